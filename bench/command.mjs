@@ -13,7 +13,7 @@ import {
  * Runs a bench: reads its options first, then installs and builds what is missing. Where this Node is older than 24, the
  * bench continues in a child process under Node 24.
  */
-export const benchCommand = (url, parseOptions, run) =>
+export const runBench = (url, parseOptions, run) =>
   command(async () => {
     const options = parseOptions();
     await ensureInstalled();
@@ -23,11 +23,11 @@ export const benchCommand = (url, parseOptions, run) =>
     return (await step(node24(), [fileURLToPath(url), ...process.argv.slice(2)])).code;
   });
 
-/** A command-line option with a text value, for `parseArgs`. */
-export const option = (value) => ({ type: 'string', default: value });
+/** Describes a command-line option with a text value, for `parseArgs`. */
+export const option = (defaultValue) => ({ type: 'string', default: defaultValue });
 
-/** The options converted to whole numbers above 0. @throws Fault */
-export const wholeNumbers = (options) =>
+/** Converts options to whole numbers above 0. @throws Fault if an option is another text */
+export const parseWholeNumbers = (options) =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => {
       const number = Number(value);

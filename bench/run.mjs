@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Fault } from '../scripts/prepare.mjs';
-import { benchCommand } from './command.mjs';
+import { runBench } from './command.mjs';
 
 /**
  * Runs a bench whose result is a Markdown page. The bench has its own PostgreSQL in a temporary folder, which is removed at
@@ -15,9 +15,9 @@ import { benchCommand } from './command.mjs';
  *   the temporary folder, a `Processes` that starts child processes, and a function that prints a line of progress
  * @param bench.report makes the text of the page from the result of `measureAll` and the options
  */
-export const pageBench = (url, { page, parseOptions, measureAll, report }) =>
-  benchCommand(url, parseOptions, (options) =>
-    inFolder('mooring-bench-', async ({ folder, processes, interrupted }) => {
+export const runPageBench = (url, { page, parseOptions, measureAll, report }) =>
+  runBench(url, parseOptions, (options) =>
+    withTemporaryFolder('mooring-bench-', async ({ folder, processes, interrupted }) => {
       const { startEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
       let server;
       try {
@@ -26,7 +26,7 @@ export const pageBench = (url, { page, parseOptions, measureAll, report }) =>
         const measurements = await Promise.race([measureAll(environment, options), interrupted]);
         const text = await formatMarkdown(report(measurements, options));
         const file = new URL(page, url);
-        if (options.write) writeFileSync(file, text + handwrittenPart(file));
+        if (options.write) writeFileSync(file, text + readHandwrittenPart(file));
         process.stdout.write(text);
         return 0;
       } finally {
@@ -41,7 +41,7 @@ export const pageBench = (url, { page, parseOptions, measureAll, report }) =>
  * @param {string} prefix of the folder's name
  * @param work receives `{ folder, processes, interrupted }`; the promise `interrupted` rejects on an interrupt
  */
-export async function inFolder(prefix, work) {
+export async function withTemporaryFolder(prefix, work) {
   let interrupt;
   const interrupted = new Promise((_, reject) => (interrupt = () => reject(new Fault('Interrupted.'))));
   interrupted.catch(() => {});
@@ -64,15 +64,15 @@ export async function formatMarkdown(text) {
 const progressSince = (startedAt) => (text) =>
   console.error(`${String(Math.round((Date.now() - startedAt) / 1000)).padStart(5)} s  ${text}`);
 
-/** The section of a page that is written by hand; a new run keeps it. */
-export function handwrittenPart(page) {
+/** Reads the section of a page that is written by hand, which a new run must keep. */
+export function readHandwrittenPart(page) {
   const text = existsSync(page) ? readFileSync(page, 'utf8') : '';
   const start = text.indexOf('\n## Where the time goes');
   return start < 0 ? '' : text.slice(start);
 }
 
-/** The version of PostgreSQL, as the server names it. */
-export async function versionOf(url) {
+/** Reads the version of PostgreSQL, as the server names it. */
+export async function postgresVersion(url) {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: url });
   await client.connect();

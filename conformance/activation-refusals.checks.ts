@@ -3,7 +3,7 @@ import { demand, NotChecked, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { mistypedKey, unknownKey } from './license-keys.ts';
-import { firstActivation, successfulActivation } from './seat.ts';
+import { firstActivation, successfulActivation } from './first-activation.ts';
 import { at, demandInvalid, demandMembers, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 
 /** A well-formed key and an address that belong to no license. If a service accepts them by mistake, it activates nothing. */
@@ -11,7 +11,8 @@ const unknownLicense = (service: Deployment) => ({
   license_key: unknownKey(service.license.license_key),
   email: 'unknown@conformance.invalid',
 });
-const HEX = 'c0'.repeat(32);
+/** A valid machine id: 64 hex digits. */
+const VALID_MACHINE_ID = 'c0'.repeat(32);
 
 /** Invalid values of each member. */
 const INVALID: Record<string, Record<string, unknown>> = {
@@ -20,7 +21,10 @@ const INVALID: Record<string, Record<string, unknown>> = {
     'of three groups': 'MOOR_E6S7-Z8KJ-TB3R',
   },
   email: { 'without an @': 'conformance.invalid', 'of 255 characters': `${'a'.repeat(245)}@a.invalid` },
-  machine_id: { 'of 63 digits': HEX.slice(1), 'a raw UUID': '00000000-0000-4000-8000-000000000000' },
+  machine_id: {
+    'of 63 digits': VALID_MACHINE_ID.slice(1),
+    'a raw UUID': '00000000-0000-4000-8000-000000000000',
+  },
   hostname_hint: { 'of 101 characters': 'x'.repeat(101) },
   app_version: { 'with a letter': 'v3.2-conformance', 'of five parts': '1.2.3.4.5' },
 };
@@ -40,7 +44,7 @@ async function demandAllListed(
 }
 
 const memberChecks = Object.entries(INVALID).map(([member, variants]): Check => ({
-  title: `A wrong ${member} is 422 at /${member}`,
+  title: `A wrong ${member} is refused with 422 at /${member}`,
   run: async (service) => {
     for (const [variant, value] of Object.entries(variants)) {
       const answer = await service.activate({ ...unknownLicense(service), [member]: value });
@@ -49,8 +53,8 @@ const memberChecks = Object.entries(INVALID).map(([member, variants]): Check => 
   },
 }));
 
-/** The parts of a refusal that must be equal for every unknown license: all except the request id. */
-function comparable({ status, headers, body, json }: Answer): string {
+/** Returns the parts of a refusal that must be equal for every unknown license: all except the request id. */
+function comparableText({ status, headers, body, json }: Answer): string {
   const id = at(json, 'request_id');
   const text = body.toString('utf8');
   const withoutId = typeof id === 'string' && id ? text.replaceAll(id, '') : text;
@@ -67,17 +71,17 @@ export const activationRefusalChecks: readonly Check[] = [
     run: (service) => demandAllListed(service, 'Numbers in place of texts', MEMBERS, 7),
   },
   {
-    title: 'A NUL in a member is 422, never a 500',
+    title: 'A NUL in a member is refused with 422, never a 500',
     run: (service) => demandAllListed(service, 'Texts with a NUL', MEMBERS, 'conformance\0'),
   },
   {
-    title: 'An unpaired surrogate in a member is 422, never a 500',
+    title: 'An unpaired surrogate in a member is refused with 422, never a 500',
     run: (service) =>
       demandAllListed(service, 'Texts with half a surrogate pair', MEMBERS, 'conformance\ud83d'),
   },
   ...memberChecks,
   {
-    title: 'A typing error in a key is found by its check symbol: 422 at /license_key',
+    title: 'A key with a wrong check symbol is refused with 422 at /license_key',
     run: async (service) => {
       const license_key = mistypedKey(service.license.license_key);
       const answer = await service.activate({ ...unknownLicense(service), license_key });
@@ -88,17 +92,18 @@ export const activationRefusalChecks: readonly Check[] = [
     title: 'An unknown key and another e-mail address have the same answer, byte for byte',
     run: async (service) => {
       const { license_key, email } = unknownLicense(service);
-      const [unknown, foreign] = [await service.activate({ license_key }), await service.activate({ email })];
-      demandRefusal(unknown, 404, 'license_not_found');
-      demandRefusal(foreign, 404, 'license_not_found');
+      const toUnknownKey = await service.activate({ license_key });
+      const toOtherEmail = await service.activate({ email });
+      demandRefusal(toUnknownKey, 404, 'license_not_found');
+      demandRefusal(toOtherEmail, 404, 'license_not_found');
       demand(
-        comparable(unknown) === comparable(foreign),
-        'The two answers differ, so a caller learns which of the two was wrong.',
+        comparableText(toUnknownKey) === comparableText(toOtherEmail),
+        'The two answers differ, so a caller learns whether the key or the e-mail address was wrong.',
       );
     },
   },
   {
-    title: 'A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url',
+    title: 'A machine above the limit is refused with 409, machines_allowed, machines_in_use and portal_url',
     run: async (service) => {
       const answer = await refusalAboveLimit(service);
       demandRefusal(answer, 409, 'machine_limit_reached');
@@ -125,7 +130,7 @@ export const activationRefusalChecks: readonly Check[] = [
   },
 ];
 
-/** The refusal of an activation above the machine limit: the run's first one, or one of another machine after it. */
+/** Returns the refusal of an activation above the machine limit: of the run's own machine, or else of another one. */
 async function refusalAboveLimit(service: Deployment): Promise<Answer> {
   const first = await firstActivation(service).catch(() => undefined);
   if (first && at(first.json, 'code') === 'machine_limit_reached') return first;

@@ -2,7 +2,7 @@ import { demand, NotChecked, type Check } from './check.ts';
 import { HOSTNAME_HINT, MACHINE_ID, type Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { withLookalikes, unknownLookalikeKey } from './license-keys.ts';
-import { firstActivation, refusalReason, successfulActivation } from './seat.ts';
+import { firstActivation, refusalReason, successfulActivation } from './first-activation.ts';
 import { at, demandJson, demandMembers, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 import { demandSevenDays } from './timers.ts';
 
@@ -20,11 +20,11 @@ const upperHex = MACHINE_ID.toUpperCase();
 
 export const activationChecks: readonly Check[] = [
   {
-    title: 'A first activation is answered with 201, one of a machine that has a binding with 200',
+    title: 'An activation is answered with 201, or with 200 if the machine is already activated',
     run: async (service) => {
       const answer = await firstActivation(service);
-      const refused = refusalReason(answer);
-      if (refused) throw new NotChecked(refused);
+      const reason = refusalReason(answer);
+      if (reason) throw new NotChecked(reason);
       demand(
         answer.status !== 404,
         `${describeAnswer(answer)}: is it the license key, and the e-mail address, of this service?`,

@@ -34,7 +34,7 @@ export function demand(holds: unknown, sentence: string): asserts holds {
 }
 
 /** Runs the checks one after the other, because later ones may read the answers to earlier ones. */
-export async function conform(service: Deployment, groups: readonly Group[]): Promise<Result[]> {
+export async function runChecks(service: Deployment, groups: readonly Group[]): Promise<Result[]> {
   const results: Result[] = [];
   for (const { name, rule, checks } of groups) {
     for (const { title, run } of checks) {

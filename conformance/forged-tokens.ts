@@ -6,17 +6,20 @@ interface Forgery {
   readonly make: (token: string) => string;
 }
 
-const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const encodeSegment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 function segmentsOf(token: string): { header: string; claims: string } {
   const [header, claims, signature] = token.split('.');
   if (header && claims && signature) return { header, claims };
-  return { header: segment({ alg: 'Ed25519', typ: 'license+jwt' }), claims: segment({ iss: 'conformance' }) };
+  return {
+    header: encodeSegment({ alg: 'Ed25519', typ: 'license+jwt' }),
+    claims: encodeSegment({ iss: 'conformance' }),
+  };
 }
 
 /** Replaces a character that is not the last of its segment, because a decoder may ignore bits of the last one. */
-function replaceCharacter(token: string, at: number): string {
-  return token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);
+function replaceCharacter(token: string, position: number): string {
+  return token.slice(0, position) + (token[position] === 'A' ? 'B' : 'A') + token.slice(position + 1);
 }
 
 export const FORGERIES: readonly Forgery[] = [
@@ -30,12 +33,12 @@ export const FORGERIES: readonly Forgery[] = [
   },
   {
     what: 'A token without a signature, alg none,',
-    make: (token) => `${segment({ alg: 'none', typ: 'license+jwt' })}.${segmentsOf(token).claims}.`,
+    make: (token) => `${encodeSegment({ alg: 'none', typ: 'license+jwt' })}.${segmentsOf(token).claims}.`,
   },
   {
     what: 'A token of alg HS256',
     make: (token) => {
-      const input = `${segment({ alg: 'HS256', typ: 'license+jwt' })}.${segmentsOf(token).claims}`;
+      const input = `${encodeSegment({ alg: 'HS256', typ: 'license+jwt' })}.${segmentsOf(token).claims}`;
       return `${input}.${createHmac('sha256', 'conformance').update(input).digest('base64url')}`;
     },
   },

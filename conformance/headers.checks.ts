@@ -3,7 +3,7 @@ import type { Answer } from './http.ts';
 import { formatValue, describeAnswer } from './shape.ts';
 
 /** Checks all answers so far. */
-const ofEach =
+const forEachAnswer =
   (check: (answer: Answer) => void): Check['run'] =>
   async (service) =>
     service.answers.forEach(check);
@@ -11,8 +11,8 @@ const ofEach =
 /** The manifest and the keys, which are the same for all callers, unless the request was refused. */
 const mayBeCached = ({ request, status }: Answer) => /\/v1\/(manifest|keys)$/.test(request) && status < 400;
 
-const demandNone = (name: string) =>
-  ofEach((answer) => {
+const demandNoHeader = (name: string) =>
+  forEachAnswer((answer) => {
     const value = answer.headers[name];
     demand(value === undefined, `${describeAnswer(answer)} with ${name}: ${formatValue(value)}.`);
   });
@@ -21,7 +21,7 @@ const demandNone = (name: string) =>
 export const headerChecks: readonly Check[] = [
   {
     title: 'cache-control is no-store, except for the manifest and the keys',
-    run: ofEach((answer) => {
+    run: forEachAnswer((answer) => {
       if (mayBeCached(answer)) return;
       const value = answer.headers['cache-control'];
       demand(
@@ -30,6 +30,6 @@ export const headerChecks: readonly Check[] = [
       );
     }),
   },
-  { title: 'No answer sets a cookie', run: demandNone('set-cookie') },
-  { title: 'No answer has a server header', run: demandNone('server') },
+  { title: 'No answer sets a cookie', run: demandNoHeader('set-cookie') },
+  { title: 'No answer has a server header', run: demandNoHeader('server') },
 ];

@@ -2,7 +2,7 @@ import { demand, NotChecked, once, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import { FORGERIES } from './forged-tokens.ts';
 import type { Answer } from './http.ts';
-import { successfulActivation } from './seat.ts';
+import { successfulActivation } from './first-activation.ts';
 import { at, demandInvalid, demandJson, demandMembers, demandRefusal, describeAnswer } from './shape.ts';
 import { demandSevenDays } from './timers.ts';
 
@@ -82,25 +82,25 @@ export const heartbeatChecks: readonly Check[] = [
     },
   },
   ...FORGERIES.map(({ what, make }): Check => ({
-    title: `${what} is token_invalid, and the client activates again`,
+    title: `${what} is refused with token_invalid, so that the client activates again`,
     run: async (service) => {
       const { token } = await successfulActivation(service);
       demandRefusal(await service.heartbeat(make(token)), 403, 'token_invalid');
     },
   })),
   {
-    title: 'A text of 2 KiB that is not a token is token_invalid too',
+    title: 'A text of 2 KiB that is not a token is refused with token_invalid too',
     run: async (service) =>
       demandRefusal(await service.heartbeat('conformance'.padEnd(2048, '.')), 403, 'token_invalid'),
   },
   {
-    title: 'A token over 2 KiB is 422 at /token',
+    title: 'A token over 2 KiB is refused with 422 at /token',
     run: demandInvalidHeartbeat('A token of 2049 characters', ['/token'], {
       token: 'conformance'.padEnd(2049, '.'),
     }),
   },
   {
-    title: 'An empty token is 422 at /token',
+    title: 'An empty token is refused with 422 at /token',
     run: demandInvalidHeartbeat('An empty token', ['/token'], { token: '' }),
   },
   {
@@ -111,7 +111,7 @@ export const heartbeatChecks: readonly Check[] = [
     }),
   },
   {
-    title: 'A wrong app_version of a heartbeat is 422 at /app_version',
+    title: 'A wrong app_version of a heartbeat is refused with 422 at /app_version',
     run: demandInvalidHeartbeat('An app_version with a letter', ['/app_version'], {
       app_version: 'v3.2-conformance',
     }),

@@ -3,7 +3,7 @@ import { createLocalJWKSet, jwtVerify, type JWK } from 'jose';
 import { demand, NotChecked, type Check } from './check.ts';
 import { APP_VERSION, HOSTNAME_HINT, type Deployment } from './deployment.ts';
 import { isEd25519, keysAnswer, keySet } from './keys.ts';
-import { successfulActivation } from './seat.ts';
+import { successfulActivation } from './first-activation.ts';
 import { at, demandJson, formatValue } from './shape.ts';
 
 /** The members of a JWK that contain a private key or a secret. */
@@ -26,7 +26,7 @@ async function verifyToken(service: Deployment) {
 }
 
 /** The text of a token and of its decoded segments, in lower case. */
-const readableText = (token: unknown) =>
+const decodedText = (token: unknown) =>
   String(token)
     .split('.')
     .map((part) => `${part} ${Buffer.from(part, 'base64url').toString('utf8')}`)
@@ -88,7 +88,7 @@ export const keysChecks: readonly Check[] = [
       const { payload } = await verifyToken(service).catch((error: unknown) => {
         if (error instanceof NotChecked) throw error;
         throw new Error(
-          `The token does not verify: ${error instanceof Error ? error.message : 'why is unknown'}.`,
+          `The token does not verify: ${error instanceof Error ? error.message : 'for an unknown reason'}.`,
         );
       });
       const until =
@@ -105,7 +105,7 @@ export const keysChecks: readonly Check[] = [
       await successfulActivation(service);
       const { email } = service.license;
       const values = { 'e-mail address': email, label: HOSTNAME_HINT, version: APP_VERSION };
-      const tokens = service.answers.map(({ json }) => readableText(at(json, 'token')));
+      const tokens = service.answers.map(({ json }) => decodedText(at(json, 'token')));
       for (const [what, text] of Object.entries(values))
         demand(!tokens.some((token) => token.includes(text.toLowerCase())), `A token holds the ${what}.`);
     },

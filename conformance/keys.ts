@@ -19,11 +19,11 @@ export const keySet = once(async (service): Promise<KeySet> => {
   if (answer.status !== 200 || !Array.isArray(keys))
     throw new NotChecked(`there are no keys to check: ${describeAnswer(answer)}`);
   const all = keys.filter(isObject);
-  const usable = (use: string) =>
+  const keysFor = (purpose: string) =>
     all
-      .filter((each) => each['for'] === use && isEd25519(each))
+      .filter((each) => each['for'] === purpose && isEd25519(each))
       .map(({ kty, crv, x, kid }) => ({ kty, crv, x, kid }) as JsonWebKey);
-  return { all, tokens: usable('license-token'), manifests: usable('update-manifest') };
+  return { all, tokens: keysFor('license-token'), manifests: keysFor('update-manifest') };
 });
 
 export function isEd25519({ kty, crv, x }: Record<string, unknown>): boolean {

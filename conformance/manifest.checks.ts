@@ -1,7 +1,7 @@
 import { demand, NotChecked, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer, RequestOptions } from './http.ts';
-import { manifestAnswer, published } from './manifest.ts';
+import { manifestAnswer, publishedManifest } from './manifest.ts';
 import { at, demandJson, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
@@ -18,21 +18,25 @@ const IDENTIFYING_HEADERS: Record<string, string> = {
   referer: 'https://conformance.invalid/',
 };
 
-/** Reads the manifest with another request, and demands the same bytes. */
+/** Requests the manifest in another way, and demands the same bytes as in the first answer. */
 async function demandSame(service: Deployment, path: string, options: RequestOptions): Promise<void> {
-  const first = await published(service);
+  const first = await publishedManifest(service);
   const answer = await service.ask('GET', path, options);
   demand(answer.status === 200, `${describeAnswer(answer)}, not 200.`);
-  demand(answer.body.equals(first.body), 'The answer has other bytes than that of the first caller.');
+  demand(
+    answer.body.equals(first.body),
+    'The bytes differ from those of the first answer with the manifest.',
+  );
 }
 
-async function etag(service: Deployment): Promise<string> {
-  const { headers } = await published(service);
-  if (!headers.etag) throw new NotChecked('there is no etag');
+async function etagOfManifest(service: Deployment): Promise<string> {
+  const { headers } = await publishedManifest(service);
+  if (!headers.etag) throw new NotChecked('the manifest has no etag');
   return headers.etag;
 }
 
-const directives = (answer: Answer) =>
+/** Returns the directives of cache-control, sorted, because their order has no meaning. */
+const sortedDirectives = (answer: Answer) =>
   (answer.headers['cache-control'] ?? '')
     .toLowerCase()
     .split(',')
@@ -42,7 +46,7 @@ const directives = (answer: Answer) =>
 
 export const manifestChecks: readonly Check[] = [
   {
-    title: 'The manifest is answered with 200, or with 404 no_version_published, which stops no client',
+    title: 'The manifest is answered with 200, or with 404 no_version_published and client_action retry',
     run: async (service) => {
       const answer = await manifestAnswer(service);
       if (answer.status === 404) {
@@ -57,11 +61,11 @@ export const manifestChecks: readonly Check[] = [
   {
     title: 'The manifest may be cached for 5 minutes, and for a day while the service is unavailable',
     run: async (service) => {
-      const answer = await published(service);
+      const answer = await publishedManifest(service);
       const expected = CACHE_CONTROL.split(', ').toSorted().join(', ');
       const value = answer.headers['cache-control'];
       demand(
-        directives(answer) === expected,
+        sortedDirectives(answer) === expected,
         `cache-control is ${formatValue(value)}, not ${CACHE_CONTROL}.`,
       );
     },
@@ -69,23 +73,25 @@ export const manifestChecks: readonly Check[] = [
   {
     title: 'The manifest has no vary header',
     run: async (service) => {
-      const { vary } = (await published(service)).headers;
+      const { vary } = (await publishedManifest(service)).headers;
       demand(vary === undefined, `The answer has vary: ${vary}.`);
     },
   },
   {
     title: 'The manifest has a strong etag',
     run: async (service) => {
-      const { headers } = await published(service);
+      const { headers } = await publishedManifest(service);
       demand(/^"[\x21\x23-\x7e]+"$/.test(headers.etag ?? ''), `etag is ${formatValue(headers.etag)}.`);
     },
   },
   {
     title: 'A request with the etag in if-none-match is answered with 304, without a body',
     run: async (service) => {
-      const tag = await etag(service);
-      for (const name of [tag, `"conformance", W/${tag}`]) {
-        const answer = await service.ask('GET', '/v1/manifest', { headers: { 'if-none-match': name } });
+      const tag = await etagOfManifest(service);
+      for (const ifNoneMatch of [tag, `"conformance", W/${tag}`]) {
+        const answer = await service.ask('GET', '/v1/manifest', {
+          headers: { 'if-none-match': ifNoneMatch },
+        });
         demand(answer.status === 304, `${describeAnswer(answer)} to if-none-match, not 304.`);
         demand(answer.body.length === 0, 'The 304 has a body.');
         demand(
@@ -102,7 +108,7 @@ export const manifestChecks: readonly Check[] = [
   {
     title: 'HEAD is answered like GET, with the same headers',
     run: async (service) => {
-      const get = await published(service);
+      const get = await publishedManifest(service);
       const head = await service.ask('HEAD', '/v1/manifest');
       demand(head.status === 200, `${describeAnswer(head)}, not 200.`);
       for (const name of ['etag', 'cache-control', 'content-type', 'content-length'] as const) {

@@ -5,8 +5,8 @@ import { at, isObject, describeAnswer } from './shape.ts';
 /** The answer to the first request for the manifest. */
 export const manifestAnswer = once((service) => service.ask('GET', '/v1/manifest'));
 
-/** The published manifest. Without one, the checks of the manifest are not run. */
-export const published = once(async (service): Promise<Answer> => {
+/** The answer with the published manifest. Without one, the checks that need it end as not checked. */
+export const publishedManifest = once(async (service): Promise<Answer> => {
   const answer = await manifestAnswer(service).catch(() => {
     throw new NotChecked('the manifest was not answered');
   });
@@ -16,15 +16,15 @@ export const published = once(async (service): Promise<Answer> => {
   return answer;
 });
 
-export interface Signed {
-  /** The signed text. */
+export interface SignedContent {
+  /** The text of the member `signed`, which the signatures are for. */
   readonly text: string;
   readonly content: Record<string, unknown>;
 }
 
-/** The signed text and its parsed content. */
-export const signed = once(async (service): Promise<Signed> => {
-  const text = at((await published(service)).json, 'signed');
+/** The signed text of the manifest, and its parsed content. */
+export const signedContent = once(async (service): Promise<SignedContent> => {
+  const text = at((await publishedManifest(service)).json, 'signed');
   if (typeof text !== 'string') throw new NotChecked('the manifest has no signed text');
   let content: unknown;
   try {
@@ -41,8 +41,9 @@ export interface Signature {
   readonly signature: string;
 }
 
-export const signatures = once(async (service): Promise<Signature[]> => {
-  const all = at((await published(service)).json, 'signatures');
+/** The well-formed entries of the member `signatures`. */
+export const manifestSignatures = once(async (service): Promise<Signature[]> => {
+  const all = at((await publishedManifest(service)).json, 'signatures');
   return (Array.isArray(all) ? all : []).flatMap((each) => {
     const [key_id, signature] = [at(each, 'key_id'), at(each, 'signature')];
     return typeof key_id === 'string' && typeof signature === 'string' ? [{ key_id, signature }] : [];

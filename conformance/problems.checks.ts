@@ -5,7 +5,7 @@ import { CLIENT_ACTIONS, CODES } from './problems.ts';
 import { at, demandMembers, formatValue, describeAnswer } from './shape.ts';
 
 /** Checks all refusals so far. */
-const ofEach =
+const forEachRefusal =
   (check: (problem: Answer) => void): Check['run'] =>
   async (service) => {
     for (const problem of refusals(service)) check(problem);
@@ -18,8 +18,8 @@ function refusals(service: Deployment): Answer[] {
 }
 
 /** Checks all refusals so far that have a code. */
-const withCode = (check: (problem: Answer, code: string) => void): Check['run'] =>
-  ofEach((problem) => {
+const forEachRefusalWithCode = (check: (problem: Answer, code: string) => void): Check['run'] =>
+  forEachRefusal((problem) => {
     const code = at(problem.json, 'code');
     if (typeof code === 'string') check(problem, code);
   });
@@ -28,7 +28,7 @@ const withCode = (check: (problem: Answer, code: string) => void): Check['run'] 
 export const problemChecks: readonly Check[] = [
   {
     title: 'Every refusal is an application/problem+json document',
-    run: ofEach((problem) => {
+    run: forEachRefusal((problem) => {
       const type = problem.headers['content-type'];
       demand(
         /^application\/problem\+json\b/i.test(type ?? ''),
@@ -39,7 +39,7 @@ export const problemChecks: readonly Check[] = [
   },
   {
     title: 'Each refusal has type, title, status, code, detail, client_action and request_id',
-    run: withCode((problem) => {
+    run: forEachRefusalWithCode((problem) => {
       const label = `"${describeAnswer(problem)}"`;
       demandMembers(problem.json, { title: 'text', detail: 'text', request_id: 'text' }, label);
       const { status, json } = problem;
@@ -49,7 +49,7 @@ export const problemChecks: readonly Check[] = [
   },
   {
     title: 'Each type is the URL of /docs/errors with the code as its fragment',
-    run: withCode((problem, code) => {
+    run: forEachRefusalWithCode((problem, code) => {
       const type = String(at(problem.json, 'type'));
       const isErrorsPage = /^https?:\/\/[^\s#]+\/docs\/errors#/.test(type) && type.endsWith(`#${code}`);
       demand(isErrorsPage, `type of "${describeAnswer(problem)}" is ${formatValue(type)}.`);
@@ -57,7 +57,7 @@ export const problemChecks: readonly Check[] = [
   },
   {
     title: 'Each code has the status and the client_action of the contract',
-    run: withCode((problem, code) => {
+    run: forEachRefusalWithCode((problem, code) => {
       const action = String(at(problem.json, 'client_action'));
       demand(CLIENT_ACTIONS.includes(action), `client_action of ${code} is ${formatValue(action)}.`);
       const expected = CODES[code];
@@ -69,7 +69,7 @@ export const problemChecks: readonly Check[] = [
   },
   {
     title: 'Only invalid_request has errors, each with pointer and detail',
-    run: withCode((problem, code) => {
+    run: forEachRefusalWithCode((problem, code) => {
       const errors = at(problem.json, 'errors');
       if (code !== 'invalid_request')
         return demand(errors === undefined, `${describeAnswer(problem)} has errors.`);
@@ -94,7 +94,7 @@ export const problemChecks: readonly Check[] = [
   },
   {
     title: 'No refusal repeats a submitted value',
-    run: ofEach((problem) => {
+    run: forEachRefusal((problem) => {
       const text = problem.body.toString('utf8');
       const escaped = (value: string) => JSON.stringify(value).slice(1, -1);
       const repeats = problem.sent.some((value) => text.includes(value) || text.includes(escaped(value)));

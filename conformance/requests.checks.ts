@@ -29,7 +29,7 @@ const demandRefusals =
   };
 
 /** Demands 405 with an `allow` header that contains the method. */
-async function demandMethod(
+async function demandMethodRefused(
   service: Deployment,
   method: string,
   path: string,
@@ -43,25 +43,25 @@ async function demandMethod(
 
 export const requestChecks: readonly Check[] = [
   {
-    title: 'A body that is not JSON is 400 malformed_request',
+    title: 'A body that is not JSON is refused with 400 malformed_request',
     run: demandRefusals(400, 'malformed_request', [{ body: `{"${CANARY}"` }, { body: '' }]),
   },
   {
-    title: 'JSON that is not an object is 400 malformed_request',
+    title: 'JSON that is not an object is refused with 400 malformed_request',
     run: demandRefusals(400, 'malformed_request', [{ body: `["${CANARY}"]` }]),
   },
   {
-    title: 'Invalid UTF-8 is 400 malformed_request',
+    title: 'Invalid UTF-8 is refused with 400 malformed_request',
     run: demandRefusals(400, 'malformed_request', [
       { body: Buffer.concat([Buffer.from('{"email":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]) },
     ]),
   },
   {
-    title: 'A heartbeat that is not JSON is 400 malformed_request',
+    title: 'A heartbeat that is not JSON is refused with 400 malformed_request',
     run: demandRefusals(400, 'malformed_request', [{ body: `{"token":"${CANARY}` }], '/v1/heartbeat'),
   },
   {
-    title: 'A body that is not declared as JSON is 415 unsupported_media_type',
+    title: 'A body that is not declared as JSON is refused with 415 unsupported_media_type',
     run: demandRefusals(415, 'unsupported_media_type', [
       { body: `{"unknown":"${CANARY}"}`, headers: { 'content-type': 'text/plain' } },
     ]),
@@ -76,7 +76,7 @@ export const requestChecks: readonly Check[] = [
     },
   },
   {
-    title: 'A body that is one byte larger is 413 body_too_large',
+    title: 'A body that is one byte larger is refused with 413 body_too_large',
     run: async (service) => {
       const answer = await service.ask('POST', '/v1/activate', {
         body: activationOfSize(service, MAX_BODY_BYTES + 1),
@@ -85,18 +85,18 @@ export const requestChecks: readonly Check[] = [
     },
   },
   {
-    title: 'An unknown path is 404 not_found',
+    title: 'An unknown path is refused with 404 not_found',
     run: async (service) => {
       const answer = await service.ask('GET', `/v1/${CANARY}`, { sent: [CANARY] });
       demandRefusal(answer, 404, 'not_found');
     },
   },
   {
-    title: 'Another method is 405 method_not_allowed, with allow',
+    title: 'Another method is refused with 405 method_not_allowed and an allow header',
     run: async (service) => {
-      await demandMethod(service, 'GET', '/v1/activate', 'POST');
-      await demandMethod(service, 'PUT', '/v1/heartbeat', 'POST');
-      await demandMethod(service, 'DELETE', '/v1/manifest', 'GET');
+      await demandMethodRefused(service, 'GET', '/v1/activate', 'POST');
+      await demandMethodRefused(service, 'PUT', '/v1/heartbeat', 'POST');
+      await demandMethodRefused(service, 'DELETE', '/v1/manifest', 'GET');
     },
   },
 ];

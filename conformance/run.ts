@@ -1,5 +1,5 @@
 // The command npm run conformance: reads its arguments, prints the results and sets the exit code.
-import { conform } from './check.ts';
+import { runChecks } from './check.ts';
 import { CONTRACT } from './contract.ts';
 import { Deployment } from './deployment.ts';
 import { NoAnswer } from './http.ts';
@@ -21,7 +21,7 @@ async function run({ url, license, json }: Options): Promise<number> {
   // Ends at once if no service answers; the answer is checked with the others.
   await service.ask('GET', '/health/live');
   console.error(`${NOTICE}\n`);
-  const results = await conform(service, CONTRACT);
+  const results = await runChecks(service, CONTRACT);
   const count = countResults(results);
   console.log(json ? JSON.stringify({ url, ...count, checks: results }) : table(url, results));
   return count.fails > 0 ? 1 : 0;

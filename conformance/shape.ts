@@ -27,7 +27,7 @@ export function demandRefusal(answer: Answer, status: number, code: string): voi
   );
 }
 
-/** Demands 422 naming exactly these members. */
+/** Demands a refusal with 422 that lists exactly these members. */
 export function demandInvalid(answer: Answer, what: string, ...pointers: string[]): void {
   demand(
     answer.status === 422 && at(answer.json, 'code') === 'invalid_request',

@@ -2,15 +2,15 @@ import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { demand, NotChecked, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import { keySet } from './keys.ts';
-import { published, signatures, signed } from './manifest.ts';
-import { successfulActivation } from './seat.ts';
+import { manifestSignatures, publishedManifest, signedContent } from './manifest.ts';
+import { successfulActivation } from './first-activation.ts';
 import { at, demandMembers, formatValue } from './shape.ts';
 
 /** The order of the members, which is part of the format. */
-const ORDER =
+const MEMBER_ORDER =
   '_type product sequence issued_at expires_at version dmg minimum_license_expiry also_available previous';
 
-const ENTRY = {
+const OFFER_SHAPES = {
   version: 'version',
   'dmg.url': 'httpsUrl',
   'dmg.size': 'count',
@@ -21,7 +21,7 @@ const ENTRY = {
 /** The signatures of the manifest whose key is in /v1/keys. */
 async function signaturesOfKnownKeys(service: Deployment): Promise<{ key: KeyObject; signature: Buffer }[]> {
   const { manifests } = await keySet(service);
-  return (await signatures(service)).flatMap(({ key_id, signature }) => {
+  return (await manifestSignatures(service)).flatMap(({ key_id, signature }) => {
     const jwk = manifests.find((each) => each['kid'] === key_id);
     if (!jwk) return [];
     const key = createPublicKey({ key: jwk, format: 'jwk' });
@@ -31,7 +31,7 @@ async function signaturesOfKnownKeys(service: Deployment): Promise<{ key: KeyObj
 
 /** The newest version and those for lapsed licenses, in their order. */
 async function offers(service: Deployment): Promise<unknown[]> {
-  const { content } = await signed(service);
+  const { content } = await signedContent(service);
   const others = content['also_available'];
   if (!Array.isArray(others)) throw new NotChecked('also_available is no list');
   return [content, ...others];
@@ -48,9 +48,9 @@ export const signedManifestChecks: readonly Check[] = [
   {
     title: 'A signature verifies with a key of /v1/keys, and fails if a byte is changed',
     run: async (service) => {
-      const bytes = Buffer.from((await signed(service)).text);
+      const bytes = Buffer.from((await signedContent(service)).text);
       const known = await signaturesOfKnownKeys(service);
-      demand(known.length > 0, 'None of its signatures is by a manifest key of /v1/keys.');
+      demand(known.length > 0, 'No signature of the manifest is by a manifest key of /v1/keys.');
       const countValid = () =>
         known.filter(({ key, signature }) => verify(null, bytes, key, signature)).length;
       demand(countValid() === known.length, 'A signature does not verify over the bytes of signed.');
@@ -63,10 +63,10 @@ export const signedManifestChecks: readonly Check[] = [
     },
   },
   {
-    title: 'The members beside signed are copies of signed content',
+    title: 'The other members of the manifest are copies of its signed content',
     run: async (service) => {
-      const { json } = await published(service);
-      const { content } = await signed(service);
+      const { json } = await publishedManifest(service);
+      const { content } = await signedContent(service);
       const copies = {
         version: content['version'],
         dmg_sha256: at(content, 'dmg', 'sha256'),
@@ -86,25 +86,25 @@ export const signedManifestChecks: readonly Check[] = [
   {
     title: 'The signed content is ASCII JSON without floats, with its members in the fixed order',
     run: async (service) => {
-      const { text, content } = await signed(service);
+      const { text, content } = await signedContent(service);
       // oxlint-disable-next-line no-control-regex -- ASCII includes control characters
-      demand(/^[\x00-\x7f]*$/.test(text), 'It has characters that are not ASCII.');
+      demand(/^[\x00-\x7f]*$/.test(text), 'The signed content has characters that are not ASCII.');
       const numbers = text.replaceAll(/"(\\.|[^"\\])*"/g, '').match(/-?\d[\d.eE+-]*/g) ?? [];
       const float = numbers.find((number) => !/^-?\d+$/.test(number));
-      demand(!float, `It has the float ${float}.`);
+      demand(!float, `The signed content has the float ${float}.`);
       const order = Object.keys(content).join(' ');
-      demand(order === ORDER, `Its members are ${order}.`);
+      demand(order === MEMBER_ORDER, `The members of the signed content are ${order}.`);
     },
   },
   {
     title:
       'The signed content has _type, product, sequence, times, version, dmg, minimum_license_expiry and previous',
     run: async (service) => {
-      const { content } = await signed(service);
+      const { content } = await signedContent(service);
       const type = content['_type'];
       demand(type === 'update-manifest/v1', `_type is ${formatValue(type)}, not update-manifest/v1.`);
       const shapes = {
-        ...ENTRY,
+        ...OFFER_SHAPES,
         product: 'text',
         sequence: 'count',
         issued_at: 'time',
@@ -117,21 +117,25 @@ export const signedManifestChecks: readonly Check[] = [
   {
     title: 'The manifest has not expired',
     run: async (service) => {
-      const expires = Date.parse(String((await signed(service)).content['expires_at']));
+      const expires = Date.parse(String((await signedContent(service)).content['expires_at']));
       const now = await serverTime(service);
       const when = now.toISOString();
-      demand(expires > now.getTime(), `Its expires_at has passed by the service's own clock, ${when}.`);
+      demand(
+        expires > now.getTime(),
+        `expires_at of the manifest has passed by the service's own clock, ${when}.`,
+      );
     },
   },
   {
     title: 'The entries of also_available are complete',
     run: async (service) => {
       const [, ...others] = await offers(service);
-      for (const [i, entry] of others.entries()) demandMembers(entry, ENTRY, `also_available[${i}]`);
+      for (const [i, entry] of others.entries()) demandMembers(entry, OFFER_SHAPES, `also_available[${i}]`);
     },
   },
   {
-    title: 'also_available is newest first, each with a lower minimum_license_expiry',
+    title:
+      'also_available is sorted newest first, with a lower minimum_license_expiry for each older version',
     run: async (service) => {
       const all = await offers(service);
       for (const [i, entry] of all.slice(1).entries()) {
@@ -155,7 +159,7 @@ async function serverTime(service: Deployment): Promise<Date> {
     ({ answer }) => at(answer.json, 'server_time'),
     () => undefined,
   );
-  const { date } = (await published(service)).headers;
+  const { date } = (await publishedManifest(service)).headers;
   const time = new Date(typeof serverTimeText === 'string' ? serverTimeText : (date ?? Date.now()));
   if (Number.isNaN(time.getTime())) throw new NotChecked('the service does not tell its time');
   return time;

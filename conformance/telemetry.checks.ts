@@ -1,6 +1,6 @@
 import { demand, NotChecked, once, type Check } from './check.ts';
 import { APP_VERSION, type Deployment } from './deployment.ts';
-import { successfulActivation } from './seat.ts';
+import { successfulActivation } from './first-activation.ts';
 import { at, demandJson, formatValue, describeAnswer } from './shape.ts';
 
 /** Valid telemetry. Its values identify it in the operator's counts. */
@@ -31,12 +31,12 @@ const PERSONAL = {
 const UNSTORABLE = { os_version: 'conformance\0', unlock_retry_outcome: '\ud83d' };
 const UNKNOWN = { conformance: 'conformance-canary' };
 
-const send = async (service: Deployment, telemetry: unknown) =>
+const sendTelemetry = async (service: Deployment, telemetry: unknown) =>
   service.heartbeat((await successfulActivation(service)).token, { telemetry });
-const validTelemetry = once((service) => send(service, VALID));
+const validTelemetry = once((service) => sendTelemetry(service, VALID));
 /** All invalid values are sent in one block, because each stored block counts as a machine in the operator's counts. */
 const invalidTelemetry = once((service) =>
-  send(service, { ...INVALID, ...PERSONAL, ...UNSTORABLE, ...UNKNOWN }),
+  sendTelemetry(service, { ...INVALID, ...PERSONAL, ...UNSTORABLE, ...UNKNOWN }),
 );
 
 /** The names in `dropped` of the answer to the invalid telemetry. */
@@ -104,9 +104,9 @@ export const telemetryChecks: readonly Check[] = [
     },
   },
   ...Object.entries(NOT_STORED).map(([what, telemetry]): Check => ({
-    title: `A telemetry that is ${what} is answered with 200 and stored: false`,
+    title: `Telemetry that is ${what} is answered with 200 and stored: false`,
     run: async (service) => {
-      const answer = await send(service, telemetry);
+      const answer = await sendTelemetry(service, telemetry);
       demandJson(answer, 200);
       const stored = at(answer.json, 'telemetry', 'stored');
       demand(stored === false, `telemetry.stored is ${formatValue(stored)}.`);

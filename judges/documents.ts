@@ -21,13 +21,14 @@ export interface Document {
 }
 
 /**
- * docs/openapi.yaml, with one more path for each response that no operation has: Prism validates responses of operations only.
+ * Reads docs/openapi.yaml, and adds a path for each response that no operation has, because Prism validates only responses
+ * of operations.
  */
 export function readDocument(): Document {
   const document = readOpenApi() as Document;
   for (const [name, response] of Object.entries(document['x-everywhere'])) {
-    const found = /^#\/components\/responses\/(.+)$/.exec(response.$ref);
-    if (!found) continue;
+    const reference = /^#\/components\/responses\/(.+)$/.exec(response.$ref);
+    if (!reference) continue;
     const status = { method_not_allowed: '405' }[name]!;
     document.paths[`/x-everywhere/${name}`] = { get: { responses: { [status]: response } } };
   }
@@ -46,8 +47,8 @@ export interface ProblemResponse {
 export function problemResponses({ paths, components }: Document): ProblemResponse[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { responses }]) =>
-      Object.entries(responses ?? {}).flatMap(([status, given]) => {
-        const response = given.$ref ? components.responses[given.$ref.split('/').at(-1)!]! : given;
+      Object.entries(responses ?? {}).flatMap(([status, entry]) => {
+        const response = entry.$ref ? components.responses[entry.$ref.split('/').at(-1)!]! : entry;
         const schema = response.content?.['application/problem+json']?.schema;
         const shapes = schema?.oneOf ?? (schema ? [schema] : []);
         return shapes.map(({ $ref }) => ({
@@ -61,8 +62,11 @@ export function problemResponses({ paths, components }: Document): ProblemRespon
   );
 }
 
-/** Replaces the schema of a problem by an earlier, wrong one: Prism merges its allOf, and no text matches the merged pattern. */
-export function unanchor({ components: { schemas } }: Document, code: string): void {
+/**
+ * Replaces the schema of a problem by a wrong one, which the document had before: Prism merges its `allOf`, and no text
+ * matches the merged pattern.
+ */
+export function useUnmatchablePattern({ components: { schemas } }: Document, code: string): void {
   const { status, client_action } = schemas[code].properties;
   schemas[code] = {
     allOf: [{ $ref: '#/components/schemas/Problem' }],
@@ -78,8 +82,10 @@ export function unanchor({ components: { schemas } }: Document, code: string): v
   };
 }
 
-/** Replaces the pattern of a license key by an earlier, wrong one without the U that an imported key may have. */
-export function withoutU({ components: { schemas } }: Document): void {
+/**
+ * Replaces the pattern of a license key by a wrong one, which the document had before: it excludes the U of imported keys.
+ */
+export function useKeyPatternWithoutU({ components: { schemas } }: Document): void {
   const key = schemas['ActivationRequest'].properties.license_key;
   key.pattern = key.pattern.replaceAll('*[A-Za-z', '*[A-TV-Za-tv-z');
 }

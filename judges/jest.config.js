@@ -1,4 +1,4 @@
 import config from '../jest.config.js';
 
-/** Of the tests in this folder, with what the tests of the service have: PostgreSQL, the harness, the same compiler. */
+/** Runs the tests of this folder with the configuration of the other tests: PostgreSQL, the harness and the compiler. */
 export default { ...config, rootDir: '..', testMatch: ['<rootDir>/judges/*.test.ts'] };

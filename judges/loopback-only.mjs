@@ -16,7 +16,7 @@ function refuse(target) {
 const { connect } = net.Socket.prototype;
 net.Socket.prototype.connect = function (...args) {
   const [options] = Array.isArray(args[0]) ? args[0] : args;
-  // A path is a socket of this machine.
+  // With a path, the socket is a Unix socket of this machine.
   const {
     path,
     host = 'localhost',

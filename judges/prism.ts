@@ -12,13 +12,14 @@ export interface PrismOptions {
   readonly validatesRequests: boolean;
 }
 
-/** `prism proxy --errors`: Prism replaces an answer that the document does not describe by an error. */
+/** A process of `prism proxy --errors`, which replaces an answer that the document does not describe by an error. */
 export class Prism {
   static readonly #running = new Set<ChildProcess>();
 
   private constructor(readonly url: string) {}
 
-  static async before(
+  /** Starts Prism in front of an upstream server. */
+  static async startBefore(
     upstream: string,
     { document = DOCUMENT, validatesRequests }: PrismOptions,
   ): Promise<Prism> {
@@ -50,16 +51,16 @@ export class Prism {
 }
 
 /** @returns Prism's objections to an answer, including warnings (such as an undocumented status), or undefined */
-export function objections(headers: Headers, text: string): string | undefined {
+function findObjections(headers: Headers, text: string): string | undefined {
   const violations = headers.get('sl-violations') ?? undefined;
   return violations ?? (text.startsWith('{"type":"https://stoplight.io/prism/') ? text : undefined);
 }
 
 /** The number of answers that Prism accepted. */
-export const passed = { answers: 0 };
+export const accepted = { answers: 0 };
 
 /** Sends a request through Prism. @throws Error with Prism's objection */
-export async function ask(
+export async function sendThrough(
   prism: Prism,
   method: string,
   path: string,
@@ -73,9 +74,9 @@ export async function ask(
     body: isText ? body : JSON.stringify(body),
   });
   const text = await response.text();
-  const objection = objections(response.headers, text);
+  const objection = findObjections(response.headers, text);
   if (objection) throw new Error(`${method} ${path} ${response.status}: ${objection}`);
-  passed.answers += 1;
+  accepted.answers += 1;
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
   return {
     status: response.status,
@@ -88,7 +89,8 @@ export async function ask(
 }
 
 /** @returns an object like `service` whose requests go through Prism, for the helpers of the tests */
-export function through(prism: Prism, service: Service): Service {
-  const call: Service['call'] = (method, path, body, headers) => ask(prism, method, path, body, headers);
+export function proxiedService(prism: Prism, service: Service): Service {
+  const call: Service['call'] = (method, path, body, headers) =>
+    sendThrough(prism, method, path, body, headers);
   return Object.create(service, { url: { value: prism.url }, call: { value: call } }) as Service;
 }

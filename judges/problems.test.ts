@@ -4,13 +4,20 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
 import { activation, call, Service } from '../test/support/harness.js';
-import { problemResponses, readDocument, unanchor, withoutU, type ProblemResponse } from './documents.js';
-import { ask, passed, Prism } from './prism.js';
-import { answersOf, Upstream, type Repeated } from './upstream.js';
+import {
+  problemResponses,
+  readDocument,
+  useKeyPatternWithoutU,
+  useUnmatchablePattern,
+  type ProblemResponse,
+} from './documents.js';
+import { accepted, Prism, sendThrough } from './prism.js';
+import { problemAnswers, Upstream, type UpstreamAnswer } from './upstream.js';
 
 /*
  * Each problem of the catalogue passes through Prism at each operation that the document lists it for, including the problems
- * that a running service rarely answers. The controls are a document with an earlier fault, and answers with a fault.
+ * that a running service rarely answers. To show that Prism detects faults, it also receives a document with a fault that it
+ * had before, and answers with a fault.
  */
 
 /** Headers that satisfy the security requirements of every operation. */
@@ -33,18 +40,21 @@ let faulty: Prism;
 beforeAll(async () => {
   upstream = await Upstream.start();
   const changed = readDocument();
-  unanchor(changed, 'license_not_found');
-  withoutU(changed);
+  useUnmatchablePattern(changed, 'license_not_found');
+  useKeyPatternWithoutU(changed);
   [correct, faulty] = await Promise.all([
-    Prism.before(upstream.url, { document: writeDocument('correct', document), validatesRequests: false }),
-    Prism.before(upstream.url, { document: writeDocument('faulty', changed), validatesRequests: true }),
+    Prism.startBefore(upstream.url, {
+      document: writeDocument('correct', document),
+      validatesRequests: false,
+    }),
+    Prism.startBefore(upstream.url, { document: writeDocument('faulty', changed), validatesRequests: true }),
   ]);
 });
 afterAll(async () => {
   await Prism.closeAll();
   await upstream?.close();
   rmSync(directory, { recursive: true, force: true });
-  console.log(`${passed.answers} problems`);
+  console.log(`${accepted.answers} problems`);
 });
 
 function writeDocument(name: string, content: object): string {
@@ -54,10 +64,14 @@ function writeDocument(name: string, content: object): string {
 }
 
 /** Sends a request through Prism to an upstream server that gives this answer. */
-async function repeat(prism: Prism, { method, path }: ProblemResponse, answer: Repeated): Promise<void> {
-  upstream.repeats = answer;
+async function expectAnswer(
+  prism: Prism,
+  { method, path }: ProblemResponse,
+  answer: UpstreamAnswer,
+): Promise<void> {
+  upstream.answer = answer;
   const requestPath = path.replace('{id}', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6');
-  const { status, text } = await ask(prism, method, requestPath, undefined, CREDENTIALS);
+  const { status, text } = await sendThrough(prism, method, requestPath, undefined, CREDENTIALS);
   expect([upstream.received?.method, upstream.received?.path]).toEqual([method, requestPath]);
   expect([status, JSON.parse(text)]).toEqual([answer.status, JSON.parse(answer.text)]);
 }
@@ -70,8 +84,8 @@ describe('each problem of the catalogue', () => {
   });
 
   test.each(codes)('%s is accepted at each operation that describes it', async (code) => {
-    for (const place of documentedProblems.filter((candidate) => candidate.code === code)) {
-      for (const answer of answersOf(code)) await repeat(correct, place, answer);
+    for (const operation of documentedProblems.filter((candidate) => candidate.code === code)) {
+      for (const answer of problemAnswers(code)) await expectAnswer(correct, operation, answer);
     }
   });
 });
@@ -81,49 +95,52 @@ test('the answer of the service to an unknown method is accepted (Prism does not
   try {
     const { status, headers, text } = await call(service.url, 'DELETE', '/v1/manifest');
     expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
-    const place = documentedProblems.find(({ code }) => code === 'method_not_allowed')!;
+    const operation = documentedProblems.find(({ code }) => code === 'method_not_allowed')!;
     const { connection: _, 'keep-alive': __, 'content-length': ___, ...kept } = headers;
-    await repeat(correct, place, { status, headers: kept, text });
+    await expectAnswer(correct, operation, { status, headers: kept, text });
   } finally {
     await service.close();
   }
 });
 
 describe('Prism refuses', () => {
-  const place = documentedProblems.find(
+  const operation = documentedProblems.find(
     ({ path, code }) => path === '/v1/activate' && code === 'license_not_found',
   )!;
-  const [answer] = answersOf('license_not_found') as [Repeated];
+  const [answer] = problemAnswers('license_not_found') as [UpstreamAnswer];
   const activate = (prism: Prism, license_key: string) => {
     const body = activation({ license_key, email: 'ada@example.com' });
-    return ask(prism, 'POST', '/v1/activate', body);
+    return sendThrough(prism, 'POST', '/v1/activate', body);
   };
 
-  test('a problem by a merged pattern that matches no text', async () => {
-    upstream.repeats = answer;
+  test('a problem if the merged pattern of the document matches no text', async () => {
+    upstream.answer = answer;
     await activate(correct, 'MOOR_E6S7-Z8KJ-TB3R-QKX6');
     const refused = activate(faulty, 'MOOR_E6S7-Z8KJ-TB3R-QKX6');
     await expect(refused).rejects.toThrow(/500: .*response.*body.*type.*must match pattern/);
   });
 
-  test('a license key with U by a pattern without U', async () => {
-    upstream.repeats = answer;
+  test('a license key with U if the pattern of the document excludes U', async () => {
+    upstream.answer = answer;
     await activate(correct, U_KEY);
     upstream.received = undefined;
     await expect(activate(faulty, U_KEY)).rejects.toThrow(/422: .*license_key.*must match pattern/);
     expect(upstream.received).toBeUndefined();
   });
 
-  const broken: [string, Partial<Repeated>][] = [
-    ['a member too many', { text: answer.text.replace('{', '{"email":"ada@example.com",') }],
-    ['a member that is missing', { text: answer.text.replace('"request_id"', '"x"') }],
-    ['another code', { text: answer.text.replaceAll('license_not_found', 'not_found') }],
-    ['a header that is missing', { headers: { 'content-type': 'application/problem+json' } }],
-    ['another media type', { headers: { ...answer.headers, 'content-type': 'text/plain' } }],
-    ['a status that is not described', { status: 418 }],
+  const broken: [string, Partial<UpstreamAnswer>][] = [
+    [
+      'an answer with an additional member',
+      { text: answer.text.replace('{', '{"email":"ada@example.com",') },
+    ],
+    ['an answer without a required member', { text: answer.text.replace('"request_id"', '"x"') }],
+    ['an answer with another code', { text: answer.text.replaceAll('license_not_found', 'not_found') }],
+    ['an answer without a required header', { headers: { 'content-type': 'application/problem+json' } }],
+    ['an answer with another media type', { headers: { ...answer.headers, 'content-type': 'text/plain' } }],
+    ['an answer with a status that is not described', { status: 418 }],
   ];
   test.each(broken)('%s', async (_name, change) => {
-    const wrong = repeat(correct, place, { ...answer, ...change });
+    const wrong = expectAnswer(correct, operation, { ...answer, ...change });
     await expect(wrong).rejects.toThrow(/^POST \/v1\/activate \d+: .*(response|violation)/i);
   });
 });

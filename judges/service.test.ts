@@ -5,17 +5,17 @@ import { StaffService } from '../src/staff/staff.service.js';
 import { Authenticator } from '../test/support/http/authenticator.js';
 import { activation, machineId, Service, type Answer } from '../test/support/harness.js';
 import { documentedRoutes } from '../test/support/http/openapi.js';
-import { Browser as Holder, wrong } from '../test/license-portal/harness.js';
+import { Browser as Holder, wrongCode } from '../test/license-portal/harness.js';
 import { publish } from '../test/manifest/publish.js';
-import { ACT, Browser as Staff, signedIn } from '../test/support-api/harness.js';
+import { AUDIT_CONTEXT, Browser as Staff, signInStaff } from '../test/support-api/harness.js';
 import { whileGone, whileLocked } from '../test/support/tables.js';
 import { ORIGIN } from '../test/support/http/cookie-client.js';
-import { PURCHASES, signed, TAKES_PURCHASES } from '../test/support/http/webhook.js';
-import { passed, Prism, through } from './prism.js';
+import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../test/support/http/webhook.js';
+import { accepted, Prism, proxiedService } from './prism.js';
 
 /*
- * The requests to the service go through Prism; `ask` throws Prism's objections. The file is longer than 200 lines because it
- * has one call of each route, and one case for each code of the catalogue.
+ * The requests to the service go through Prism; `sendThrough` throws Prism's objections. The file is longer than 200 lines
+ * because it has one call of each route, and one case for each code of the catalogue.
  */
 
 const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1' };
@@ -26,27 +26,28 @@ let direct: Service;
 let strict: Prism;
 /** Lets each request through. */
 let lenient: Prism;
-/** The service behind `strict` and behind `lenient`. */
+/** The service through `strict`, for requests that the document describes. */
 let service: Service;
-let misused: Service;
-/** The answer for the manifest before one is published. */
-let unpublished: Answer;
+/** The service through `lenient`, for requests that the document does not describe. */
+let lenientService: Service;
+/** The answer to a request for the manifest before one was published. */
+let noManifestAnswer: Answer;
 
 beforeAll(async () => {
   direct = await Service.start({ environment: SETTINGS });
-  await direct.app.get(StaffService).add('root@example.com', 'admin', ACT);
+  await direct.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
   [strict, lenient] = await Promise.all([
-    Prism.before(direct.url, { validatesRequests: true }),
-    Prism.before(direct.url, { validatesRequests: false }),
+    Prism.startBefore(direct.url, { validatesRequests: true }),
+    Prism.startBefore(direct.url, { validatesRequests: false }),
   ]);
-  service = through(strict, direct);
-  misused = through(lenient, direct);
-  unpublished = await service.call('GET', '/v1/manifest');
+  service = proxiedService(strict, direct);
+  lenientService = proxiedService(lenient, direct);
+  noManifestAnswer = await service.call('GET', '/v1/manifest');
 });
 afterAll(async () => {
   await Prism.closeAll();
   await direct?.close();
-  console.log(`${passed.answers} answers of the service`);
+  console.log(`${accepted.answers} answers of the service`);
 });
 
 const bearer = async (role: 'support' | 'admin') => ({
@@ -55,62 +56,66 @@ const bearer = async (role: 'support' | 'admin') => ({
 const statusOf = ({ status }: Answer) => status;
 const report = (to: Service, body: object) => {
   const text = JSON.stringify(body);
-  return to.call('POST', PURCHASES, text, signed(text));
+  return to.call('POST', PURCHASES, text, signatureHeaders(text));
 };
 
-/** The routes that succeeded through Prism. */
-const succeeded = new Set<string>();
-async function succeeds(asked: Promise<Answer>, route: string, status = 200): Promise<Answer> {
-  const answer = await asked;
+/** The routes of which Prism accepted a successful answer. */
+const succeededRoutes = new Set<string>();
+async function expectSuccess(request: Promise<Answer>, route: string, status = 200): Promise<Answer> {
+  const answer = await request;
   expect([route, answer.status, answer.json?.code]).toEqual([route, status, undefined]);
-  succeeded.add(route);
+  succeededRoutes.add(route);
   return answer;
 }
 
-describe('an answer to what the document describes', () => {
+describe('Prism accepts the documented answers', () => {
   test('of the client API', async () => {
     await publish(direct, '4.0.0');
     const license = await direct.issue({ machines_allowed: 2 });
     const body = activation(license, 'a machine', { hostname_hint: 'Studio Mac' });
-    const activated = await succeeds(service.call('POST', '/v1/activate', body), 'POST /v1/activate', 201);
-    await succeeds(service.activate(license), 'POST /v1/activate');
+    const activated = await expectSuccess(
+      service.call('POST', '/v1/activate', body),
+      'POST /v1/activate',
+      201,
+    );
+    await expectSuccess(service.activate(license), 'POST /v1/activate');
     const telemetry = { app_version: '3.2.0', cpu_cores: 10, detector_compute: 'ane' };
-    await succeeds(service.heartbeat(activated.json.token), 'POST /v1/heartbeat');
-    const { json } = await succeeds(
+    await expectSuccess(service.heartbeat(activated.json.token), 'POST /v1/heartbeat');
+    const { json } = await expectSuccess(
       service.heartbeat(activated.json.token, { telemetry }),
       'POST /v1/heartbeat',
     );
     expect(json.telemetry).toEqual({ stored: true, dropped: [] });
-    const manifest = await succeeds(service.call('GET', '/v1/manifest'), 'GET /v1/manifest');
+    const manifest = await expectSuccess(service.call('GET', '/v1/manifest'), 'GET /v1/manifest');
     const headers = { 'if-none-match': manifest.headers['etag']! };
-    await succeeds(service.call('GET', '/v1/manifest', undefined, headers), 'GET /v1/manifest', 304);
-    await succeeds(service.call('GET', '/v1/keys'), 'GET /v1/keys');
+    await expectSuccess(service.call('GET', '/v1/manifest', undefined, headers), 'GET /v1/manifest', 304);
+    await expectSuccess(service.call('GET', '/v1/keys'), 'GET /v1/keys');
   });
 
-  test('to an imported key that holds a U, which the service takes', async () => {
-    const license = await imported('SHOP_U0UU-2345-6789-UUUU');
-    await succeeds(service.activate(license), 'POST /v1/activate', 201);
+  test('to an activation with an imported key that contains a U', async () => {
+    const license = await createImported('SHOP_U0UU-2345-6789-UUUU');
+    await expectSuccess(service.activate(license), 'POST /v1/activate', 201);
   });
 
-  test('of a purchase, of health and of the pages that explain', async () => {
+  test('to a report of a purchase, to health checks and for pages of documentation', async () => {
     const body = { transaction_id: 'tx-1', email: 'buyer@example.com', status: 'paid' };
-    await succeeds(report(service, body), 'POST /v1/purchases', 204);
+    await expectSuccess(report(service, body), 'POST /v1/purchases', 204);
     for (const path of ['/health/live', '/health/ready', '/privacy/data', '/docs/errors'])
-      await succeeds(service.call('GET', path), `GET ${path}`);
+      await expectSuccess(service.call('GET', path), `GET ${path}`);
     // Prism would follow the redirect itself.
-    await succeeds(direct.call('GET', '/', undefined, { accept: 'text/html' }), 'GET /', 302);
+    await expectSuccess(direct.call('GET', '/', undefined, { accept: 'text/html' }), 'GET /', 302);
   });
 
-  test('of the portal', async () => {
+  test('of the portal API', async () => {
     const license = await direct.issue({ email: 'holder@example.com', machines_allowed: 2 });
     const { json } = await service.activate(license);
     const other = (await service.activate(license, 'another machine')).json.activation.id as string;
     const id = json.activation.id as string;
-    const holder = await new Holder(service).byCode(license.email);
+    const holder = await new Holder(service).signInByCode(license.email);
     for (const route of ['POST /session/code', 'POST /session'])
-      succeeded.add(route.replace(' ', ' /portal/api'));
+      succeededRoutes.add(route.replace(' ', ' /portal/api'));
     const call = (method: string, path: string, status: number, template = path, body?: unknown) =>
-      succeeds(holder.call(method, path, body), `${method} /portal/api${template}`, status);
+      expectSuccess(holder.call(method, path, body), `${method} /portal/api${template}`, status);
     await call('GET', '/licenses', 200);
     await call('POST', `/licenses/${license.license_id}/send-key`, 202, '/licenses/{id}/send-key');
     const path = `/activations/${id}/release`;
@@ -124,30 +129,30 @@ describe('an answer to what the document describes', () => {
     await call('DELETE', '/session', 204);
   });
 
-  test('of support', async () => {
+  test('of the support API', async () => {
     const license = await direct.issue({ email: 'customer@example.com' });
     const { id } = (await service.activate(license)).json.activation;
-    const holder = await new Holder(service).byKey(license);
+    const holder = await new Holder(service).signInByKey(license);
     await holder.call('POST', `/activations/${id}/release-request`, { reason: null });
-    const admin = await signedIn(service, 'admin');
-    succeeded.add('POST /support/api/session/link');
+    const admin = await signInStaff(service, 'admin');
+    succeededRoutes.add('POST /support/api/session/link');
     const call = (method: string, path: string, status: number, template = path, body?: unknown) =>
-      succeeds(admin.call(method, path, body), `${method} /support/api/${template}`, status);
+      expectSuccess(admin.call(method, path, body), `${method} /support/api/${template}`, status);
 
     const reason = 'Asked by phone.';
-    const one = `licenses/${license.license_id}`;
+    const licensePath = `licenses/${license.license_id}`;
     await call('GET', 'session', 200);
     await call('POST', 'licenses/search', 200, undefined, { email: license.email });
     await call('POST', 'licenses', 201, undefined, { email: 'new@example.com' });
-    await call('GET', one, 200, 'licenses/{id}');
-    await call('PATCH', one, 200, 'licenses/{id}', { machines_allowed: 3, reason });
-    await call('POST', `${one}/send-key`, 202, 'licenses/{id}/send-key', { reason });
-    await call('POST', `${one}/rekey`, 202, 'licenses/{id}/rekey', { reason });
+    await call('GET', licensePath, 200, 'licenses/{id}');
+    await call('PATCH', licensePath, 200, 'licenses/{id}', { machines_allowed: 3, reason });
+    await call('POST', `${licensePath}/send-key`, 202, 'licenses/{id}/send-key', { reason });
+    await call('POST', `${licensePath}/rekey`, 202, 'licenses/{id}/rekey', { reason });
     const { release_requests } = (await call('GET', 'release-requests', 200)).json;
     const request = `release-requests/${release_requests.at(-1).id}`;
     await call('POST', request, 200, 'release-requests/{id}', { decision: 'decline', reason });
     await call('POST', `activations/${id}/release`, 200, 'activations/{id}/release', { reason });
-    await call('GET', one, 200, 'licenses/{id}');
+    await call('GET', licensePath, 200, 'licenses/{id}');
     const erasure = { email: license.email, reason };
     const { json } = await call('POST', 'erasures', 202, undefined, erasure);
     await call('POST', `erasures/${json.erasure.id}/run`, 200, 'erasures/{id}/run');
@@ -177,26 +182,26 @@ describe('an answer to what the document describes', () => {
     await call('DELETE', 'session', 204);
   });
 
-  test('came from each route of the document', () => {
+  test('of every route of the document, by the tests above', () => {
     const routes = documentedRoutes().map(({ method, path }) => `${method} ${path}`);
-    expect([...succeeded].toSorted()).toEqual(routes.toSorted());
+    expect([...succeededRoutes].toSorted()).toEqual(routes.toSorted());
   });
 });
 
 /** A request for each problem; `method_not_allowed` is in problems.test.ts: Prism does not forward an unknown method. */
 const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<Answer>> = {
-  malformed_request: () => misused.call('POST', '/v1/activate', [1]),
+  malformed_request: () => lenientService.call('POST', '/v1/activate', [1]),
   not_found: async () =>
-    misused.call('GET', `/support/api/licenses/${UNKNOWN}`, undefined, await bearer('support')),
-  body_too_large: () => misused.call('POST', '/v1/activate', { email: 'x'.repeat(20_000) }),
+    lenientService.call('GET', `/support/api/licenses/${UNKNOWN}`, undefined, await bearer('support')),
+  body_too_large: () => lenientService.call('POST', '/v1/activate', { email: 'x'.repeat(20_000) }),
   unsupported_media_type: () =>
-    misused.call('POST', '/v1/activate', 'text', { 'content-type': 'text/plain' }),
-  invalid_request: () => misused.call('POST', '/v1/activate', { email: 'unknown', machine_id: 7 }),
+    lenientService.call('POST', '/v1/activate', 'text', { 'content-type': 'text/plain' }),
+  invalid_request: () => lenientService.call('POST', '/v1/activate', { email: 'unknown', machine_id: 7 }),
   license_not_found: async () =>
     service.activate({ ...(await direct.issue()), email: 'another@example.com' }),
-  license_suspended: () => withStatus('suspended'),
-  license_refunded: async () => service.activate(await refunded('tx-refunded')),
-  license_revoked: () => withStatus('revoked'),
+  license_suspended: () => activateWithStatus('suspended'),
+  license_refunded: async () => service.activate(await createRefunded('tx-refunded')),
+  license_revoked: () => activateWithStatus('revoked'),
   license_expired: async () => {
     const expires_at = new Date('2026-11-01T00:00:00Z');
     return service.activate(await direct.issue({ expires_at, on_expiry: 'stop' }));
@@ -220,7 +225,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     return service.heartbeat(json.token);
   },
   token_invalid: () => service.heartbeat('no token'),
-  no_version_published: async () => unpublished,
+  no_version_published: async () => noManifestAnswer,
   sign_in_required: async () => {
     await service.call('GET', '/portal/api/licenses', undefined, { cookie: 'mooring_holder=none' });
     return service.call('GET', '/support/api/audit', undefined, { authorization: 'Bearer none' });
@@ -234,11 +239,11 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
       { origin: 'https://evil.example' },
     ),
   mailbox_proof_needed: async () =>
-    (await new Holder(service).byKey(await direct.issue())).call('GET', '/export'),
+    (await new Holder(service).signInByKey(await direct.issue())).call('GET', '/export'),
   release_needs_support: async () => {
     const license = await direct.issue({ email: 'mover@example.com', machines_allowed: 2 });
     const ids = [await service.activate(license), await service.activate(license, 'another machine')];
-    const holder = await new Holder(service).byCode(license.email);
+    const holder = await new Holder(service).signInByCode(license.email);
     const [, last] = [
       await holder.call('POST', `/activations/${ids[0]!.json.activation.id}/release`),
       await holder.call('POST', `/activations/${ids[1]!.json.activation.id}/release`),
@@ -248,7 +253,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   code_invalid: async () => {
     const { email } = await direct.issue({ email: 'coded@example.com' });
     const holder = new Holder(service);
-    return holder.call('POST', '/session', { email, code: wrong(await holder.ask(email)) });
+    return holder.call('POST', '/session', { email, code: wrongCode(await holder.requestCode(email)) });
   },
   link_invalid: () => new Staff(service).post('session/link', { link: 'x'.repeat(43) }),
   passkey_invalid: async () => {
@@ -265,9 +270,9 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
         await bearer('support'),
       );
     const answers = [
-      await send(await imported('SHOP_UUUU-2345-6789-ABCD')),
-      await send(await refunded('tx-sent')),
-      await send(await erased()),
+      await send(await createImported('SHOP_UUUU-2345-6789-ABCD')),
+      await send(await createRefunded('tx-sent')),
+      await send(await createErased()),
     ];
     expect(answers.map(({ json }) => json.reason)).toEqual(['not_made_here', 'refunded', 'erased']);
     return answers[0]!;
@@ -279,12 +284,12 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     return service.call('PATCH', `/support/api/licenses/${license_id}`, body, headers);
   },
   license_erased: async () => {
-    const path = `/support/api/licenses/${(await erased()).license_id}`;
+    const path = `/support/api/licenses/${(await createErased()).license_id}`;
     const body = { email: 'back@example.com', reason: 'Asked.' };
     return service.call('PATCH', path, body, await bearer('admin'));
   },
   has_passkey: async () => {
-    const browser = await signedIn(service, 'support', 'passkey@example.com');
+    const browser = await signInStaff(service, 'support', 'passkey@example.com');
     const { options } = (await browser.post('passkeys/options')).json;
     await browser.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
     const { id } = (await browser.get('session')).json;
@@ -299,11 +304,11 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   },
   webhook_signature_invalid: () => {
     const body = { transaction_id: 'tx-2', status: 'refunded' };
-    return service.call('POST', PURCHASES, body, signed('another body'));
+    return service.call('POST', PURCHASES, body, signatureHeaders('another body'));
   },
   too_many_requests: async () => {
     const license = await direct.issue({ email: 'impatient@example.com' });
-    const holder = await new Holder(service).byKey(license);
+    const holder = await new Holder(service).signInByKey(license);
     const send = () => holder.call('POST', `/licenses/${license.license_id}/send-key`);
     for (let times = 0; times < 10; times += 1) expect(statusOf(await send())).toBe(202);
     return send();
@@ -318,26 +323,26 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   },
 };
 
-async function withStatus(staff_status: 'suspended' | 'revoked'): Promise<Answer> {
+async function activateWithStatus(staff_status: 'suspended' | 'revoked'): Promise<Answer> {
   const license = await direct.issue();
   await direct.sql('update license set staff_status = $1 where id = $2', [staff_status, license.license_id]);
   return service.activate(license);
 }
 
 /** A license with an imported key. */
-async function imported(license_key: string) {
+async function createImported(license_key: string) {
   const license = await direct.issue();
   const values = [licenseKeyHash(license_key), license.license_id];
   await direct.sql('update license set key_hash = $1 where id = $2', values);
   return { ...license, license_key };
 }
 
-async function refunded(transaction_id: string) {
+async function createRefunded(transaction_id: string) {
   const license = await direct.issue();
   await direct.sql(
-    `with sold as (insert into purchase (id, transaction_id, email, state, paid, recorded_on)
+    `with purchase_row as (insert into purchase (id, transaction_id, email, state, paid, recorded_on)
        values ($1, $2, $3, 'refunded', true, '2026-11-20') returning id)
-     update license set purchase_id = (select id from sold) where id = $4`,
+     update license set purchase_id = (select id from purchase_row) where id = $4`,
     [
       UNKNOWN.replace(/^.{8}/, machineId(transaction_id).slice(0, 8)),
       transaction_id,
@@ -348,19 +353,19 @@ async function refunded(transaction_id: string) {
   return license;
 }
 
-async function erased() {
+async function createErased() {
   const license = await direct.issue({ email: 'gone@example.com' });
   await direct.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);
   return license;
 }
 
-describe('a problem', () => {
+describe('Prism accepts the problem', () => {
   test.each(Object.keys(CASES) as (keyof typeof CASES)[])('%s', async (code) => {
     const { status, json } = await CASES[code]();
     expect([status, json.code]).toEqual([PROBLEMS[code].status, code]);
   });
 
-  test('has a case here, except the one that Prism does not forward', () => {
+  test('of every code, except method_not_allowed, which Prism does not forward', () => {
     expect([...Object.keys(CASES), 'method_not_allowed'].toSorted()).toEqual(
       Object.keys(PROBLEMS).toSorted(),
     );

@@ -3,24 +3,23 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { PROBLEMS, problem, problemDocument, type ProblemCode } from '../src/http/problems/problem.js';
 
-/** An answer to repeat, byte for byte. */
-export interface Repeated {
+/** An answer that the upstream server gives, byte for byte. */
+export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** An upstream server for Prism in place of the service. It answers each request with `repeats`. */
+/** An upstream server for Prism in place of the service. It answers each request with `answer`. */
 export class Upstream {
-  /** The next answer. */
-  repeats: Repeated = { status: 204, headers: {}, text: '' };
-  /** The last request. */
+  answer: UpstreamAnswer = { status: 204, headers: {}, text: '' };
+  /** The last request that was received. */
   received:
     { readonly method: string; readonly path: string; readonly headers: IncomingHttpHeaders } | undefined;
   url = '';
   readonly #server = createServer((request, response) => {
     this.received = { method: request.method!, path: request.url!, headers: request.headers };
-    request.resume().once('end', () => this.#answer(response));
+    request.resume().once('end', () => this.#respond(response));
   });
 
   static async start(): Promise<Upstream> {
@@ -31,8 +30,8 @@ export class Upstream {
     return upstream;
   }
 
-  #answer(response: ServerResponse): void {
-    const { status, headers, text } = this.repeats;
+  #respond(response: ServerResponse): void {
+    const { status, headers, text } = this.answer;
     response.writeHead(status, { ...headers }).end(text);
   }
 
@@ -43,10 +42,10 @@ export class Upstream {
   }
 }
 
-type Case = readonly [members: Record<string, unknown>, headers?: Record<string, string>];
+type Variant = readonly [members: Record<string, unknown>, headers?: Record<string, string>];
 
-/** The extra members and headers of the codes that have any, one case for each variant. */
-const CASES: Partial<Record<ProblemCode, readonly Case[]>> = {
+/** The additional members and headers of the codes that have any, one entry for each variant. */
+const VARIANTS: Partial<Record<ProblemCode, readonly Variant[]>> = {
   invalid_request: [[{ errors: [{ pointer: '/email', detail: 'must be an e-mail address' }] }]],
   license_expired: [[{ expired_at: new Date('2026-11-01T00:00:00Z') }]],
   version_not_covered: [
@@ -73,9 +72,9 @@ const CASES: Partial<Record<ProblemCode, readonly Case[]>> = {
   method_not_allowed: [[{}, { allow: 'GET, HEAD' }]],
 };
 
-/** @returns the service's answers for a code, with the headers that `ProblemFilter` sends */
-export function answersOf(code: ProblemCode): Repeated[] {
-  return (CASES[code] ?? [[{}]]).map(([members, headers]) => {
+/** @returns the service's answers with a code, one for each variant, with the headers that `ProblemFilter` sends */
+export function problemAnswers(code: ProblemCode): UpstreamAnswer[] {
+  return (VARIANTS[code] ?? [[{}]]).map(([members, headers]) => {
     const refusal = problem(code, members, headers);
     return {
       status: PROBLEMS[code].status,

@@ -46,7 +46,7 @@ create index license_email on license (email);
 create index license_kept_from on license ((
   case when least(ended_at, case when on_expiry = 'stop' then expires_at end) is not null
     then greatest(least(ended_at, case when on_expiry = 'stop' then expires_at end), end_changed_at) end));
--- Each request of /health/ready counts these; the index is mostly empty.
+-- Each request of /health/ready counts the licenses without a known address. The index is mostly empty.
 create index license_address_lost_at on license (address_lost_at) where address_lost_at is not null;
 comment on table license is 'Licenses.';
 comment on column license.id is 'Id of the license.';
@@ -231,8 +231,8 @@ create table telemetry (like telemetry_inbox including comments) partition by ra
 create index telemetry_received_on on telemetry (received_on);
 comment on table telemetry is 'Telemetry of past days, with a partition for each month.';
 
--- The two inboxes exchange their names at night, which takes no time for any number of rows. The rows then move without a
--- concurrent writer, and the emptied file is truncated.
+-- After midnight (UTC) the two inboxes exchange their names, which takes no time for any number of rows. The rows then move
+-- without a concurrent writer, and the emptied table is truncated.
 create table telemetry_inbox_draining (like telemetry_inbox including all);
 comment on table telemetry_inbox_draining is 'Telemetry of past days while it moves to telemetry, after midnight (UTC).';
 
@@ -588,7 +588,7 @@ comment on column schema_migration.timestamp is 'Number of the file of the migra
 comment on column schema_migration.name is 'Name of the migration.';
 comment on column schema_migration.applied_at is 'Time of application.';
 
--- The planner keeps samples of column values, which an erasure would not reach. They would also name the ids of the
+-- The planner keeps samples of column values, which an erasure would not remove. The samples would also contain ids of the
 -- telemetry received before the last `analyze`.
 alter table license         alter column email set statistics 0;
 alter table purchase        alter column email set statistics 0;

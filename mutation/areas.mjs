@@ -1,6 +1,7 @@
-// The areas of mutation testing: the mutated files, the tests that must notice the mutants, and the minimum score.
+// The areas of mutation testing: the mutated files, the tests that must detect the mutants, and the minimum score in
+// percent.
 
-const rules = (...names) => names.map((name) => `test/unit/${name}.test.ts`);
+const unitTests = (...names) => names.map((name) => `test/unit/${name}.test.ts`);
 const tests = (...names) => names.map((name) => `test/${name}.test.ts`);
 
 /** Tests that need a PostgreSQL; areas without one leave them out. */
@@ -10,17 +11,24 @@ const NEEDS_DATABASE = ['!test/unit/data-source.test.ts', '!test/unit/vectors-se
 const DECLARATIONS = ['!src/*/*.module.ts', '!src/*/*.entity.ts'];
 
 /**
- * Each area is a separate run of Stryker. Its tests are fast ones that can notice a mutant in its files. With
- * `hasDatabase` a PostgreSQL is started for them.
+ * Each area is a separate run of Stryker. Its tests are fast ones that can detect a mutant in its files. With `hasDatabase`
+ * a PostgreSQL is started for them.
  */
 export const AREAS = {
   keys: {
     minimum: 95,
     mutate: ['src/keys/**/*.ts', '!src/keys/keys.controller.ts', '!src/keys/keys.module.ts'],
     tests: [
-      ...rules('encrypted-private-key', 'erased-address', 'key-material', 'key-ring', 'license-key'),
-      ...rules('license-token', 'mailed-secrets', 'publish', 'rotation', 'signed-manifest', 'purchase-ids'),
-      ...rules('vectors-*'),
+      ...unitTests('encrypted-private-key', 'erased-address', 'key-material', 'key-ring', 'license-key'),
+      ...unitTests(
+        'license-token',
+        'mailed-secrets',
+        'publish',
+        'rotation',
+        'signed-manifest',
+        'purchase-ids',
+      ),
+      ...unitTests('vectors-*'),
       ...NEEDS_DATABASE,
     ],
   },
@@ -30,7 +38,7 @@ export const AREAS = {
       'src/*/*.rules.ts',
       'src/activation/activation-attempt.ts',
       'src/activation/token-response.ts',
-      'src/heartbeat/replica-position.ts',
+      'src/heartbeat/primary-positions.ts',
       'src/http/limits/token-bucket.ts',
       'src/core/field.ts',
       'src/fields/*.ts',
@@ -39,7 +47,7 @@ export const AREAS = {
       'src/telemetry/{daily-limit,suppress-small-cells}.ts',
     ],
     tests: [
-      ...rules(
+      ...unitTests(
         'cutoff',
         'email',
         'fields',
@@ -48,18 +56,18 @@ export const AREAS = {
         'manifest-coverage',
         'manifest-coverage-histories',
       ),
-      ...rules('positions', 'publish', 'small-rules', 'token-bucket', 'vectors-*', 'version-coverage'),
+      ...unitTests('positions', 'publish', 'small-rules', 'token-bucket', 'vectors-*', 'version-coverage'),
       ...NEEDS_DATABASE,
     ],
   },
   client: {
     minimum: 95,
     mutate: ['client/src/*.ts'],
-    // The simulated year takes twenty seconds; privacy counts the lines of the sources, which mutants change.
+    // year.test.ts takes twenty seconds. privacy.test.ts counts the lines of the sources, which mutants change.
     tests: [
       'test/client/*.test.ts',
       '!test/client/{privacy,year}.test.ts',
-      ...rules('vectors-*'),
+      ...unitTests('vectors-*'),
       ...NEEDS_DATABASE,
     ],
   },
@@ -69,7 +77,7 @@ export const AREAS = {
     tests: [
       ...tests('docs/privacy', 'telemetry/disguises', 'telemetry/members', 'telemetry/personal'),
       ...tests('telemetry/properties'),
-      ...rules('personal'),
+      ...unitTests('personal'),
     ],
     hasDatabase: true,
   },
@@ -81,7 +89,7 @@ export const AREAS = {
       'src/releases/{release.service,self-releases}.ts',
       ...DECLARATIONS,
     ],
-    // Races test a function of the database, which is not mutated, for half a minute.
+    // races.test.ts takes half a minute to test a function of the database, which is not mutated.
     tests: [
       ...tests(
         'activation/*',
@@ -104,7 +112,7 @@ export const AREAS = {
     minimum: 85,
     mutate: [
       'src/heartbeat/*.ts',
-      '!src/heartbeat/replica-position.ts',
+      '!src/heartbeat/primary-positions.ts',
       'src/telemetry/telemetry.store.ts',
       ...DECLARATIONS,
     ],
@@ -117,7 +125,7 @@ export const AREAS = {
         'telemetry/limit',
         'faults/wrong-database',
       ),
-      ...rules('replica-interleavings'),
+      ...unitTests('replica-interleavings'),
       '!test/heartbeat/writes-nothing.test.ts',
     ],
     hasDatabase: true,
@@ -125,7 +133,7 @@ export const AREAS = {
   licenses: {
     minimum: 85,
     mutate: ['src/licenses/*.ts', '!src/licenses/{license-end,license.rules}.ts', ...DECLARATIONS],
-    // Tests that run commands in separate processes, as license-import does, cannot notice a mutant.
+    // Tests that run commands in separate processes cannot detect a mutant, because those processes run the build.
     tests: [
       ...tests('activation/replaced', 'faults/clock-jump', 'licenses/import-rows', 'licenses/service'),
       ...tests(
@@ -135,7 +143,7 @@ export const AREAS = {
         'support-api/licenses',
         'faults/wrong-database',
       ),
-      ...rules('mail-texts', 'license-import'),
+      ...unitTests('mail-texts', 'license-import'),
     ],
     hasDatabase: true,
   },
@@ -174,7 +182,7 @@ export const AREAS = {
         'docs/privacy',
       ),
       ...tests('retention/retention', 'retention/run'),
-      ...rules('retention-job'),
+      ...unitTests('retention-job'),
       ...tests('retention/{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
     ],
     hasDatabase: true,
@@ -184,7 +192,7 @@ export const AREAS = {
     mutate: ['src/erasure/{database-identity,erase,erased-*,erasure-mails,erasure-records,erasure.*}.ts'],
     tests: [
       ...tests('erasure/erasure', 'erasure/{holder,queue,restore,staff,tombstones}', 'license-portal/data'),
-      ...rules('erasure-records', 'mail-texts', 'tombstones'),
+      ...unitTests('erasure-records', 'mail-texts', 'tombstones'),
     ],
     hasDatabase: true,
   },
@@ -197,7 +205,7 @@ export const AREAS = {
     ],
     tests: [
       ...tests('http/guards', 'license-portal/sessions', 'staff/session', 'staff/staff'),
-      ...rules('same-origin'),
+      ...unitTests('same-origin'),
     ],
     hasDatabase: true,
   },

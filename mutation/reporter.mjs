@@ -1,4 +1,4 @@
-// Writes each result at once, so that the results of an interrupted run are kept.
+// Writes the result of each mutant to a file at once, so that an interrupted run keeps its results.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { commonTokens, declareFactoryPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin';

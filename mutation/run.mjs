@@ -1,4 +1,4 @@
-// npm run mutation: checks that a test fails for each small change of the sources (CONTRIBUTING.md, "Mutation").
+// npm run mutation: makes small changes to the sources and checks that a test fails for each (CONTRIBUTING.md, "Mutation").
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
 import { AREAS } from './areas.mjs';
 import { changedLines } from './changed-lines.mjs';
-import { entryOf, isListed, readSurvivors, scoreOf, tableOf } from './survivors.mjs';
+import { entryOf, isListed, readSurvivors, scoreOf, tableRow } from './survivors.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const plugin = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -33,7 +33,7 @@ function filesOf(patterns) {
     .toSorted();
 }
 
-/** @returns the files of an area that are to be mutated, or ranges of their lines */
+/** @returns the files of an area that are to be mutated, or with --since the ranges of their changed lines */
 function targetsOf(files) {
   if (values.since) {
     const changed = changedLines(values.since, root);
@@ -45,6 +45,7 @@ function targetsOf(files) {
     : files.filter((file) => named.some((path) => file === path || file.startsWith(`${path}/`)));
 }
 
+/** Runs Stryker for an area. */
 async function mutate(name, { tests, hasDatabase }, targets) {
   const began = performance.now();
   const results = await new Stryker({
@@ -96,31 +97,31 @@ async function main() {
     return 0;
   }
   const tearDown = areas.some(({ area }) => area.hasDatabase) ? await startDatabase() : undefined;
-  let failed = false;
+  let hasFailed = false;
   try {
     for (const { name, area, targets } of areas) {
       const { results, minutes } = await mutate(name, area, targets);
       const lines = (file) => readFileSync(join(root, file), 'utf8').split('\n');
-      const alive = results
+      const surviving = results
         .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
         .map((mutant) => ({
           ...entryOf(mutant, root, lines),
           status: mutant.status,
-          line: mutant.location.start.line + 0,
+          line: mutant.location.start.line,
         }));
-      const unlisted = alive.filter((entry) => !isListed(entry, survivors));
+      const unlisted = surviving.filter((entry) => !isListed(entry, survivors));
       for (const { file, line, mutator, original, replacement, status } of unlisted)
         console.log(`${file}:${line} ${mutator} ${status}\n-   ${original}\n+   ${replacement}`);
       writeFileSync(join(root, `mutation/reports/${name}.unlisted.json`), JSON.stringify(unlisted, null, 2));
       const score = scoreOf(results);
-      console.log(tableOf(name, results, minutes));
+      console.log(tableRow(name, results, minutes));
       const isFullRun = !values.since && positionals.length === 0;
-      if (unlisted.length > 0 || (isFullRun && score < area.minimum)) failed = true;
+      if (unlisted.length > 0 || (isFullRun && score < area.minimum)) hasFailed = true;
     }
   } finally {
     await tearDown?.();
   }
-  return failed ? 1 : 0;
+  return hasFailed ? 1 : 0;
 }
 
 async function startDatabase() {

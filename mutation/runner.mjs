@@ -16,17 +16,21 @@ import {
 const { ACTIVE_MUTANT_ENV_VARIABLE: ACTIVE_MUTANT } = INSTRUMENTER_CONSTANTS;
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
 
-/** A process with more memory is replaced: each run of a test file stays in memory. */
+/** A test process with more memory is replaced, because each run of a test file stays in its memory. */
 const MEMORY_LIMIT_BYTES = 1_500_000_000;
 
-/** The time limit of a test file is WAIT_MS plus WAIT_FACTOR times its usual time: a mutant may prevent what a test waits for. */
-const WAIT_MS = 5_000;
-const WAIT_FACTOR = 3;
+/**
+ * The time limit of a test is TIME_LIMIT_MS plus TIME_LIMIT_FACTOR times the usual time of its file, because a mutant may
+ * prevent what a test waits for.
+ */
+const TIME_LIMIT_MS = 5_000;
+const TIME_LIMIT_FACTOR = 3;
 const TEST_TIMED_OUT = /Exceeded timeout of \d+ ms for a (test|hook)/;
 
-/** A process that a mutant or its tests have ended or broken. */
+/** The test process ended or failed, because of a mutant or its tests. */
 class WorkerFailure extends Error {}
 
+/** A process (worker.mjs) that runs test files. It answers one request at a time. */
 class TestProcess {
   #child;
   #waiting;
@@ -79,7 +83,10 @@ class TestProcess {
 class MooringTestRunner {
   #options;
   #process;
-  /** Results of the dry run; other processes of Stryker read them from a file. */
+  /**
+   * The durations of the test files, and the test files that cover each source; other processes of Stryker read them from a
+   * file.
+   */
   #dryRun;
   /** For each source file, the test file that last killed a mutant in it: it runs first. */
   #lastKillers = new Map();
@@ -107,18 +114,18 @@ class MooringTestRunner {
         status: DryRunStatus.Error,
         errorMessage: `${failed.path} fails without a mutant: ${failed.failure}`,
       };
-    this.#remember(results, coverage, sources);
+    this.#saveDryRun(results, coverage, sources);
     return {
       status: DryRunStatus.Complete,
       mutantCoverage: coverage ?? { static: {}, perTest: {} },
       tests: results.flatMap((result) => [
-        loadingOf(result),
-        ...result.tests.map((test) => testOf(test, result)),
+        loadingResult(result),
+        ...result.tests.map((test) => testResult(test, result)),
       ]),
     };
   }
 
-  #remember(results, { perTest } = { perTest: {} }, sources) {
+  #saveDryRun(results, { perTest } = { perTest: {} }, sources) {
     const durations = Object.fromEntries(results.map(({ path, milliseconds }) => [path, milliseconds]));
     const covering = {};
     for (const source of sources) {
@@ -175,7 +182,10 @@ class MooringTestRunner {
     };
   }
 
-  /** The test files that cover a mutant, the fastest first. Each runs up to the last covering test, because tests may depend on earlier ones. */
+  /**
+   * Lists the test files that cover a mutant, the fastest first. Each file runs up to its last covering test, because tests
+   * may depend on earlier ones.
+   */
   #filesInOrder(source, testFilter) {
     const testCounts = new Map();
     if (testFilter === undefined) {
@@ -195,7 +205,7 @@ class MooringTestRunner {
       .map(([path, number]) => ({
         path: join(process.cwd(), path),
         // An integer, because TEST_TIMED_OUT matches the number in Jest's message.
-        limitMs: Math.ceil(WAIT_MS + WAIT_FACTOR * this.#dryRun.durations[path]),
+        limitMs: Math.ceil(TIME_LIMIT_MS + TIME_LIMIT_FACTOR * this.#dryRun.durations[path]),
         ...(Number.isFinite(number) && { wanted: number }),
       }));
   }
@@ -210,7 +220,7 @@ class MooringTestRunner {
   }
 }
 
-const loadingOf = ({ path, tests, milliseconds }) => ({
+const loadingResult = ({ path, tests, milliseconds }) => ({
   id: `${path}#load`,
   name: `${path} loads`,
   timeSpentMs: Math.max(0, milliseconds - tests.reduce((sum, test) => sum + test.milliseconds, 0)),
@@ -218,7 +228,7 @@ const loadingOf = ({ path, tests, milliseconds }) => ({
   status: TestStatus.Success,
 });
 
-const testOf = ({ id, name, milliseconds }, { path }) => ({
+const testResult = ({ id, name, milliseconds }, { path }) => ({
   id,
   name: `${path} ${name}`,
   timeSpentMs: milliseconds,

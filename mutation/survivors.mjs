@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-/** @returns the mutants that no test can notice, each with the reason (survivors.json) */
+/** @returns the mutants that no test can detect, each with the reason (survivors.json) */
 export const readSurvivors = () =>
   JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'));
 
@@ -22,6 +22,7 @@ export function entryOf({ fileName, mutatorName, location: { start, end }, repla
   };
 }
 
+/** Whether survivors.json has an entry for a mutant. */
 export const isListed = (entry, survivors) =>
   survivors.some((listed) =>
     ['file', 'mutator', 'in', 'original', 'replacement'].every((member) => listed[member] === entry[member]),
@@ -29,14 +30,15 @@ export const isListed = (entry, survivors) =>
 
 const count = (results, ...statuses) => results.filter(({ status }) => statuses.includes(status)).length;
 
-/** @returns the percentage of mutants that a test notices */
+/** @returns the percentage of mutants that a test detects */
 export function scoreOf(results) {
-  const noticed = count(results, 'Killed', 'Timeout');
-  const all = noticed + count(results, 'Survived', 'NoCoverage');
-  return all === 0 ? 100 : (100 * noticed) / all;
+  const detected = count(results, 'Killed', 'Timeout');
+  const all = detected + count(results, 'Survived', 'NoCoverage');
+  return all === 0 ? 100 : (100 * detected) / all;
 }
 
-export function tableOf(name, results, minutes) {
+/** Formats the results of an area as a row of the table in results.md. */
+export function tableRow(name, results, minutes) {
   const row = [
     name,
     results.length - count(results, 'Ignored'),

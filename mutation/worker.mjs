@@ -10,9 +10,9 @@ const { default: NativeRuntime } = await importFromRoot('test/support/runner/run
 const { default: ProcessEnvironment } = await importFromRoot('test/support/runner/environment.mjs');
 const { leftovers, sharedState } = await importFromRoot('test/support/runner/leftovers.mjs');
 // Both packages are dependencies of Jest, in the version that Jest requires.
-const ofJest = createRequire(createRequire(require.resolve('jest')).resolve('@jest/core'));
-const { readConfig } = ofJest('jest-config');
-const { default: runFile } = createRequire(ofJest.resolve('jest-config'))('jest-circus/runner');
+const requireFromJest = createRequire(createRequire(require.resolve('jest')).resolve('@jest/core'));
+const { readConfig } = requireFromJest('jest-config');
+const { default: runFile } = createRequire(requireFromJest.resolve('jest-config'))('jest-circus/runner');
 const { globalConfig, projectConfig } = await readConfig({ _: [], $0: '' }, join(root, 'jest.config.js'));
 
 /** The global object in which the instrumented sources find the active mutant (`INSTRUMENTER_CONSTANTS` of Stryker). */
@@ -22,13 +22,13 @@ const stryker = (globalThis[NAMESPACE] ??= {});
 /** The global in which Jest stores the time limit that a test file has set. */
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
-/** Events for which Jest replaces the listeners while a file runs. */
-const HANDLED = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
+/** The events of the process whose listeners Jest replaces while a file runs. */
+const REPLACED_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
 
 /** How long a failed file may take to close its resources; after that the process is replaced. */
 const CLEAN_UP_MS = 2_000;
 
-/** Evaluates a test file again although Node has loaded it before. */
+/** Loads a test file again for each run, although Node has loaded it before. */
 class RepeatingRuntime extends NativeRuntime {
   static #runs = 0;
 
@@ -43,7 +43,7 @@ class RepeatingRuntime extends NativeRuntime {
   }
 }
 
-/** Runs the first `wanted` tests of a file, until one fails. */
+/** Runs the first tests of a file, up to the number `wanted`, until one fails. */
 class BailingEnvironment extends ProcessEnvironment {
   results = [];
   #path;
@@ -102,7 +102,7 @@ async function run({ path, ...limits }) {
   const environment = new BailingEnvironment({ projectConfig, globalConfig }, context, limits);
   const runtime = new RepeatingRuntime(projectConfig, environment, path);
   const began = performance.now();
-  const handlers = HANDLED.map((name) => [name, process.listeners(name)]);
+  const handlers = REPLACED_EVENTS.map((name) => [name, process.listeners(name)]);
   let failure;
   try {
     await environment.setup();

@@ -1,8 +1,9 @@
 /** Generates TypeScript types for the responses in docs/openapi.yaml that the pages read. */
 
 /** Paths whose responses get no type: a page saves the export as a file and passes passkey options to the browser. */
-const PASSED_ON = /\/(export|options)$/;
-const PAGES = /^\/(portal|support|privacy)\//;
+const UNTYPED_PATHS = /\/(export|options)$/;
+/** The API paths that pages read. */
+const PAGE_API_PATHS = /^\/(portal|support|privacy)\//;
 const SCHEMAS = '#/components/schemas/';
 const SCALARS = { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' };
 
@@ -47,7 +48,7 @@ export function apiTypes(document) {
     return members.join('\n');
   }
 
-  /** Objects and arrays become named types. Strings and numbers are written in place. */
+  /** Returns the type of a reference: a named type for an object or an array, and otherwise the type itself. */
   function typeOfRef(ref) {
     const schema = resolveRef(ref);
     const name = ref.slice(SCHEMAS.length);
@@ -65,7 +66,7 @@ export function apiTypes(document) {
       : `export interface ${name} ${typeOf(schema)}`;
 
   for (const [path, operations] of Object.entries(document.paths)) {
-    if (!PAGES.test(path) || PASSED_ON.test(path)) continue;
+    if (!PAGE_API_PATHS.test(path) || UNTYPED_PATHS.test(path)) continue;
     for (const { responses = {} } of Object.values(operations)) {
       for (const [status, { content }] of Object.entries(responses)) {
         const schema = content?.['application/json']?.schema;

@@ -3,33 +3,37 @@
 // answer, so that nothing was checked, and otherwise 0. Arguments after `--` are passed to npm. npm test does not run it,
 // because npm test makes no network requests.
 import { command, step } from './prepare.mjs';
-import { locked, shipped } from './shipped.mjs';
+import { locked, releasedPackages } from './shipped.mjs';
 
 const SEVERITIES = ['critical', 'high', 'moderate', 'low', 'info'];
-const FAILING = ['critical', 'high', 'moderate'];
-const UNCHECKED = 3;
+/** The severities of which an advisory for a package of a release leads to exit code 1. */
+const FAILING_SEVERITIES = ['critical', 'high', 'moderate'];
+const EXIT_CODE_UNCHECKED = 3;
 
 await command(async () => {
-  const report = await ask(process.argv.slice(2));
+  const report = await runNpmAudit(process.argv.slice(2));
   if (!report.vulnerabilities) {
     console.log(
       `Nothing was checked: the registry gave no list of advisories (${report.message ?? 'no reason given'}).`,
     );
-    return UNCHECKED;
+    return EXIT_CODE_UNCHECKED;
   }
-  const held = shipped();
-  const found = findings(report);
-  const release = found.filter(({ id }) => held.has(id));
-  print(`Known of the ${held.size} packages that a release holds`, release);
+  const released = releasedPackages();
+  const advisories = listAdvisories(report);
+  const ofRelease = advisories.filter(({ id }) => released.has(id));
+  print(`Advisories for the ${released.size} packages of a release`, ofRelease);
   print(
-    'Known of what builds, tests and develops it',
-    found.filter(({ id }) => !held.has(id)),
+    'Advisories for the packages that only build and test it',
+    advisories.filter(({ id }) => !released.has(id)),
   );
-  return release.some(({ severity }) => FAILING.includes(severity)) ? 1 : 0;
+  return ofRelease.some(({ severity }) => FAILING_SEVERITIES.includes(severity)) ? 1 : 0;
 });
 
-/** Runs npm audit for all packages. This script selects those of a release itself, because npm lists bundled ones as devDependencies. */
-async function ask(options) {
+/**
+ * Runs npm audit for all packages: npm cannot select those of a release, because the ones that pages bundle are
+ * devDependencies.
+ */
+async function runNpmAudit(options) {
   const everything = ['--package-lock-only', '--include=dev', '--include=optional', '--include=peer'];
   // Offline, npm makes no request and reports no vulnerability.
   const network = ['--no-offline', '--fetch-retries=0', '--fetch-timeout=30000'];
@@ -42,8 +46,8 @@ async function ask(options) {
   }
 }
 
-/** One row for each advisory and affected path in node_modules, without entries that only report a dependency on an affected package. */
-function findings({ vulnerabilities }) {
+/** Lists each advisory with each affected path in node_modules, without packages that only depend on an affected one. */
+function listAdvisories({ vulnerabilities }) {
   return Object.values(vulnerabilities)
     .flatMap(({ via, nodes, fixAvailable }) =>
       via
@@ -62,7 +66,7 @@ function print(title, rows) {
     row.id,
     row.title,
     `affects ${row.range}`,
-    fix(row),
+    fixText(row),
     row.path,
     row.url,
   ]);
@@ -76,7 +80,7 @@ function print(title, rows) {
     );
 }
 
-function fix({ fixAvailable }) {
-  if (fixAvailable === true) return 'fixed within its range';
+function fixText({ fixAvailable }) {
+  if (fixAvailable === true) return 'fixed within its version range';
   return fixAvailable ? `fixed by ${fixAvailable.name} ${fixAvailable.version}` : 'no fix known';
 }

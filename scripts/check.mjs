@@ -3,14 +3,14 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { command, ensureInstalled, node24, step } from './prepare.mjs';
 
-/** TypeScript 7, by its path, because `typescript` 6, which `nest build` needs, has a `tsc` too. */
-const TYPES = 'typescript-native/bin/tsc';
+/** TypeScript 7, by its path: `.bin/tsc` is that of `typescript` 6, which `nest build` needs. */
+const TYPESCRIPT_7 = 'typescript-native/bin/tsc';
 
 /** Runs the checks and prints a line for each. @returns how many passed and failed */
 export async function check(fix = false) {
   const checks = {
-    types: [TYPES, '--noEmit', '-p', '.'],
-    'types of the pages': [TYPES, '-p', 'web'],
+    types: [TYPESCRIPT_7, '--noEmit', '-p', '.'],
+    'types of the pages': [TYPESCRIPT_7, '-p', 'web'],
     lint: ['.bin/oxlint', ...(fix ? ['--fix'] : [])],
     format: ['.bin/prettier', fix ? '--write' : '--check', '--log-level=warn', '.'],
   };

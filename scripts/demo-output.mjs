@@ -4,22 +4,22 @@ import { inspect } from 'node:util';
 
 const color = (code, text) => (process.stdout.isTTY ? `\x1b[${code}m${text}\x1b[0m` : text);
 
-export const say = (text) => console.log(text);
-export const title = (text) => say(`\n${color(1, text)}`);
+export const print = (text) => console.log(text);
+export const printTitle = (text) => print(`\n${color(1, text)}`);
 
-/** Wraps `fetch` to print requests and answers, with long values shortened. */
-export function narrate(fetch, url) {
+/** Returns a `fetch` that also prints each request and its answer, with long values shortened. */
+export function withRequestLog(fetch, url) {
   return async (address, init) => {
     const path = address.slice(url.length);
-    say(color(36, `→ ${init.method} ${path} ${short(init.body)}`));
+    print(color(36, `→ ${init.method} ${path} ${formatBody(init.body)}`));
     const answer = await fetch(address, init);
-    say(color(answer.ok ? 32 : 33, `← ${answer.status} ${short(await answer.clone().text())}`));
+    print(color(answer.ok ? 32 : 33, `← ${answer.status} ${formatBody(await answer.clone().text())}`));
     return answer;
   };
 }
 
-/** Formats a body: long tokens and digests are shortened, sentences are not. */
-function short(text) {
+/** Formats a JSON body: long tokens and digests are shortened, and sentences are not. */
+function formatBody(text) {
   if (!text) return '';
   const cut = (_name, value) =>
     typeof value === 'string' && /^\S{40,}$/.test(value) ? `${value.slice(0, 10)}…` : value;
@@ -27,15 +27,15 @@ function short(text) {
   return inspect(body, { breakLength: Infinity, compact: true, depth: null });
 }
 
-/** Waits until a stream has printed this text. @returns everything printed so far */
-export function printed(stream, words) {
+/** Waits until a stream has printed this text. @returns everything that it has printed */
+export function waitForOutput(stream, words) {
   return new Promise((resolve, reject) => {
-    let seen = '';
+    let output = '';
     stream.setEncoding('utf8').on('data', (text) => {
-      seen += text;
-      if (seen.includes(words)) resolve(seen);
+      output += text;
+      if (output.includes(words)) resolve(output);
     });
-    stream.once('end', () => reject(new Error(seen || 'The service did not start.')));
+    stream.once('end', () => reject(new Error(output || 'The service did not start.')));
   });
 }
 

@@ -1,12 +1,20 @@
-// npm run demo: shows the events of a license, from its issue to a new machine. It starts a service on a free port with a
-// temporary folder, uses the reference client and a support token, and prints each request and answer.
+// npm run demo: shows what happens to a license, from its issue to the move to a new machine. It starts a service on a free
+// port with a temporary folder, uses the reference client and a support token, and prints each request and answer.
 import { spawn } from 'node:child_process';
 import { createHash, createPublicKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { command, ended, ensureBuilt, ensureClientBuilt, ensureInstalled, node24, root } from './prepare.mjs';
-import { freePort, narrate, printed, say, title } from './demo-output.mjs';
+import {
+  command,
+  waitForExit,
+  ensureBuilt,
+  ensureClientBuilt,
+  ensureInstalled,
+  node24,
+  root,
+} from './prepare.mjs';
+import { freePort, withRequestLog, waitForOutput, print, printTitle } from './demo-output.mjs';
 
 const TELEMETRY = { os_version: 'macOS 26.1', mac_model: 'Mac15,3', arch: 'arm64', camera_count: 4 };
 const CRASH = {
@@ -45,9 +53,9 @@ async function runDemo(folder) {
     env: environment,
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   });
-  const end = ended(service);
+  const end = waitForExit(service);
   try {
-    await printed(service.stderr, 'is ready');
+    await waitForOutput(service.stderr, 'is ready');
     await showEvents(`http://127.0.0.1:${port}`, environment, folder);
     return 0;
   } finally {
@@ -68,67 +76,70 @@ async function showEvents(url, environment, folder) {
       appVersion: '0.9.0',
       trustedKeys: [manifestKey.export({ format: 'jwk' }).x],
       stateFile: join(folder, `${name}.json`),
-      // An invented hardware UUID. By default the client reads that of the computer and sends only its digest.
+      // The digest of an invented hardware UUID. By default the client reads the UUID of the computer and sends only its
+      // digest.
       machineId: async () => createHash('sha256').update(`hardware UUID of ${name}`).digest('hex'),
       telemetry: () => TELEMETRY,
-      log: (line) => say(`  the client logs: ${line}`),
-      fetch: narrate(fetch, url),
+      log: (line) => print(`  the client logs: ${line}`),
+      fetch: withRequestLog(fetch, url),
       ...more,
     });
 
-  title('The vendor issues a license for one machine, and gives support a token');
+  printTitle('The vendor issues a license for one machine, and gives support a token');
   const email = 'ada@example.com';
   const { license_key } = await mooring('license', 'issue', '--email', email, '--machines', '1');
   await mooring('staff', 'add', 'grace@example.com', '--role', 'support');
   const { token } = await mooring('staff', 'token', 'grace@example.com');
 
-  title('Ada clicks Activate: the license is activated on her machine, which is known by a digest');
+  printTitle('Ada clicks Activate: the license is activated on her machine, which is known by a digest');
   const studio = client('studio');
   await studio.start();
   await studio.activate(license_key, email, 'Studio Mac');
 
-  title('Every six hours a heartbeat renews the token and sends anonymous telemetry');
+  printTitle('Every six hours a heartbeat renews the token and sends anonymous telemetry');
   await studio.heartbeatNow();
 
-  title('After a crash the next heartbeat sends where the application failed, without personal data');
+  printTitle('After a crash the next heartbeat sends where the application failed, without personal data');
   await studio.reportCrash(CRASH);
   await studio.heartbeatNow();
   await studio.close();
 
-  title('Ada turns telemetry off and restarts: no telemetry is sent, and all features work');
+  printTitle('Ada turns telemetry off and restarts: no telemetry is sent, and all features work');
   const restarted = client('studio', { environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
   await restarted.start();
   await restarted.heartbeatNow();
 
-  title('Once a day the client reads the manifest, verifies the signature, and uses only signed content');
+  printTitle(
+    'Once a day the client reads the manifest, verifies the signature, and uses only signed content',
+  );
   const update = await restarted.checkForUpdate();
-  say(
+  print(
     `  the menu shows: ${update.available ? `version ${update.offer.version} is available` : update.reason}`,
   );
 
-  title('A second machine is above the machine limit; Ada asks support');
+  printTitle('A second machine exceeds the machine limit, so Ada asks support');
   const laptop = client('laptop');
   await laptop.start();
   await laptop
     .activate(license_key, email, 'Laptop')
-    .catch((refusal) => say(`  the client shows: ${refusal.detail}`));
+    .catch((refusal) => print(`  the client shows: ${refusal.detail}`));
 
-  title('Support finds the license and releases the old machine, with a reason');
-  await support(url, token, email);
+  printTitle('Support finds the license and releases the old machine, with a reason');
+  await releaseAsSupport(url, token, email);
 
-  title('The old machine stops at its next heartbeat, and the new one is activated');
+  printTitle('The old machine stops at its next heartbeat, and the new one is activated');
   const status = await restarted.heartbeatNow();
-  say(`  the client stops: ${status.detail}`);
+  print(`  the client stops: ${status.detail}`);
   await laptop.activate(license_key, email, 'Laptop');
-  say(`  the client is ${laptop.status.kind}, and may be offline until ${laptop.status.offline_until}`);
+  print(`  the client is ${laptop.status.kind}, and may be offline until ${laptop.status.offline_until}`);
   await Promise.all([restarted.close(), laptop.close()]);
-  say('');
+  print('');
 }
 
-async function support(url, token, email) {
+async function releaseAsSupport(url, token, email) {
   const post = async (path, body) => {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-    const answer = await narrate(fetch, url)(url + path, {
+    const answer = await withRequestLog(fetch, url)(url + path, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),
@@ -142,13 +153,13 @@ async function support(url, token, email) {
 
 /** Prints and runs `mooring … --json`. @returns its parsed output */
 async function runCommand(environment, args) {
-  say(`$ mooring ${args.join(' ')}`);
+  print(`$ mooring ${args.join(' ')}`);
   const child = spawn(node24(), [join(root, 'dist/cli.js'), ...args, '--json'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => (output += text));
-  if ((await ended(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed`);
+  if ((await waitForExit(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed`);
   return JSON.parse(output);
 }

@@ -16,12 +16,12 @@ and audited is described in [CONTRIBUTING](../CONTRIBUTING.md#dependencies), the
 ## Dependencies of the service
 `;
 
-const COUNTED = `
+const COLUMNS_EXPLAINED = `
 *brings*: the packages that it installs, itself included, and their size on disk. *alone*: those of them that no other
 dependency needs.
 `;
 
-const INSTALLED_APART = `## Packages that \`npm run judges\` and \`npm run mutation\` install
+const SEPARATELY_INSTALLED_SECTION = `## Packages that \`npm run judges\` and \`npm run mutation\` install
 
 \`judges/\` and \`mutation/\` each have a separate lock file and \`node_modules\`: \`npm ci\` in the root installs none of these
 packages, and no release contains any of them. No install script runs there ([CONTRIBUTING](../CONTRIBUTING.md#judges-from-outside)).
@@ -34,30 +34,30 @@ export function dependenciesAsMarkdown() {
   const all = closure(names);
   const total = `${names.length} direct ones bring ${all.size} packages, ${megabytes(all)} MB.`;
   return [
-    `${INTRODUCTION}\n${total}\n${COUNTED}`,
-    table(['package', 'brings', 'MB', 'alone', 'MB', 'for'], weighed(names, all)),
+    `${INTRODUCTION}\n${total}\n${COLUMNS_EXPLAINED}`,
+    table(['package', 'brings', 'MB', 'alone', 'MB', 'for'], serviceRows(names, all)),
     '## Packages for the pages, the build and the tests\n',
-    table(['package', 'for'], Object.keys(devDependencies).map(explained)),
+    table(['package', 'for'], Object.keys(devDependencies).map(titleAndReason)),
     '## Binaries for development\n',
     `${BINARIES.map(({ packages, reason }) => `- \`${packages}\`: ${reason}`).join('\n')}\n`,
-    INSTALLED_APART,
-    table(['package', 'installed by', 'for'], Object.keys(SEPARATELY_INSTALLED).flatMap(apart)),
+    SEPARATELY_INSTALLED_SECTION,
+    table(['package', 'installed by', 'for'], Object.keys(SEPARATELY_INSTALLED).flatMap(separateRows)),
   ].join('\n');
 }
 
-function weighed(names, all) {
+function serviceRows(names, all) {
   return names.map((name) => {
     const brought = closure([name]);
     const without = closure(names.filter((other) => other !== name));
     const alone = [...all].filter((entry) => !without.has(entry));
-    const [title, reason] = explained(name);
+    const [title, reason] = titleAndReason(name);
     return [title, brought.size, megabytes(brought), alone.length, megabytes(alone), reason];
   });
 }
 
-const explained = (name) => [`${name} ${locked.get(`node_modules/${name}`).version}`, REASONS[name]];
+const titleAndReason = (name) => [`${name} ${locked.get(`node_modules/${name}`).version}`, REASONS[name]];
 
-function apart(folder) {
+function separateRows(folder) {
   const { devDependencies } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
   const version = (name, range) => (range.startsWith('file:') ? name : `${name} ${range}`);
   return Object.entries(devDependencies).map(([name, range]) => [

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { command } from './prepare.mjs';
-import { shipped } from './shipped.mjs';
+import { releasedPackages } from './shipped.mjs';
 
 /** The licenses that a release may contain, by SPDX name, and what each requires of a distributor. */
 export const ALLOWED = {
@@ -58,11 +58,11 @@ the bill of materials covers the content of programs.
 
 /** @returns the text of docs/licenses.md */
 export function licensesAsMarkdown() {
-  const entries = [...shipped().values()];
+  const entries = [...releasedPackages().values()];
   const sections = [...new Set(entries.map(({ license }) => license))]
     .map((license) => [license, entries.filter((entry) => entry.license === license)])
-    .toSorted(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
-    .map(([license, those]) => section(license, those));
+    .toSorted(([a, entriesOfA], [b, entriesOfB]) => entriesOfB.length - entriesOfA.length || (a < b ? -1 : 1))
+    .map(([license, entriesOfLicense]) => section(license, entriesOfLicense));
   return [INTRODUCTION, ...sections, PROGRAMS].join('\n');
 }
 

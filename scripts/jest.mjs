@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { node24, step } from './prepare.mjs';
 
-/** A file system in memory, and how much of it and of the memory must be free for its use. A run needs about 300 MB. */
-const IN_MEMORY = '/dev/shm';
+/** The file system in memory of Linux. */
+const MEMORY_FILE_SYSTEM = '/dev/shm';
+/** It is used if so much of it and of the memory is free. A run needs about 300 MB. */
 const MIN_FREE_BYTES = 4 * 2 ** 30;
 
-/** @param options of the process, such as its environment */
+/**
+ * Runs Jest. @param options of the process, such as its environment @returns the counts of tests, and the output if piped
+ */
 export async function jest(args, options = {}) {
   const directory = mkdtempSync(join(temporaryFolder(), 'mooring-test-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
@@ -37,8 +40,10 @@ export async function jest(args, options = {}) {
 function temporaryFolder() {
   if (process.platform !== 'linux' || process.env.TMPDIR) return tmpdir();
   try {
-    const { bavail, bsize } = statfsSync(IN_MEMORY);
-    return Math.min(bavail * bsize, process.availableMemory()) > MIN_FREE_BYTES ? IN_MEMORY : tmpdir();
+    const { bavail, bsize } = statfsSync(MEMORY_FILE_SYSTEM);
+    return Math.min(bavail * bsize, process.availableMemory()) > MIN_FREE_BYTES
+      ? MEMORY_FILE_SYSTEM
+      : tmpdir();
   } catch {
     return tmpdir();
   }

@@ -1,5 +1,5 @@
 // npm run judges: third-party tools check docs/openapi.yaml, and check the answers of the service against it (CONTRIBUTING.md).
-// Each tool checks the document, and then a copy with a fault that it must report.
+// Each tool checks the document, and then a copy with a fault, which the tool must report.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const env = {
 };
 const piped = { stdio: ['ignore', 'pipe', 'pipe'], env };
 
-/** Runs each tool. @returns its objection to the document, or an empty text */
+/** For each tool, a function that runs it and returns its objection, or an empty text if there is none. */
 const JUDGES = {
   Spectral: () =>
     lintDocument(
@@ -66,17 +66,17 @@ await command(async () => {
   await ensureWebBuilt();
   await ensureJudgesInstalled();
   const count = { passed: 0, failed: 0 };
-  const print = (name, objection, what = '') => {
-    console.log(`${name}: ${objection ? `failed\n${objection}` : `ok${what}`}`);
+  const print = (name, objection) => {
+    console.log(`${name}: ${objection ? `failed\n${objection}` : 'ok'}`);
     count[objection ? 'failed' : 'passed'] += 1;
   };
   for (const [name, judge] of Object.entries(JUDGES)) print(name, await judge());
 
   const { passed, failed, output } = await jest(['--config=judges/jest.config.js'], piped);
-  const seen = [...output.matchAll(/^\s*(\d+ (?:answers of the service|problems))$/gm)].map(
+  const counts = [...output.matchAll(/^\s*(\d+ (?:answers of the service|problems))$/gm)].map(
     ([, what]) => what,
   );
-  console.log(failed > 0 ? `Prism: failed\n${output.trim()}` : `Prism: ok (${seen.toSorted().join(', ')})`);
+  console.log(failed > 0 ? `Prism: failed\n${output.trim()}` : `Prism: ok (${counts.toSorted().join(', ')})`);
   count.passed += passed;
   count.failed += failed;
 
@@ -85,15 +85,15 @@ await command(async () => {
   return count.failed > 0 ? 1 : 0;
 });
 
-function tool([name, ...args]) {
+function runTool([name, ...args]) {
   return step(node24(), [join('judges/node_modules/.bin', name), ...args], piped);
 }
 
 /** Runs a linter, which must accept the document, and report the rule for the copy with the fault. */
 async function lintDocument(lint, [rule, fault]) {
-  const { code, output } = await tool([...lint, DOCUMENT]);
+  const { code, output } = await runTool([...lint, DOCUMENT]);
   if (code !== 0) return output.trim();
-  const faulty = await tool([...lint, await faultyCopy(fault)]);
+  const faulty = await runTool([...lint, await faultyCopy(fault)]);
   return faulty.code !== 0 && faulty.output.includes(rule) ? '' : `It does not report a fault: ${rule}`;
 }
 
@@ -115,9 +115,9 @@ async function compile(generator, into, generate, document) {
     cpSync(join(folder, 'consumers', name), join(into, name));
   cpSync(join(folder, 'consumers', `${generator}.ts`), join(into, 'api.ts'));
   writeFileSync(join(into, 'package.json'), '{ "type": "module" }');
-  const { code, output } = await tool(generate(document, generated));
+  const { code, output } = await runTool(generate(document, generated));
   if (code !== 0) return output.trim();
-  const types = await tool(['tsc', '--project', into]);
+  const types = await runTool(['tsc', '--project', into]);
   return types.code === 0 ? '' : types.output.trim();
 }
 
@@ -144,7 +144,10 @@ function withWrongExample({ components: { examples } }) {
   examples.Activated.value.license.status = 'lapsed';
 }
 
-/** Returns the connections that loopback-only.mjs refused; then checks that it refuses one to an address of RFC 5737. */
+/**
+ * Checks the connections to other machines. @returns those that loopback-only.mjs refused during the run, or a message if it
+ * does not refuse one to a documentation address of RFC 5737
+ */
 async function refusedConnections() {
   const before = read(connections);
   if (before) return before;

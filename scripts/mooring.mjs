@@ -1,6 +1,6 @@
 // npm run --silent mooring -- <command>: the operator's command line. Only the command writes to standard output.
 import { spawn } from 'node:child_process';
-import { command, ended, ensureBuilt, ensureInstalled, node24, root } from './prepare.mjs';
+import { command, waitForExit, ensureBuilt, ensureInstalled, node24, root } from './prepare.mjs';
 
 await command(async () => {
   await ensureInstalled();
@@ -16,5 +16,5 @@ await command(async () => {
     env: { INIT_CWD: process.cwd(), ...process.env },
     stdio: Array.from(stdio, (entry) => entry ?? 'ignore'),
   });
-  return await ended(child, { SIGINT: () => {} }); // The terminal sends Ctrl-C to the child, too.
+  return await waitForExit(child, { SIGINT: () => {} }); // The terminal sends Ctrl-C to the child, too.
 });

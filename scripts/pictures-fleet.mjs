@@ -11,28 +11,28 @@ const CHIPS = {
   'Apple M4': ['Mac16,1', 19],
 };
 
-/** Writes twelve weeks to the database of the running service with this data directory. */
+/** Inserts twelve weeks of counts into the database of the running service with this data directory. */
 export async function fillFleet(dataDir) {
   const { findEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
   const client = new pg.Client(await findEmbeddedPostgres(dataDir));
   await client.connect();
-  const cell = (week, dimension, value, value_2, heartbeats) =>
+  const insertCell = (week, dimension, value, value_2, heartbeats) =>
     client.query(
       'insert into fleet_cell (week_end, dimension, value, value_2, is_other, heartbeats) values ($1, $2, $3, $4, false, $5)',
       [week, dimension, value, value_2, Math.round(heartbeats)],
     );
   for (let weeksBefore = WEEKS; weeksBefore >= 1; weeksBefore -= 1) {
-    const [week, progress] = [sunday(weeksBefore), (WEEKS - weeksBefore) / WEEKS];
+    const [week, progress] = [sundayOf(weeksBefore), (WEEKS - weeksBefore) / WEEKS];
     await client.query('insert into fleet_week values ($1) on conflict do nothing', [week]);
     for (const [i, version] of VERSIONS.entries()) {
       // The count of each version rises, and falls after the next version is published.
       const share = Math.exp(-((progress * 4 - i - 0.3) ** 2));
-      await cell(week, 'app_version', version, null, 400 + 60_000 * share * (1 + progress));
+      await insertCell(week, 'app_version', version, null, 400 + 60_000 * share * (1 + progress));
     }
     for (const [i, os] of ['macOS 14.7', 'macOS 15.6', 'macOS 26.1'].entries())
-      await cell(week, 'os_version', os, null, 9_000 + 16_000 * Math.abs(progress - (2 - i) / 2));
+      await insertCell(week, 'os_version', os, null, 9_000 + 16_000 * Math.abs(progress - (2 - i) / 2));
     for (const [i, [chip, [model, ms]]] of Object.entries(CHIPS).entries()) {
-      await cell(week, 'hardware', model, chip, 24_000 - 4_500 * i + 9_000 * progress * i);
+      await insertCell(week, 'hardware', model, chip, 24_000 - 4_500 * i + 9_000 * progress * i);
       await client.query('insert into fleet_latency values ($1, $2, $3, $4, $5)', [
         week,
         chip,
@@ -42,10 +42,10 @@ export async function fillFleet(dataDir) {
       ]);
     }
     for (const [i, memory] of ['8', '16', '32', '64'].entries())
-      await cell(week, 'ram_gb_bucket', memory, null, [21, 34, 14, 4][i] * 1_000);
-    await cell(week, 'detector_compute', 'ane', 'cpuAndNeuralEngine', 52_000);
-    await cell(week, 'detector_compute', 'ane', 'cpuOnly', 2_400);
-    await cell(week, 'detector_compute', 'gpu', 'cpuAndGPU', 11_000);
+      await insertCell(week, 'ram_gb_bucket', memory, null, [21, 34, 14, 4][i] * 1_000);
+    await insertCell(week, 'detector_compute', 'ane', 'cpuAndNeuralEngine', 52_000);
+    await insertCell(week, 'detector_compute', 'ane', 'cpuOnly', 2_400);
+    await insertCell(week, 'detector_compute', 'gpu', 'cpuAndGPU', 11_000);
     await client.query('insert into crash_week values ($1, $2, $3, $4, $5, $6)', [
       week,
       '9f86d081884c7d65',
@@ -58,7 +58,8 @@ export async function fillFleet(dataDir) {
   await client.end();
 }
 
-function sunday(weeksAgo) {
+/** Returns the last day of a past week; 1 for the latest Sunday. */
+function sundayOf(weeksAgo) {
   const now = Date.now();
   const last = now - ((new Date(now).getUTCDay() || 7) * WEEK_MS) / 7;
   return new Date(last - (weeksAgo - 1) * WEEK_MS).toISOString().slice(0, 10);

@@ -6,9 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium } from './chromium.mjs';
-import { freePort, printed } from './demo-output.mjs';
+import { freePort, waitForOutput } from './demo-output.mjs';
 import { fillFleet } from './pictures-fleet.mjs';
-import { command, ended, ensureBuilt, ensureInstalled, ensureWebBuilt, node24, root } from './prepare.mjs';
+import {
+  command,
+  waitForExit,
+  ensureBuilt,
+  ensureInstalled,
+  ensureWebBuilt,
+  node24,
+  root,
+} from './prepare.mjs';
 
 const OUTPUT_DIR = join(root, 'docs/pages');
 const SIZE = { width: 1120, height: 760 };
@@ -40,9 +48,9 @@ async function withService(dataDir) {
     env,
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   });
-  const end = ended(service);
+  const end = waitForExit(service);
   try {
-    const welcome = await printed(service.stderr, '--help');
+    const welcome = await waitForOutput(service.stderr, '--help');
     await takePictures(`http://localhost:${port}`, welcome, dataDir);
     return 0;
   } finally {
@@ -57,13 +65,13 @@ async function takePictures(origin, welcome, dataDir) {
   await fillFleet(dataDir);
   const browser = await chromium.launch(await findChromium());
   try {
-    await portal(await openPage(browser, origin), { license_key, email: EMAIL });
+    await takePortalPicture(await openPage(browser, origin), { license_key, email: EMAIL });
     const staff = await openPage(browser, origin);
-    await support(staff, link);
+    await takeSupportPictures(staff, link);
     const page = await openPage(browser, origin);
     await page.goto('/privacy/');
     await page.getByRole('table').first().waitFor();
-    await picture(page, 'privacy');
+    await takePicture(page, 'privacy');
   } finally {
     await browser.close();
   }
@@ -79,7 +87,7 @@ async function openPage(browser, baseURL) {
   return context.newPage();
 }
 
-async function portal(page, holder) {
+async function takePortalPicture(page, holder) {
   for (const name of ['Studio Mac', 'Ada’s MacBook Air']) {
     const machine_id = createHash('sha256').update(name).digest('hex');
     const data = { ...holder, machine_id, hostname_hint: name, app_version: '3.2.0' };
@@ -90,23 +98,23 @@ async function portal(page, holder) {
   await page.getByLabel('License key').fill(holder.license_key);
   await page.getByRole('button', { name: 'Show my machines' }).click();
   await page.getByRole('table').first().waitFor();
-  await picture(page, 'portal');
+  await takePicture(page, 'portal');
 }
 
-async function support(page, link) {
+async function takeSupportPictures(page, link) {
   await page.goto(link);
   await page.getByRole('button', { name: 'Sign in with this link' }).click();
   await page.getByRole('button', { name: 'Later' }).click();
   await page.getByRole('search').getByRole('textbox').fill(EMAIL);
   await page.keyboard.press('Enter');
   await page.getByRole('table').first().waitFor();
-  await picture(page, 'support');
+  await takePicture(page, 'support');
   await page.getByRole('link', { name: 'Fleet' }).click();
   await page.locator('canvas').first().waitFor();
-  await picture(page, 'fleet');
+  await takePicture(page, 'fleet');
 }
 
-async function picture(page, name) {
+async function takePicture(page, name) {
   await page.evaluate(() => globalThis.scrollTo(0, 0));
   await page.screenshot({ path: join(OUTPUT_DIR, `${name}.png`) });
   console.log(`docs/pages/${name}.png`);

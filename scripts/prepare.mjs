@@ -55,7 +55,7 @@ async function install(folder, flags, isInstalledByHand = () => false) {
   });
 }
 
-/** Builds the service unless dist/ was built from exactly these sources. */
+/** Builds the service unless dist/ was built from the present sources. */
 export const ensureBuilt = () =>
   build('dist', ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'], ['nest', 'build']);
 
@@ -84,7 +84,9 @@ async function build(into, from, [tool, ...args]) {
   });
 }
 
-/** @returns the path of the newer of two Nodes: the running one and the one from npm. @throws Fault if both are older than 24 */
+/**
+ * @returns the path of the newer of two Nodes: the running one and the one from npm. @throws Fault if both are older than 24
+ */
 export function node24() {
   const bundled = join(root, 'node_modules/.bin/node');
   const bundledVersion = spawnSync(bundled, ['--version'], { encoding: 'utf8' }).stdout ?? '';
@@ -108,7 +110,7 @@ export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8',
 /** An error that is shown to the user as one sentence, without a stack trace. */
 export class Fault extends Error {}
 
-/** Runs a command. A Fault is printed as one sentence and leads to exit code 1. */
+/** Runs the work of a script and sets its exit code. A Fault is printed as one sentence and leads to exit code 1. */
 export async function command(work) {
   try {
     process.exitCode = await work();
@@ -124,7 +126,7 @@ export async function command(work) {
  * handler for them: the terminal, for example, sends the SIGINT of Ctrl-C to the child as well.
  * @returns the exit code of the child
  */
-export function ended(child, handlers = {}) {
+export function waitForExit(child, handlers = {}) {
   const forward = (signal) => child.kill(signal);
   const all = { SIGINT: forward, SIGTERM: forward, SIGHUP: forward, ...handlers };
   for (const [signal, handler] of Object.entries(all)) process.on(signal, handler);
@@ -138,18 +140,21 @@ export function ended(child, handlers = {}) {
   });
 }
 
-/** Runs one of several steps in the root folder. If a signal arrives meanwhile, this process ends after the step. */
+/**
+ * Runs a program in the root folder as one step of a script. If a signal arrives meanwhile, this process ends after the
+ * step.
+ */
 export async function step(program, args, options = {}, signalFor = (signal) => signal) {
   let received;
-  const note = (signal) => (received = signal);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, note);
+  const recordSignal = (signal) => (received = signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, recordSignal);
   const child = spawn(program, args, { cwd: root, stdio: 'inherit', ...options });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text) => (output += text));
   const end = (signal) => child.kill(signalFor(signal));
-  const code = await ended(child, { SIGINT: end, SIGTERM: end, SIGHUP: end });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(signal, note);
+  const code = await waitForExit(child, { SIGINT: end, SIGTERM: end, SIGHUP: end });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(signal, recordSignal);
   if (received) process.exit(128 + constants.signals[received]);
   return { code, output };
 }

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, Fault, root, step } from './prepare.mjs';
-import { shipped } from './shipped.mjs';
+import { releasedPackages } from './shipped.mjs';
 
-const heldBy = ({ where }) => ({ name: 'mooring:held-by', value: where });
-const by = (key) => (a, b) => (a[key] < b[key] ? -1 : 1);
+const heldByProperty = ({ where }) => ({ name: 'mooring:held-by', value: where });
+const compareBy = (key) => (a, b) => (a[key] < b[key] ? -1 : 1);
 
 await command(async () => {
   const text = `${JSON.stringify(keepRelease(await listLockFile()), null, 2)}\n`;
@@ -17,7 +17,10 @@ await command(async () => {
   return 0;
 });
 
-/** Lists all packages of the lock file. `--omit dev` would also omit packages that a tool needs too, such as pg-protocol. */
+/**
+ * Lists all packages of the lock file. `--omit dev` would also omit packages that both the service and a tool need, such as
+ * pg-protocol.
+ */
 async function listLockFile() {
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only'];
   // The flags override an environment for production, in which npm would list fewer packages.
@@ -32,7 +35,7 @@ async function listLockFile() {
 /** Keeps the packages of a release, and removes the time, place and npm version of the listing. */
 function keepRelease({ metadata, components, dependencies, ...bom }) {
   const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const released = shipped();
+  const released = releasedPackages();
   const self = { ...metadata.component, name };
   const isReleased = (ref) => ref === self['bom-ref'] || released.has(ref);
   const content = {
@@ -42,13 +45,13 @@ function keepRelease({ metadata, components, dependencies, ...bom }) {
       .map((component) => ({
         ...component,
         scope: 'required',
-        properties: [heldBy(released.get(component['bom-ref']))],
+        properties: [heldByProperty(released.get(component['bom-ref']))],
       }))
-      .toSorted(by('bom-ref')),
+      .toSorted(compareBy('bom-ref')),
     dependencies: dependencies
       .filter(({ ref }) => isReleased(ref))
       .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(isReleased).toSorted() }))
-      .toSorted(by('ref')),
+      .toSorted(compareBy('ref')),
   };
   return { ...bom, serialNumber: serialNumber(content), ...content };
 }

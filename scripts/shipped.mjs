@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { root } from './prepare.mjs';
 
 const FOLDER = 'node_modules/';
-/** `from 'preact/hooks'`, `import 'uplot/dist/uPlot.min.css'`: imports of packages, not relative imports. */
-const IMPORTED = /(?:\bfrom|\bimport|\bimport\()\s*'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/g;
+/**
+ * Matches imports of packages, such as `from 'preact/hooks'` or `import 'uplot/dist/uPlot.min.css'`, and no relative ones.
+ */
+const PACKAGE_IMPORT = /(?:\bfrom|\bimport|\bimport\()\s*'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/g;
 
 /** Reads the packages of the lock file by path, each with its name and the id `name@version`. */
-function read() {
+function readLockFile() {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   return new Map(
     Object.entries(packages)
@@ -21,34 +23,37 @@ function read() {
 }
 
 /** Every package of the lock file, by its path in it. */
-export const locked = read();
+export const locked = readLockFile();
 
-/** The packages that the pages import; the build bundles them, so browsers get them although a release does not install them. */
+/**
+ * Finds the packages that the pages import: the build bundles them, so browsers get them although a release does not install
+ * them.
+ */
 export function importedByPages() {
   const sources = readdirSync(join(root, 'web'), { recursive: true, withFileTypes: true })
     .filter((file) => file.isFile() && /\.tsx?$/.test(file.name))
     .map((file) => join(file.parentPath, file.name))
     .filter((path) => !path.startsWith(join(root, 'web/dist')));
   const names = sources.flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(IMPORTED)].map(([, name]) => name),
+    [...readFileSync(path, 'utf8').matchAll(PACKAGE_IMPORT)].map(([, name]) => name),
   );
   return [...new Set(names)].toSorted();
 }
 
-/** These packages and everything that they need: their dependencies and required peers, recursively. */
+/** Finds these packages and everything that they need: their dependencies and required peers, recursively. */
 export function closure(names) {
   const found = new Set(names.map((name) => locked.get(FOLDER + name)));
   for (const entry of found) {
-    const optionalPeer = (name) => entry.peerDependenciesMeta?.[name]?.optional;
-    const peers = Object.keys(entry.peerDependencies ?? {}).filter((name) => !optionalPeer(name));
+    const isOptionalPeer = (name) => entry.peerDependenciesMeta?.[name]?.optional;
+    const peers = Object.keys(entry.peerDependencies ?? {}).filter((name) => !isOptionalPeer(name));
     for (const name of [...Object.keys(entry.dependencies ?? {}), ...peers])
-      found.add(nearest(name, entry.path));
+      found.add(resolvePackage(name, entry.path));
   }
   return found;
 }
 
 /** Resolves a package name as Node does: in the node_modules of the importing package, or of a folder above it. */
-function nearest(name, from) {
+function resolvePackage(name, from) {
   for (let at = from; ; at = at.slice(0, at.lastIndexOf(`/${FOLDER}`))) {
     const found = locked.get(`${at}/${FOLDER}${name}`);
     if (found) return found;
@@ -57,11 +62,11 @@ function nearest(name, from) {
 }
 
 /**
- * The packages in a release: what `npm ci --omit=dev --omit=optional` installs for the service, as in the
+ * Lists the packages in a release: what `npm ci --omit=dev --omit=optional` installs for the service, as in the
  * Dockerfile, and what the pages bundle.
  * @returns the packages by `name@version`, sorted; `where` is `service` or `pages`
  */
-export function shipped() {
+export function releasedPackages() {
   const service = [...locked.values()].filter((entry) => !(entry.dev || entry.optional || entry.devOptional));
   const pages = closure(importedByPages());
   const entries = [

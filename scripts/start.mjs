@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import {
   command,
-  ended,
+  waitForExit,
   ensureBuilt,
   ensureInstalled,
   ensureWebBuilt,
@@ -31,7 +31,7 @@ await command(async () => {
     server.kill('SIGTERM');
   }, 1_000).unref();
   // The terminal sends Ctrl-C to the server, too; `kill -INT` reaches only this process. Closing the channel works for both.
-  return await ended(server, { SIGINT: () => server.connected && server.disconnect() });
+  return await waitForExit(server, { SIGINT: () => server.connected && server.disconnect() });
 });
 
 /** The process ids of the parent and its parent: npm runs this script in a shell, which does not end with npm. */

@@ -1,7 +1,7 @@
 // npm test -- --profile: formats how long the parts of a test run took, as tables.
 import { readFileSync } from 'node:fs';
 
-const SLOWEST = 25;
+const FILES_SHOWN = 25;
 
 /**
  * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/support/runner/profile.mjs`)
@@ -14,7 +14,7 @@ export function profileTables(file) {
     .map((line) => JSON.parse(line));
   const files = lines.filter(({ path }) => path);
   const postgres = lines.find((line) => line.postgres)?.postgres ?? 0;
-  const sum = (of) => files.reduce((total, each) => total + of(each), 0);
+  const sum = (valueOf) => files.reduce((total, file) => total + valueOf(file), 0);
   const kinds = new Map();
   for (const { kinds: ofFile } of files)
     for (const [kind, { count, milliseconds }] of Object.entries(ofFile)) {
@@ -25,20 +25,22 @@ export function profileTables(file) {
     ['all test files', files.length, sum(({ seconds }) => seconds)],
     ['processor time of the workers', '', sum(({ own }) => own)],
     ['processor time of ended child processes', '', sum(({ children }) => children)],
-    ['processor time of the PostgreSQL of all', '', postgres],
+    ['processor time of PostgreSQL', '', postgres],
     ...[...kinds]
       .toSorted(([, a], [, b]) => b.seconds - a.seconds)
       .map(([kind, { count, seconds }]) => [kind, count, seconds]),
   ];
-  const most = files.toSorted((a, b) => b.own + b.children - a.own - a.children).slice(0, SLOWEST);
+  const slowestFiles = files
+    .toSorted((a, b) => b.own + b.children - a.own - a.children)
+    .slice(0, FILES_SHOWN);
   const peak = Math.max(...files.map(({ rss }) => rss));
   return [
-    'Seconds are added up over workers, and waiting is counted; what runs at the same time is counted each.',
+    'Seconds are added up over all workers and include waiting; work that runs at the same time is counted several times.',
     table(['what', 'count', 'seconds'], all),
     `Most memory of a worker after a file: ${Math.round(peak / 1e6)} MB.`,
     table(
-      ['file', 'seconds', 'processor', 'of it children'],
-      most.map(({ path, seconds, own, children }) => [
+      ['file', 'seconds', 'processor', 'of it child processes'],
+      slowestFiles.map(({ path, seconds, own, children }) => [
         path.replace(/^.*\/test\//, 'test/'),
         seconds,
         own + children,

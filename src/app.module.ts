@@ -5,7 +5,7 @@ import { ActivationModule } from './activation/activation.module.js';
 import { CoreModule, type CoreOptions } from './core/core.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErasureModule } from './erasure/erasure.module.js';
-import { pages } from './http/pages.js';
+import { staticPagesOptions } from './http/pages.js';
 import { SessionsModule } from './http/sessions/sessions.module.js';
 import { HeartbeatModule } from './heartbeat/heartbeat.module.js';
 import { KeysModule } from './keys/keys.module.js';
@@ -34,7 +34,7 @@ export class AppModule {
         CoreModule.forRoot(core),
         DatabaseModule.forRoot(databaseUrl),
         ScheduleModule.forRoot(),
-        ServeStaticModule.forRoot(pages(core.config)),
+        ServeStaticModule.forRoot(staticPagesOptions(core.config)),
         SessionsModule,
         KeysModule,
         LicensesModule,

@@ -4,9 +4,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { option, wholeNumbers } from '../command.mjs';
-import { pageBench, versionOf } from '../run.mjs';
-import { count, loadAtEnd, machine, median, quantile, reached, sum, table, time } from '../measure.mjs';
+import { option, parseWholeNumbers } from '../command.mjs';
+import { runPageBench, postgresVersion } from '../run.mjs';
+import {
+  formatCount,
+  describeLoad,
+  describeMachine,
+  median,
+  quantile,
+  reachedOrMissed,
+  sum,
+  table,
+  formatTime,
+} from '../measure.mjs';
 
 const LICENSES = 1_000;
 const HEARTBEATS_PER_SECOND = 50;
@@ -17,7 +27,7 @@ const MAX_KEY_MAIL_MS = 5_000;
 /** The goal for the median heartbeat during the flood, as a multiple of the one without it. */
 const MAX_HEARTBEAT_RATIO = 2;
 
-await pageBench(import.meta.url, { page: 'code-flood.md', parseOptions, measureAll, report });
+await runPageBench(import.meta.url, { page: 'code-flood.md', parseOptions, measureAll, report });
 
 function parseOptions() {
   const options = {
@@ -27,14 +37,14 @@ function parseOptions() {
     write: { type: 'boolean' },
   };
   const { rate, rounds, seconds, write } = parseArgs({ options }).values;
-  return { ...wholeNumbers({ rate, rounds, seconds }), write };
+  return { ...parseWholeNumbers({ rate, rounds, seconds }), write };
 }
 
 async function measureAll({ url, folder, processes, progress }, { rate, rounds, seconds }) {
   const { migrate } = await import('../../dist/database/migrations.js');
   const { makeData, seatIds } = await import('../load/data.mjs');
   const { MailSink } = await import('../load/mail-sink.mjs');
-  const { processorTime } = await import('../load/processes.mjs');
+  const { readProcessorTime } = await import('../load/processes.mjs');
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(LICENSES));
@@ -42,8 +52,8 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
   const SMTP_URL = await mails.start();
   try {
     const mail = { SMTP_URL, MAIL_FROM: 'licenses@example.com' };
-    const { port, pid } = await processes.service({ ...data.settings, ...mail });
-    const [heartbeats, flood] = [1, 2].map(() => processes.load(data.file, 'steady.mjs'));
+    const { port, pid } = await processes.startService({ ...data.settings, ...mail });
+    const [heartbeats, flood] = [1, 2].map(() => processes.startLoad(data.file, 'steady.mjs'));
     await heartbeats({ begin: { port, rates: { heartbeat: HEARTBEATS_PER_SECOND } } });
     progress('warming up');
     await pause(3_000);
@@ -54,10 +64,10 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
     // Rounds with and without the flood alternate, so that other work of the machine affects both alike.
     for (let round = 1; round <= rounds; round += 1) {
       progress(`round ${round} of ${rounds}`);
-      measured.quiet.push(await measureHeartbeats(seconds, heartbeats, pid, processorTime));
+      measured.quiet.push(await measureHeartbeats(seconds, heartbeats, pid, readProcessorTime));
       await flood({ begin: { port, rates: { code: rate } } });
       const [floodMeasurements, times] = await Promise.all([
-        measureHeartbeats(seconds, heartbeats, pid, processorTime),
+        measureHeartbeats(seconds, heartbeats, pid, readProcessorTime),
         keyMailTimes({ port, data, mails, seconds }),
       ]);
       keyMails.push(...times);
@@ -66,18 +76,18 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
       measured.flood.push({ ...floodMeasurements, codes: (await flood({ collect: true })).kinds.code });
     }
     await heartbeats({ end: true });
-    return { version: await versionOf(url), ...measured, keyMails, codeMail, mails: mails.count };
+    return { version: await postgresVersion(url), ...measured, keyMails, codeMail, mails: mails.count };
   } finally {
     mails.end();
   }
 }
 
 /** Measures heartbeats for some seconds. @returns their times, and the processor time of the service for all its work */
-async function measureHeartbeats(seconds, heartbeats, pid, processorTime) {
+async function measureHeartbeats(seconds, heartbeats, pid, readProcessorTime) {
   await heartbeats({ collect: true });
-  const before = processorTime(pid);
+  const before = readProcessorTime(pid);
   await pause(seconds * 1_000);
-  const processorMs = processorTime(pid) - before;
+  const processorMs = readProcessorTime(pid) - before;
   return { ...(await heartbeats({ collect: true })).kinds.heartbeat, processorMs };
 }
 
@@ -103,7 +113,7 @@ async function keyMailTimes({ port, data, mails, seconds }) {
     });
     if (status !== 204)
       throw new Error(`The report of a purchase was answered with ${status} instead of 204.`);
-    return (await mails.mailTo(email, began)) - began;
+    return (await mails.untilMailTo(email, began)) - began;
   };
   const purchases = [];
   for (let second = 1; second < seconds; second += 1) {
@@ -127,31 +137,31 @@ async function holderCodeTime({ port, mails, seat: { email, cookie } }) {
     headers,
     body,
   });
-  return { status, ms: status === 202 ? (await mails.mailTo(email, began)) - began : null };
+  return { status, ms: status === 202 ? (await mails.untilMailTo(email, began)) - began : null };
 }
 
 function report({ version, quiet, flood, keyMails, codeMail, mails }, { rate, rounds, seconds }) {
   const p50 = ({ times }) => quantile(sorted(times), 0.5);
   const ratio = median(flood.map((round, index) => p50(round) / p50(quiet[index])));
   const accepted = sum(flood.map(({ codes }) => codes.times.length));
-  const refused = sum(flood.map(({ codes }) => codes.wrong[503] ?? 0));
+  const refused = sum(flood.map(({ codes }) => codes.wrongByStatus[503] ?? 0));
   const processor = (rounds) => sum(rounds.map(({ processorMs }) => processorMs));
   const keys = sorted(keyMails);
   return `# How a flood of requests for sign-in codes affects other requests
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:code-flood -- --rate ${rate} --rounds ${rounds} --seconds ${seconds} --write\`: ${rounds} rounds of ${seconds} seconds without
-the flood and ${seconds} seconds with it. The flood has ${count(rate)} requests for codes a second, alternately for made-up addresses and for
-those of ${count(LICENSES)} licenses. The load has ${HEARTBEATS_PER_SECOND} heartbeats a second all the time, and the mail server takes ${MAIL_DELAY_MS} ms for each mail.
+the flood and ${seconds} seconds with it. The flood has ${formatCount(rate)} requests for codes a second, alternately for made-up addresses and for
+those of ${formatCount(LICENSES)} licenses. The load has ${HEARTBEATS_PER_SECOND} heartbeats a second all the time, and the mail server takes ${MAIL_DELAY_MS} ms for each mail.
 
-${machine(version)} (${loadAtEnd()})
+${describeMachine(version)} (${describeLoad()})
 
-- Of the requests for codes, ${count(accepted)} were accepted and ${count(refused)} were answered with 503. In total ${count(mails)} mails were sent.
-- Mails with a license key arrived after ${time(quantile(keys, 0.5))} (median of ${keys.length}) and after ${time(keys.at(-1))} at the latest; the goal is at most ${time(MAX_KEY_MAIL_MS)}: ${reached(keys.at(-1) <= MAX_KEY_MAIL_MS)}.
-- The request of a holder who had signed in with a license key was answered with ${codeMail.status}${codeMail.ms === null ? '' : `, and the code arrived after ${time(codeMail.ms)}`}.
-- The median heartbeat took ${ratio.toFixed(2)} times as long as without the flood (median of the rounds); the goal is at most ${MAX_HEARTBEAT_RATIO} times: ${reached(ratio <= MAX_HEARTBEAT_RATIO)}.
-- Each request for a code took the service ${time((processor(flood) - processor(quiet)) / (accepted + refused))} of processor time, including the purchases and the mails.
+- Of the requests for codes, ${formatCount(accepted)} were accepted and ${formatCount(refused)} were answered with 503. In total ${formatCount(mails)} mails were sent.
+- Mails with a license key arrived after ${formatTime(quantile(keys, 0.5))} (median of ${keys.length}) and after ${formatTime(keys.at(-1))} at the latest; the goal is at most ${formatTime(MAX_KEY_MAIL_MS)}: ${reachedOrMissed(keys.at(-1) <= MAX_KEY_MAIL_MS)}.
+- The request of a holder who had signed in with a license key was answered with ${codeMail.status}${codeMail.ms === null ? '' : `, and the code arrived after ${formatTime(codeMail.ms)}`}.
+- The median heartbeat took ${ratio.toFixed(2)} times as long as without the flood (median of the rounds); the goal is at most ${MAX_HEARTBEAT_RATIO} times: ${reachedOrMissed(ratio <= MAX_HEARTBEAT_RATIO)}.
+- Each request for a code took the service ${formatTime((processor(flood) - processor(quiet)) / (accepted + refused))} of processor time, including the purchases and the mails.
 
-${table([['round', 'p50 without', 'p50 with the flood', 'p99 without', 'p99 with the flood'], ...quiet.map((round, index) => [String(index + 1), ...[0.5, 0.99].flatMap((share) => [round, flood[index]].map(({ times }) => time(quantile(sorted(times), share))))])])}
+${table([['round', 'p50 without', 'p50 with the flood', 'p99 without', 'p99 with the flood'], ...quiet.map((round, index) => [String(index + 1), ...[0.5, 0.99].flatMap((share) => [round, flood[index]].map(({ times }) => formatTime(quantile(sorted(times), share))))])])}
 `;
 }
 

@@ -4,15 +4,15 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { option, wholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers } from '../command.mjs';
 import { report } from './report.mjs';
-import { pageBench, versionOf } from '../run.mjs';
+import { runPageBench, postgresVersion } from '../run.mjs';
 import { ROWS } from '../load/rows.mjs';
 
-/** The rows that other servers answer too. */
-const COMPARED = Object.keys(ROWS).filter((row) => ROWS[row].servers.length > 1);
+/** The rows of the result tables that other servers answer too. */
+const COMPARED_ROWS = Object.keys(ROWS).filter((row) => ROWS[row].servers.length > 1);
 
-await pageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
+await runPageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
 
 function parseOptions() {
   const { values } = parseArgs({
@@ -21,18 +21,18 @@ function parseOptions() {
       seconds: option('3'),
       connections: option('64'),
       seats: option('10000'),
-      only: option(COMPARED.join(',')),
+      only: option(COMPARED_ROWS.join(',')),
       profile: { type: 'string' },
       write: { type: 'boolean' },
     },
   });
   const { rounds, seconds, connections, seats } = values;
-  const numbers = wholeNumbers({ rounds, seconds, connections, seats });
+  const numbers = parseWholeNumbers({ rounds, seconds, connections, seats });
   if (numbers.seats < 2) throw new Fault('--seats must be at least 2.');
-  const only = values.only.split(',');
-  const unknown = only.find((row) => !COMPARED.includes(row));
-  if (unknown) throw new Fault(`--only must be a comma-separated list of ${COMPARED.join(', ')}.`);
-  return { ...numbers, only, profile: values.profile && resolve(values.profile), write: values.write };
+  const rows = values.only.split(',');
+  const unknown = rows.find((row) => !COMPARED_ROWS.includes(row));
+  if (unknown) throw new Fault(`--only must be a comma-separated list of ${COMPARED_ROWS.join(', ')}.`);
+  return { ...numbers, rows, profile: values.profile && resolve(values.profile), write: values.write };
 }
 
 async function measureAll({ url, folder, processes, progress }, options) {
@@ -44,25 +44,25 @@ async function measureAll({ url, folder, processes, progress }, options) {
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(options.seats));
-  progress('start of the servers, and check of their responses');
+  progress('starting the servers and checking their responses');
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
   const settings = { ...data.settings, FLOOR_BODY: data.manifest };
   const servers = [
-    await processes.service(data.settings, flags),
-    await processes.comparisonServer('plain', 'plain.mjs', settings),
-    await processes.comparisonServer('idiomatic', 'idiomatic.ts', settings),
-    await processes.comparisonServer('floor', 'floor.mjs', settings),
+    await processes.startService(data.settings, flags),
+    await processes.startComparisonServer('plain', 'plain.mjs', settings),
+    await processes.startComparisonServer('idiomatic', 'idiomatic.ts', settings),
+    await processes.startComparisonServer('floor', 'floor.mjs', settings),
   ];
   const manifest = await fetch(`http://127.0.0.1:${servers[0].port}/v1/manifest`);
   const etag = manifest.headers.get('etag');
   await checkAnswers(servers, { ...data, etag });
-  const load = processes.load(data.file);
-  const plan = options.only.map((row) => ({
+  const load = processes.startLoad(data.file);
+  const plan = options.rows.map((row) => ({
     row,
     servers: servers.filter(({ name }) => ROWS[row].servers.includes(name)),
   }));
-  const rows = await measureRows(plan, load, { ...options, etag, progress });
+  const measurementsByRow = await measureRows(plan, load, { ...options, etag, progress });
   progress('the database without a server');
   const database = await measureDatabase(url, folder, options);
-  return { version: await versionOf(url), rows, database };
+  return { version: await postgresVersion(url), measurementsByRow, database };
 }

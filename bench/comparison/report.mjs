@@ -1,18 +1,27 @@
-import { count, errors, loadAtEnd, machine, reached, table } from '../measure.mjs';
+import {
+  formatCount,
+  describeErrors,
+  describeLoad,
+  describeMachine,
+  reachedOrMissed,
+  table,
+} from '../measure.mjs';
 import { ROWS } from '../load/rows.mjs';
 
-/** The measurements as a page of Markdown. */
-export function report({ version, rows, database }, { rounds, seconds, connections, seats }) {
-  const entries = Object.entries(rows);
-  return `# What requests cost
+/** Writes the measurements as a page of Markdown. */
+export function report({ version, measurementsByRow, database }, { rounds, seconds, connections, seats }) {
+  const entries = Object.entries(measurementsByRow);
+  return `# How fast requests are answered, compared with other servers
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench -- --rounds ${rounds} --seconds ${seconds} --connections ${connections} --seats ${seats} --write\`:
-each row in ${rounds} rounds of ${seconds} s that alternate between the servers, after a warm-up; ${connections} keep-alive connections in a closed loop;
-requests spread over ${count(seats)} activations. Each ratio is the median over pairs of neighbouring rounds, with the minimum and the maximum.
+each kind of request in ${rounds} rounds of ${seconds} s after a warm-up; the rounds alternate between the servers. The load keeps ${connections} connections open
+and sends the next request on a connection as soon as it has the response (a closed loop). The requests are spread over ${formatCount(seats)}
+activations. Each ratio compares the service with another server in two neighbouring rounds; the table has the median of these ratios,
+with the minimum and the maximum.
 
-${machine(version)} Load, server and database share the cores, so absolute measurements
-are noisy and low (${loadAtEnd()}); the ratios are comparable.
-${errors(wrongOf(entries), CHECKED_BEFORE)}
+${describeMachine(version)} Load, server and database share the cores, so absolute measurements
+are noisy and low (${describeLoad()}); the ratios are comparable.
+${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
 
 ## Speed relative to
 
@@ -23,7 +32,7 @@ ${errors(wrongOf(entries), CHECKED_BEFORE)}
 All use the same tables, license rules, pool size and Node. The other servers write no log, shed no load and make no request
 ids. The service does, and its measurements include that.
 
-${table([['service relative to', 'plain', 'idiomatic', 'floor'], ...entries.map(ratios)])}
+${table([['service relative to', 'plain', 'idiomatic', 'floor'], ...entries.map(ratioCells)])}
 
 ## Absolute measurements
 
@@ -33,23 +42,23 @@ ${table([
     Object.entries(servers).map(([name, { perSecond, p50, p99, processorUs }]) => [
       ROWS[row].title,
       name,
-      count(perSecond),
+      formatCount(perSecond),
       `${p50.toFixed(1)} ms`,
       `${p99.toFixed(1)} ms`,
-      processorUs === null ? '' : `${count(processorUs)} µs`,
+      processorUs === null ? '' : `${formatCount(processorUs)} µs`,
     ]),
   ),
 ])}
 
 ${
   database
-    ? `The database alone (\`pgbench\`, 12 connections, prepared statements, one at a time) reads ${count(database.read)} activations or inserts ${count(database.insert)} rows of telemetry a second.`
+    ? `The database alone (\`pgbench\`, 12 connections, prepared statements, one at a time) reads ${formatCount(database.read)} activations or inserts ${formatCount(database.insert)} rows of telemetry a second.`
     : 'The speed of the database alone was not measured, because `pgbench` is not installed.'
 }
 `;
 }
 
-const ratios = ([row, servers]) => [
+const ratioCells = ([row, servers]) => [
   ROWS[row].title,
   ...['plain', 'idiomatic', 'floor'].map((name) => {
     const measurements = servers[name];
@@ -58,20 +67,22 @@ const ratios = ([row, servers]) => [
     const [ratio, least, most] = [measurements.ratio, measurements.least, measurements.most].map((times) =>
       times.toFixed(2),
     );
-    const verdict = goal ? `; goal: ${goal}, ${reached(measurements.ratio >= goal)}` : '';
+    const verdict = goal ? `; goal: ${goal}, ${reachedOrMissed(measurements.ratio >= goal)}` : '';
     return `${ratio} (${least} to ${most}${verdict})`;
   }),
 ];
 
-const CHECKED_BEFORE =
+const CHECK_BEFORE_MEASUREMENT =
   '; before the measurement, one response of each server to each row was compared with that of the service.';
 
-function wrongOf(entries) {
+/** Describes the wrong responses of each server to each kind of request. */
+function describeWrongResponses(entries) {
   return entries.flatMap(([row, servers]) =>
     Object.entries(servers)
-      .filter(([, { wrong }]) => Object.keys(wrong).length > 0)
+      .filter(([, { wrongByStatus }]) => Object.keys(wrongByStatus).length > 0)
       .map(
-        ([name, { wrong }]) => `${name}, ${ROWS[row].title}: ${JSON.stringify(wrong).replaceAll('"', '')}`,
+        ([name, { wrongByStatus }]) =>
+          `${name}, ${ROWS[row].title}: ${JSON.stringify(wrongByStatus).replaceAll('"', '')}`,
       ),
   );
 }

@@ -2,19 +2,20 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { columnsOf, makeData } from '../load/data.mjs';
-import { count, timed } from '../measure.mjs';
-import { indexesAfter } from '../load/indexes-after.ts';
+import { formatCount, measureTime } from '../measure.mjs';
+import { fillWithoutIndexes } from '../load/fill-without-indexes.ts';
 
 const TABLES = ['purchase', 'license', 'activation'];
-const YEARS_MS = 2 * 365 * 86_400_000;
+/** The licenses are spread over this time before now. */
+const SALES_PERIOD_MS = 2 * 365 * 86_400_000;
 
 /**
- * Makes a database with `size` licenses, each with one machine, with the dates of two years of sales. The load uses a random
- * sample, spread over all of them, which has real keys and tokens.
+ * Makes a database with `size` licenses, each with one machine and a date within the last two years. Only a random sample of
+ * the licenses, spread over all dates, has real keys and tokens; the load uses these.
  */
 export async function makeDatabase({ url: server, folder, progress }, name, size, sample) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  progress(`data: ${count(size)} licenses`);
+  progress(`data: ${formatCount(size)} licenses`);
   const url = await createDatabase(server, name);
   await migrate(url);
   mkdirSync(join(folder, name));
@@ -25,12 +26,12 @@ export async function makeDatabase({ url: server, folder, progress }, name, size
   await client.connect();
   try {
     await client.query(idFunctions(size));
-    const { rows: ids } = await client.query(SAMPLE, [size, Math.min(sample, size)]);
+    const { rows: ids } = await client.query(SELECT_SAMPLE, [size, Math.min(sample, size)]);
     const insert = (_client, seats) => insertRows(client, size, seats);
-    const { ms, result: data } = await timed(() => makeData(url, join(folder, name), ids, insert));
-    // The changes are written to disk now, and not during the measurements.
+    const { ms, result: data } = await measureTime(() => makeData(url, join(folder, name), ids, insert));
+    // The checkpoint writes the changes to disk now, and not during the measurements.
     await client.query('checkpoint');
-    const { rows: relations } = await client.query(SIZES, [TABLES]);
+    const { rows: relations } = await client.query(SELECT_SIZES, [TABLES]);
     return { name, url, size, ms, data, relations };
   } finally {
     await client.end();
@@ -38,8 +39,8 @@ export async function makeDatabase({ url: server, folder, progress }, name, size
 }
 
 /**
- * Creates a database on a server whose `max_wal_size` is large: with the default, filling the tables would cause a checkpoint
- * every few seconds.
+ * Creates a database on a server whose `max_wal_size` is large: with the default, filling the tables would cause a
+ * checkpoint every few seconds.
  */
 async function createDatabase(server, name) {
   const client = new pg.Client({ connectionString: server });
@@ -51,7 +52,7 @@ async function createDatabase(server, name) {
   return Object.assign(new URL(server), { pathname: `/${name}` }).href;
 }
 
-const SIZES = `
+const SELECT_SIZES = `
   select c.relname as name, pg_relation_size(c.oid)::float8 as size, c.relkind = 'i' as is_index
   from pg_class c left join pg_index i on i.indexrelid = c.oid
   where coalesce(i.indrelid, c.oid) = any($1::regclass[]) order by coalesce(i.indrelid, c.oid)::regclass::text, 3, 1`;
@@ -60,7 +61,7 @@ const SIZES = `
 // immutable functions only, so that PostgreSQL inlines them instead of calling them for each row.
 const idFunctions = (size) => `
   create function pg_temp.ms(n bigint) returns bigint immutable language sql as
-    $$ select (${Date.now() - YEARS_MS} + n * float8 '${YEARS_MS / size}')::bigint $$;
+    $$ select (${Date.now() - SALES_PERIOD_MS} + n * float8 '${SALES_PERIOD_MS / size}')::bigint $$;
   create function pg_temp.created_at(n bigint) returns timestamptz immutable language sql as
     $$ select to_timestamp(pg_temp.ms(n) / float8 '1000') $$;
   create function pg_temp.id(of text, n bigint) returns uuid immutable language sql as
@@ -68,7 +69,7 @@ const idFunctions = (size) => `
          placing '7' from 13) placing '8' from 17)::uuid $$`;
 
 // Divides the licenses into ranges by age, and picks a random one from each range.
-const SAMPLE = `
+const SELECT_SAMPLE = `
   select n, pg_temp.id('license', n) as lic, pg_temp.id('activation', n) as sub
   from (select part * $1::bigint / $2::bigint + floor(random() * ($1::bigint / $2::bigint))::bigint as n
         from generate_series(0, $2::bigint - 1) part) picked`;
@@ -92,12 +93,12 @@ async function insertRows(client, size, seats) {
     ],
   );
   await client.query('analyze seat');
-  await indexesAfter(client, TABLES, () => client.query(insertAll(size)));
+  await fillWithoutIndexes(client, TABLES, () => client.query(insertStatements(size)));
 }
 
-// Half of the licenses were sold and staff issued the other half; every fourth has an expiry. The rows of the sample are
-// inserted at their place in time.
-const insertAll = (size) => `
+// Half of the licenses come from a purchase and staff issued the other half; every fourth has an expiry. The rows of the
+// sample are inserted among the others, in the order of their dates.
+const insertStatements = (size) => `
   insert into purchase (id, transaction_id, email, state, recorded_on, paid)
   select pg_temp.id('purchase', n), 'txn_' || left(md5('txn ' || n), 24), 'buyer' || n || '@example.com', 'paid',
     pg_temp.created_at(n)::date, true

@@ -4,23 +4,23 @@
 // removes its files.
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { option, wholeNumbers } from '../command.mjs';
-import { pageBench, versionOf } from '../run.mjs';
+import { option, parseWholeNumbers } from '../command.mjs';
+import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 import { retentionUnderLoad } from './retention.mjs';
 import { startTimes } from './start.mjs';
 
-/** Number of activations of each database that the load uses. */
-const SAMPLE = 20_000;
+/** The number of activations of each database that the load uses. */
+const SAMPLE_SIZE = 20_000;
 const CONNECTIONS = 64;
 const MEASURED_ROWS = ['heartbeat', 'telemetry', 'activate_new', 'activate_again', 'portal', 'search'];
 
-await pageBench(import.meta.url, {
+await runPageBench(import.meta.url, {
   page: 'growth.md',
   parseOptions,
   measureAll,
   report: (measurements, options) =>
-    report(measurements, { ...options, sample: SAMPLE, connections: CONNECTIONS }),
+    report(measurements, { ...options, sample: SAMPLE_SIZE, connections: CONNECTIONS }),
 });
 
 function parseOptions() {
@@ -32,39 +32,39 @@ function parseOptions() {
     write: { type: 'boolean' },
   };
   const { sizes, rounds, seconds, due, write } = parseArgs({ options }).values;
-  const numbers = sizes.split(',').map((size) => wholeNumbers({ sizes: size }).sizes);
+  const numbers = sizes.split(',').map((size) => parseWholeNumbers({ sizes: size }).sizes);
   if (numbers.length < 2 || numbers.some((size, index) => size <= (numbers[index - 1] ?? 1)))
     throw new Fault('--sizes must be two or more numbers, in ascending order.');
-  return { sizes: numbers, ...wholeNumbers({ rounds, seconds, due }), write };
+  return { sizes: numbers, ...parseWholeNumbers({ rounds, seconds, due }), write };
 }
 
 async function measureAll(environment, options) {
   const { makeDatabase } = await import('./data.mjs');
   const databases = [];
   for (const size of options.sizes)
-    databases.push(await makeDatabase(environment, `growth_${size}`, size, SAMPLE));
-  const rows = await measureRequests(environment, databases, options);
+    databases.push(await makeDatabase(environment, `growth_${size}`, size, SAMPLE_SIZE));
+  const measurementsByRow = await measureRequests(environment, databases, options);
   const starts = await startTimes(environment, databases);
   const retention = await retentionUnderLoad(environment, options);
-  return { version: await versionOf(environment.url), databases, rows, starts, retention };
+  return { version: await postgresVersion(environment.url), databases, measurementsByRow, starts, retention };
 }
 
-/** Starts a service for each database, measures them, and ends them. */
+/** Starts a service for each database, measures the services in alternation, and ends them. */
 async function measureRequests({ processes, progress }, databases, options) {
   const { checkAnswers } = await import('../load/checks.mjs');
   const { measureRows } = await import('../load/measure-rows.mjs');
   const { endProcess } = await import('../load/processes.mjs');
   const [servers, loads] = [[], new Map()];
   for (const { size, data } of databases) {
-    const server = await processes.service(data.settings);
+    const server = await processes.startService(data.settings);
     const etag = (await fetch(`http://127.0.0.1:${server.port}/v1/manifest`)).headers.get('etag');
     await checkAnswers([server], { ...data, etag });
     servers.push({ ...server, name: String(size) });
-    loads.set(server.port, processes.load(data.file));
+    loads.set(server.port, processes.startLoad(data.file));
   }
   const load = (round) => loads.get(round.port)(round);
   const plan = MEASURED_ROWS.map((row) => ({ row, servers }));
-  const rows = await measureRows(plan, load, { ...options, connections: CONNECTIONS, progress });
+  const measurements = await measureRows(plan, load, { ...options, connections: CONNECTIONS, progress });
   await Promise.all(servers.map(({ child }) => endProcess(child)));
-  return rows;
+  return measurements;
 }

@@ -2,16 +2,21 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { Fault } from '../../scripts/prepare.mjs';
 import { endProcess } from '../load/processes.mjs';
-import { quantile, timed } from '../measure.mjs';
+import { quantile, measureTime } from '../measure.mjs';
 import { makeTelemetry } from './telemetry-rows.mjs';
 
 const DAY_MS = 86_400_000;
 const LICENSES = 100_000;
-const SAMPLE = 20_000;
-/** Heartbeats a second, a small part of what the machine can answer. */
+/** The number of activations that the load uses. */
+const SAMPLE_SIZE = 20_000;
+/** Requests a second of each kind: a small part of what the machine can answer. */
 const RATES = { heartbeat: 200, telemetry: 200 };
-const QUIET_MS = 20_000;
-const PAUSE_MS = 3_000;
+/** How long each round measures heartbeats without the nightly run. */
+const WITHOUT_RUN_MS = 20_000;
+/** A pause after the rows of a round are made, so that the load of making them does not count. */
+const SETTLE_MS = 3_000;
+/** A round takes about a minute. */
+const MAX_ROUNDS = 5;
 
 /**
  * Measures how a large retention run affects heartbeats, which are sent at a steady rate. Each round measures them without
@@ -19,9 +24,9 @@ const PAUSE_MS = 3_000;
  */
 export async function retentionUnderLoad(environment, { due, rounds }) {
   const { makeDatabase } = await import('./data.mjs');
-  const { url, data } = await makeDatabase(environment, 'growth_retention', LICENSES, SAMPLE);
-  const server = await environment.processes.service(data.settings);
-  const load = environment.processes.load(data.file, 'steady.mjs');
+  const { url, data } = await makeDatabase(environment, 'growth_retention', LICENSES, SAMPLE_SIZE);
+  const server = await environment.processes.startService(data.settings);
+  const load = environment.processes.startLoad(data.file, 'steady.mjs');
   const client = new pg.Client({ connectionString: url });
   // On an interrupt the server ends before this connection, which is no error.
   client.on('error', () => undefined);
@@ -29,12 +34,12 @@ export async function retentionUnderLoad(environment, { due, rounds }) {
   try {
     await load({ begin: { port: server.port, rates: RATES } });
     const results = [];
-    for (let round = 1; round <= Math.min(rounds, 5); round += 1) {
+    for (let round = 1; round <= Math.min(rounds, MAX_ROUNDS); round += 1) {
       environment.progress(`retention under load, round ${round}`);
       await makeExpiredRows(url, client, due);
       results.push(await measureRound(url, load));
     }
-    return { due, rates: RATES, quietMs: QUIET_MS, rounds: results };
+    return { due, rates: RATES, withoutRunMs: WITHOUT_RUN_MS, rounds: results };
   } finally {
     await client.end();
     await endProcess(server.child);
@@ -42,12 +47,12 @@ export async function retentionUnderLoad(environment, { due, rounds }) {
 }
 
 async function measureRound(url, load) {
-  await pause(PAUSE_MS);
+  await pause(SETTLE_MS);
   await load({ collect: true });
-  await pause(QUIET_MS);
-  const without = measurements(await load({ collect: true }));
-  const { ms, result } = await timed(() => runRetention(url));
-  const during = measurements(await load({ collect: true }));
+  await pause(WITHOUT_RUN_MS);
+  const without = combineKinds(await load({ collect: true }));
+  const { ms, result } = await measureTime(() => runRetention(url));
+  const during = combineKinds(await load({ collect: true }));
   return { ms, without, during, ratio: during.p99 / without.p99, ...result };
 }
 
@@ -63,22 +68,22 @@ async function runRetention(url) {
 }
 
 /** Combines the results of all kinds of requests. */
-function measurements({ kinds }) {
+function combineKinds({ kinds }) {
   const results = Object.values(kinds);
   const times = results.flatMap((kind) => kind.times).toSorted((a, b) => a - b);
-  const wrong = results.flatMap((kind) => Object.entries(kind.wrong));
+  const wrongCounts = results.flatMap((kind) => Object.entries(kind.wrongByStatus));
   return {
     answers: times.length,
     p50: quantile(times, 0.5),
     p99: quantile(times, 0.99),
     most: times.at(-1),
-    wrong,
+    wrongCounts,
   };
 }
 
 /**
  * Makes the rows that the run processes: telemetry of one whole month and of days of the next one, ended activations,
- * yesterday's inbox, and a week to count.
+ * an inbox with rows of yesterday, and a week that is not rolled up yet.
  */
 async function makeExpiredRows(url, client, rows) {
   const { withMaintenanceConnection } = await import('../../dist/database/data-source.js');

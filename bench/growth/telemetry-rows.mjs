@@ -3,8 +3,11 @@
 
 const DAY_MS = 86_400_000;
 
-/** SQL for a random rank: 0 is the most frequent, and each rank is rarer than the one before by the same factor. */
-const ranked = (chance, mean, last) => `least(${last}, floor(-ln(1 - ${chance}) * ${mean}))::integer`;
+/**
+ * SQL for a random rank from 0 to `last`, made from `chance`, a random number below 1. Rank 0 is the most frequent, and each
+ * rank is rarer than the one before by the same factor.
+ */
+const randomRank = (chance, mean, last) => `least(${last}, floor(-ln(1 - ${chance}) * ${mean}))::integer`;
 
 // Forty models with eight chips. The rarest ones send so few heartbeats a week that their counts are small cells.
 const MODEL = `(array['Mac15,', 'Mac14,', 'MacBookPro18,', 'Mac16,', 'MacBookAir10,'])[1 + model % 5] || 1 + model / 5`;
@@ -31,13 +34,13 @@ const INSERT = `
     case when crash and sig % 3 = 2 then 'fork-safety' end
   from (
     select day, model, memory, sig, crash, u1, u2, normal, release, '3.' || release / 4 || '.' || release % 4 as version,
-      greatest(0, (day - $1::date) / 30 - ${ranked('u3', 1.5, 30)}) as os, least(3, floor(u4 * u4 * 4))::integer as camera,
+      greatest(0, (day - $1::date) / 30 - ${randomRank('u3', 1.5, 30)}) as os, least(3, floor(u4 * u4 * 4))::integer as camera,
       case when u5 < 0.85 then 'ane' else 'gpu' end as compute, floor(u3 * u4 * 700)::integer as uptime
     from (
-      select *, greatest(0, (day - $1::date) / 21 - ${ranked('u6', 1.5, 30)}) as release
+      select *, greatest(0, (day - $1::date) / 21 - ${randomRank('u6', 1.5, 30)}) as release
       from (
-        select $1::date + (n / $4::integer)::integer as day, ${ranked('random()', 5, 39)} as model,
-          ${ranked('random()', 1.6, 9)} as memory, ${ranked('random()', 40, 199)} as sig, random() < 0.002 as crash,
+        select $1::date + (n / $4::integer)::integer as day, ${randomRank('random()', 5, 39)} as model,
+          ${randomRank('random()', 1.6, 9)} as memory, ${randomRank('random()', 40, 199)} as sig, random() < 0.002 as crash,
           random() as u1, random() as u2, random() as u3, random() as u4, random() as u5, random() as u6,
           random_normal() as normal
         from generate_series($2::bigint, $3::bigint) n) chances) released) heartbeat
@@ -49,6 +52,7 @@ const INSERT = `
  * on the seed alone.
  */
 export async function makeTelemetry(runner, { rows, seed, first, end }, progress) {
+  // `setseed` accepts numbers up to 1.
   await runner.query('select setseed($1)', [(seed % 100_003) / 100_003]);
   const rowsPerDay = Math.ceil(rows / ((end - first) / DAY_MS));
   const months =

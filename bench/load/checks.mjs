@@ -36,7 +36,7 @@ export async function checkAnswers(servers, { seats, ring, settings, manifest, e
           if (answer.telemetry) deepStrictEqual(answer.telemetry, { stored: true, dropped: [] });
         }
         const reference = await send(requestOf(name, seat, etag), service.port);
-        deepStrictEqual(comparable(answer), comparable(JSON.parse(reference.text)), name);
+        deepStrictEqual(withoutVaryingValues(answer), withoutVaryingValues(JSON.parse(reference.text)), name);
       }
       if (server.name !== 'floor') await checkRefusals(send, seats[1]);
     } catch (error) {
@@ -61,12 +61,12 @@ async function checkRefusals(send, { token, license_key }) {
   deepStrictEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'license_not_found']);
 }
 
-/** The response without the values that differ from one request to the next. */
-function comparable(answer) {
+/** Replaces the values that differ from one request to the next, so that two responses can be compared. */
+function withoutVaryingValues(answer) {
   const { token, offline_until, server_time, activation, license, ...rest } = answer;
   const memberTypes = [token, offline_until, server_time].map((member) => typeof member);
   const { machines_in_use, ...terms } = license ?? {};
-  // Each new machine gets a new activation.
+  // The id differs, because each new machine gets a new activation.
   const sameActivation = activation && { ...activation, id: '', activated_at: '' };
   return { ...rest, memberTypes, terms, countType: typeof machines_in_use, activation: sameActivation };
 }

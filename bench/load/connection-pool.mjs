@@ -1,18 +1,18 @@
 import { performance } from 'node:perf_hooks';
 import { Connection } from './connection.mjs';
 
-/** The service closes connections that are idle for over a minute; a request must not be sent on one that it closes. */
-const IDLE_MS = 30_000;
+/** Longer idle connections are not used: the service closes a connection after a minute, and would lose a request on it. */
+const MAX_IDLE_MS = 30_000;
 
-/** Keep-alive connections, opened as they are needed, and a queue of requests for the time when all are in use. */
+/** Opens keep-alive connections when they are needed, up to a maximum, and queues requests while all are in use. */
 export class ConnectionPool {
   #port;
   #maxConnections;
   #open = new Set();
   #idle = [];
-  /** The waiting requests in the order of arrival; those at indexes below `#served` have a connection. */
+  /** The requests that wait for a connection, in the order of arrival; those before `#nextWaiting` already have one. */
   #waiting = [];
-  #served = 0;
+  #nextWaiting = 0;
   #inProgress = 0;
 
   constructor(port, maxConnections) {
@@ -42,7 +42,7 @@ export class ConnectionPool {
 
   #acquire() {
     for (let idle; (idle = this.#idle.pop());) {
-      if (!idle.connection.isClosed && performance.now() - idle.since < IDLE_MS) return idle.connection;
+      if (!idle.connection.isClosed && performance.now() - idle.since < MAX_IDLE_MS) return idle.connection;
       this.#drop(idle.connection);
     }
     if (this.#open.size < this.#maxConnections) return this.#openConnection();
@@ -58,7 +58,7 @@ export class ConnectionPool {
   #release(connection, { status }) {
     const isBroken = status === 0 || connection.isClosed;
     if (isBroken) this.#drop(connection);
-    if (this.#served < this.#waiting.length)
+    if (this.#nextWaiting < this.#waiting.length)
       return void this.#serve(isBroken ? this.#openConnection() : connection);
     if (!isBroken) this.#idle.push({ connection, since: performance.now() });
   }
@@ -69,9 +69,9 @@ export class ConnectionPool {
   }
 
   #serve(connection) {
-    this.#waiting[this.#served++](connection);
-    if (this.#served < this.#waiting.length) return;
+    this.#waiting[this.#nextWaiting++](connection);
+    if (this.#nextWaiting < this.#waiting.length) return;
     this.#waiting = [];
-    this.#served = 0;
+    this.#nextWaiting = 0;
   }
 }

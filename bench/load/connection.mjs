@@ -4,8 +4,8 @@ const END_OF_HEADERS = Buffer.from('\r\n\r\n');
 const BROKEN = { status: 0, head: '', body: Buffer.alloc(0) };
 
 /**
- * One keep-alive connection that sends one request at a time. It uses a socket, because an HTTP client would cost more than
- * what is measured.
+ * A keep-alive connection that sends one request at a time. It uses a plain socket, because an HTTP client would need more
+ * processor time than the service that is measured.
  */
 export class Connection {
   #socket;

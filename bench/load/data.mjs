@@ -6,9 +6,9 @@ import pg from 'pg';
 const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
 /**
- * The prefix of ids that pgbench can build too: the prefix and a number of 12 digits. A seat is an activation on a license
- * of its own. Its members have the names of the token's claims: `sub` is the id of the activation, `lic` the id of the
- * license, `mch` the digest of the machine id, and `lxp` the expiry of the license.
+ * The prefix of activation ids; a number of 12 digits follows it, so that a pgbench script can make the same ids. A "seat"
+ * of a bench is an activation with a license of its own. Its members have the names of the token's claims: `sub` is the id
+ * of the activation, `lic` the id of the license, `mch` the digest of the machine id, and `lxp` the expiry of the license.
  */
 export const SEAT_ID_PREFIX = '0198c000-0000-7000-8000-';
 const LICENSE_ID = '0198c000-0000-7000-9000-';
@@ -16,7 +16,7 @@ export const licenseId = (number) => id(LICENSE_ID, number);
 const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
-/** The ids of `count` seats. */
+/** Makes the ids of `count` seats. */
 export const seatIds = (count) =>
   Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID_PREFIX, number), lic: licenseId(number) }));
 
@@ -64,8 +64,8 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
       ...idsOfSeat,
       lxp,
       machines_allowed: 100_000,
-      // Half of the licenses were sold, and staff issued the other half.
-      sold: number % 2 === 0,
+      // Half of the licenses come from a purchase, and staff issued the other half.
+      hasPurchase: number % 2 === 0,
       token: signLicenseToken(ring.active, { ...claims, exp: iat + OFFLINE_SECONDS }),
       license_key: deriveLicenseKey(secret, 'MOOR', lic, 1),
       email: `holder${number}@example.com`,
@@ -80,7 +80,7 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   try {
     await insert(client, seats);
     await insertSessions(client, seats, staff_token);
-    await putManifest(client, manifest);
+    await insertManifest(client, manifest);
     await client.query('vacuum analyze');
   } finally {
     await client.end();
@@ -107,21 +107,21 @@ export async function makeManifest(publisher, version, live = null) {
   return signManifest(manifestBytes(nextManifest(before, offer, { product: PRODUCT, now })), [publisher]);
 }
 
-/** Publishes a manifest in the database, without a service. */
-export async function putManifest(client, { signed, signatures }) {
+/** Inserts a manifest directly into the database, as published now. */
+export async function insertManifest(client, { signed, signatures }) {
   await client.query('insert into manifest values (1, $1, $2, now())', [signed, JSON.stringify(signatures)]);
 }
 
-/** Maps the seats to the values of one column, as an array for `unnest`. */
+/** Returns a function that maps the seats to the values of one column, as an array for `unnest`. */
 export const columnsOf = (seats) => (of) => seats.map(of);
 
 async function insertSeats(client, seats) {
-  await fillLicenses(client, seats);
-  await fillMachines(client, seats);
+  await insertLicenses(client, seats);
+  await insertMachines(client, seats);
 }
 
-/** Inserts licenses; each sold one has a purchase with the same id. */
-export async function fillLicenses(client, licenses) {
+/** Inserts licenses, and a purchase with the same id for each license that has one. */
+export async function insertLicenses(client, licenses) {
   const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
   const column = columnsOf(licenses);
   await client.query(
@@ -140,12 +140,12 @@ export async function fillLicenses(client, licenses) {
   await client.query(
     `insert into purchase (id, transaction_id, email, state, paid, recorded_on)
      select id, 'transaction-' || id, email, 'paid', true, current_date from license where id = any($1::uuid[])`,
-    [licenses.filter(({ sold }) => sold).map(({ lic }) => lic)],
+    [licenses.filter(({ hasPurchase }) => hasPurchase).map(({ lic }) => lic)],
   );
   await client.query('update license l set purchase_id = p.id from purchase p where p.id = l.id');
 }
 
-async function fillMachines(client, seats) {
+async function insertMachines(client, seats) {
   const column = columnsOf(seats);
   await client.query(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
@@ -161,7 +161,7 @@ async function fillMachines(client, seats) {
 
 async function insertSessions(client, seats, staff_token) {
   const column = columnsOf(seats);
-  // The sessions end late, so that no request extends one with a write: only the list of licenses is measured.
+  // The sessions end late, so that no request extends its session with a write, which would be measured too.
   await client.query(
     `insert into session (id, token_hash, license_id, created_at, expires_at)
      select id, token_hash, id, now(), now() + interval '11 hours' from unnest($1::uuid[], $2::bytea[]) as t (id, token_hash)`,

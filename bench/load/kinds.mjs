@@ -9,26 +9,33 @@ import { ROWS } from './rows.mjs';
 const KEEP_ALIVE_CONNECTIONS = 32;
 
 /**
- * The kinds of requests that a steady load can send: every row, and others that a service receives. Each kind is a function
- * that sends one request and returns true, or the status where it is not the expected one. `end` closes the connections.
+ * Returns the kinds of requests that a steady load can send: every row of the result tables, and others that a service
+ * receives. Each kind is a function that sends one request and returns true if the status is expected, and otherwise the
+ * status. `end` closes the connections.
  */
 export function kindsOf(port, data) {
   const connections = new ConnectionPool(port, KEEP_ALIVE_CONNECTIONS);
-  const check = (status, ...expected) => expected.includes(status) || status;
-  const pooled =
+  const expectStatus = (status, ...expected) => expected.includes(status) || status;
+  const sendPooled =
     (nextRequest, ...expected) =>
     async () =>
-      check((await connections.send(nextRequest())).status, ...expected);
-  const rows = Object.entries(ROWS).map(([row, { status }]) => [row, pooled(requestsOf(row, data), status)]);
+      expectStatus((await connections.send(nextRequest())).status, ...expected);
+  const rows = Object.entries(ROWS).map(([row, { status }]) => [
+    row,
+    sendPooled(requestsOf(row, data), status),
+  ]);
   const nextHeartbeat = requestsOf('telemetry', data);
   const kinds = {
     ...Object.fromEntries(rows),
-    // The load may exceed the limits of code mails: the one for all addresses and, in a slow run, the one for each address.
-    code: pooled(() => codeRequest(data.seats), 202, 429, 503),
-    purchase: pooled(() => purchase(data.webhookSecret), 204),
-    malformed: pooled(() => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }), 422),
-    garbage: async () => check(await sendAlone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
-    own_connection: async () => check(await sendAlone(port, nextHeartbeat()), 200),
+    // The load may exceed the limits for requests of codes: 503 for all addresses and, in a slow run, 429 for one address.
+    code: sendPooled(() => codeRequest(data.seats), 202, 429, 503),
+    purchase: sendPooled(() => purchaseReport(data.webhookSecret), 204),
+    malformed: sendPooled(
+      () => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }),
+      422,
+    ),
+    garbage: async () => expectStatus(await sendAlone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
+    own_connection: async () => expectStatus(await sendAlone(port, nextHeartbeat()), 200),
     aborted: () => abortRequest(port, nextHeartbeat()),
   };
   return { kinds, end: () => connections.end() };
@@ -36,7 +43,7 @@ export function kindsOf(port, data) {
 
 let codeRequests = 0;
 
-/** Alternates between a made-up address and the address of a license. */
+/** Makes a request for a sign-in code, alternately for a made-up address and for the address of a license. */
 function codeRequest(seats) {
   codeRequests += 1;
   const { email } =
@@ -44,7 +51,8 @@ function codeRequest(seats) {
   return post('/portal/api/session/code', { email });
 }
 
-function purchase(secret) {
+/** Makes a signed report of a purchase. */
+function purchaseReport(secret) {
   const body = { transaction_id: randomUUID(), email: `${randomUUID()}@example.com`, status: 'paid' };
   const [id, at] = [randomUUID(), Math.floor(Date.now() / 1000)];
   const signature = createHmac('sha256', Buffer.from(secret, 'base64'))

@@ -8,12 +8,12 @@ import { requestsOf } from './requests.mjs';
 import { ROWS } from './rows.mjs';
 
 const data = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-const makers = new Map();
+const nextRequestOf = new Map();
 
 process.on('message', async ({ row, port, etag, seconds, connections }) => {
   const name = `${row} ${etag}`;
-  if (!makers.has(name)) makers.set(name, requestsOf(row, { ...data, etag }));
-  process.send(await load(makers.get(name), ROWS[row].status, { port, seconds, connections }));
+  if (!nextRequestOf.has(name)) nextRequestOf.set(name, requestsOf(row, { ...data, etag }));
+  process.send(await load(nextRequestOf.get(name), ROWS[row].status, { port, seconds, connections }));
 });
 process.on('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
@@ -21,7 +21,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 async function load(nextRequest, expectedStatus, { port, seconds, connections: connectionCount }) {
   const connections = Array.from({ length: connectionCount }, () => new Connection(port));
   const times = [];
-  const wrong = {};
+  const wrongByStatus = {};
   const began = performance.now();
   const until = began + seconds * 1000;
   const sendRequests = async (connection) => {
@@ -29,8 +29,8 @@ async function load(nextRequest, expectedStatus, { port, seconds, connections: c
       const { status } = await connection.send(nextRequest());
       const now = performance.now();
       if (status === expectedStatus) times.push(now - start);
-      else wrong[status] = (wrong[status] ?? 0) + 1;
-      // On a broken connection the loop would spin.
+      else wrongByStatus[status] = (wrongByStatus[status] ?? 0) + 1;
+      // Each further request on a broken connection would fail at once.
       if (status === 0) return;
       start = now;
     }
@@ -40,5 +40,5 @@ async function load(nextRequest, expectedStatus, { port, seconds, connections: c
   for (const connection of connections) connection.end();
   times.sort((a, b) => a - b);
   const [p50, p99] = [0.5, 0.99].map((share) => quantile(times, share));
-  return { answers: times.length, perSecond: times.length / elapsed, p50, p99, wrong };
+  return { answers: times.length, perSecond: times.length / elapsed, p50, p99, wrongByStatus };
 }

@@ -25,7 +25,7 @@ export class MailSink {
   }
 
   /** Waits for the first mail to an address after `since`. @returns when it arrived, by the clock of `performance` */
-  async mailTo(email, since) {
+  async untilMailTo(email, since) {
     for (;;) {
       const at = this.#arrivals.get(email)?.find((arrivedAt) => arrivedAt > since);
       if (at) return at;

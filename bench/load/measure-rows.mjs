@@ -1,5 +1,5 @@
 import { median } from '../measure.mjs';
-import { processorTime } from './processes.mjs';
+import { readProcessorTime } from './processes.mjs';
 import { ROWS } from './rows.mjs';
 
 /**
@@ -17,19 +17,19 @@ export async function measureRows(plan, load, { rounds, seconds, connections, et
     const results = Object.fromEntries(servers.map(({ name }) => [name, []]));
     for (let round = 0; round < rounds; round += 1) {
       for (const server of servers) {
-        const before = processorTime(server.pid);
+        const before = readProcessorTime(server.pid);
         const result = await runRound(server, seconds);
-        const usedMs = before === null ? null : processorTime(server.pid) - before;
+        const usedMs = before === null ? null : readProcessorTime(server.pid) - before;
         const processorUs = usedMs === null ? null : (usedMs / result.answers) * 1000;
         results[server.name].push({ ...result, processorUs });
       }
     }
     measurements[row] = Object.fromEntries(
-      Object.entries(results).map(([name, rounds]) => [name, summary(rounds)]),
+      Object.entries(results).map(([name, rounds]) => [name, summarize(rounds)]),
     );
     const [first, ...others] = servers;
     for (const { name } of others) {
-      // The median of the ratios of neighbouring rounds: a slow minute of the machine slows both rounds of a pair.
+      // Rounds with the same number are neighbours, so a slow minute of the machine slows both rounds of a pair.
       const ratios = results[first.name].map(
         ({ perSecond }, round) => perSecond / results[name][round].perSecond,
       );
@@ -43,16 +43,17 @@ export async function measureRows(plan, load, { rounds, seconds, connections, et
   return measurements;
 }
 
-function summary(rounds) {
+function summarize(rounds) {
   const medianOf = (name) => median(rounds.map((round) => round[name]));
-  const wrong = {};
+  const wrongByStatus = {};
   for (const round of rounds)
-    for (const [status, count] of Object.entries(round.wrong)) wrong[status] = (wrong[status] ?? 0) + count;
+    for (const [status, count] of Object.entries(round.wrongByStatus))
+      wrongByStatus[status] = (wrongByStatus[status] ?? 0) + count;
   return {
     perSecond: medianOf('perSecond'),
     p50: medianOf('p50'),
     p99: medianOf('p99'),
     processorUs: rounds[0].processorUs === null ? null : medianOf('processorUs'),
-    wrong,
+    wrongByStatus,
   };
 }

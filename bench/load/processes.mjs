@@ -7,8 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../scripts/demo-output.mjs';
 import { Fault, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 
-/** Linux counts processor time in hundredths of a second; on other systems the bench does not read it. */
-const TICK_MS = 10;
+/** The unit of processor time in /proc, which only Linux has. */
+const PROCESSOR_TICK_MS = 10;
 
 /** Starts the child processes of a bench, and ends them. */
 export class Processes {
@@ -20,7 +20,7 @@ export class Processes {
    * @param flags of Node
    * @returns the process, with the milliseconds from its start to the first 200 of `/health/ready`
    */
-  async service(settings, flags = []) {
+  async startService(settings, flags = []) {
     const port = await freePort();
     const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
     const began = performance.now();
@@ -37,26 +37,26 @@ export class Processes {
   }
 
   /** Starts one of the servers that the service is compared with. */
-  async comparisonServer(name, file, settings) {
-    return this.program(name, [join(root, 'bench/comparison/servers/run.mjs'), file], settings);
+  async startComparisonServer(name, file, settings) {
+    return this.startProgram(name, [join(root, 'bench/comparison/servers/run.mjs'), file], settings);
   }
 
   /** Starts a program that sends its port over the IPC channel. */
-  async program(name, args, settings) {
+  async startProgram(name, args, settings) {
     const child = this.#start(args, settings);
     const { port } = await nextMessage(child, name);
     return { name, port, pid: child.pid, child };
   }
 
   /** Runs a command to its end. @throws Fault with the command's standard error, if it fails */
-  async command(args, settings) {
+  async runCommand(args, settings) {
     const child = this.#start(args, settings, 'pipe');
     const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     if (code !== 0) throw new Fault(output.trim());
   }
 
-  /** Starts a load process. @returns a function that sends it a message, and returns its reply */
-  load(file, program = 'load.mjs') {
+  /** Starts a load process. @returns a function that sends a message to the process, and returns its reply */
+  startLoad(file, program = 'load.mjs') {
     const child = this.#start([join(root, 'bench/load', program), file], {});
     return (message) => {
       child.send(message);
@@ -71,12 +71,12 @@ export class Processes {
 
   // The process does not inherit the settings of the shell. Its standard output is discarded, because a terminal would slow it.
   #start(args, settings, stderr = 'inherit') {
-    // An interrupt between two starts has ended the others already.
+    // After an interrupt the other processes have ended already, so no further one is started.
     if (this.#ended) throw new Fault('Interrupted.');
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), NODE_ENV: 'production', ...settings };
     const stdio = ['ignore', 'ignore', stderr, 'ipc'];
-    // Its own process group: Ctrl-C ends the bench, and the bench ends its processes.
+    // The child has its own process group, so Ctrl-C ends only the bench, which then ends its processes in order.
     const child = spawn(node24(), args, { cwd: root, env, stdio, detached: true });
     this.#children.push(child);
     return child;
@@ -107,21 +107,21 @@ export function nextMessage(child, name) {
   });
 }
 
-/** Milliseconds of processor time that a process has used; null where that cannot be read. */
-export function processorTime(pid) {
+/** Reads the milliseconds of processor time that a process has used; null on other systems than Linux. */
+export function readProcessorTime(pid) {
   if (process.platform !== 'linux') return null;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  return (Number(fields[11]) + Number(fields[12])) * PROCESSOR_TICK_MS;
 }
 
-/** Bytes of memory that a process holds (`VmRSS`); null where that cannot be read. */
-export function residentMemory(pid) {
+/** Reads the resident memory of a process (`VmRSS`) in bytes; null on other systems than Linux. */
+export function readResidentMemory(pid) {
   if (process.platform !== 'linux') return null;
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 }
 
-/** The heap size and the number of TCP sockets of a service started with `heap.mjs`, after a garbage collection. */
-export function heapOf(child) {
+/** Reads the heap size after a garbage collection, and the number of TCP sockets, of a service started with `heap.mjs`. */
+export function readHeap(child) {
   child.send('heap');
   return nextMessage(child, 'service');
 }

@@ -20,7 +20,7 @@ export const TELEMETRY = {
   unlock_retry_outcome: 'not_needed',
 };
 
-/** Functions that make one request of a row as bytes, for one seat. */
+/** For each row of the result tables, a function that makes one request as bytes, for one seat. */
 const MAKERS = {
   heartbeat: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION }),
   telemetry: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION, telemetry: TELEMETRY }),
@@ -48,7 +48,7 @@ export function requestsOf(row, { seats, etag }) {
   return () => requests[(next = (next + 1) % requests.length)];
 }
 
-/** One request of a row for one seat. */
+/** Makes one request of a row for one seat. */
 export const requestOf = (row, seat, etag) => MAKERS[row](seat, etag);
 
 function activate({ license_key, email }, machine_id) {
@@ -61,7 +61,7 @@ function activate({ license_key, email }, machine_id) {
   });
 }
 
-/** @param headers further header lines, each with its line end */
+/** Makes a POST request as bytes. @param headers further header lines, each with its line end */
 export function post(path, body, headers = '') {
   const text = JSON.stringify(body);
   return Buffer.from(

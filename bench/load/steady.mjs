@@ -1,6 +1,7 @@
 // An open-loop load in its own process: node steady.mjs FILE. The message `begin` has a port and the number of requests a
 // second of each kind, which are sent whether earlier ones were answered or not. The message `collect` returns the results
-// since the last one, and `end` stops the load. The time of a request counts from when it was due, even if it was sent late.
+// since the previous `collect`, and `end` stops the load. The time of a request counts from when it was due, even if it was
+// sent late.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { kindsOf } from './kinds.mjs';
@@ -45,13 +46,13 @@ async function measure(kind, sendRequest, due) {
   const outcome = await sendRequest();
   inProgress -= 1;
   // A request counts in the period in which its response arrives.
-  const { times, wrong } = measurements[kind];
+  const { times, wrongByStatus } = measurements[kind];
   if (outcome === true) times.push(performance.now() - due);
-  else wrong[outcome] = (wrong[outcome] ?? 0) + 1;
+  else wrongByStatus[outcome] = (wrongByStatus[outcome] ?? 0) + 1;
 }
 
 const emptyMeasurements = (kinds) =>
-  Object.fromEntries(kinds.map((kind) => [kind, { times: [], wrong: {} }]));
+  Object.fromEntries(kinds.map((kind) => [kind, { times: [], wrongByStatus: {} }]));
 
 function collectResults() {
   const result = { inProgress, kinds: measurements };

@@ -1,21 +1,21 @@
-// Runs the random tests for longer: `-- --runs N` sets the number of runs of each test (`--operations N` for the
-// histories), and `--seed N` repeats the runs of that seed.
+// Runs random tests for longer than `npm test` does: `-- --runs N` sets the number of runs of each test (`--operations N` sets
+// the number of operations of the histories), and `--seed N` repeats the runs of that seed.
 import { parseArgs } from 'node:util';
 import { command, ensureBuilt, ensureInstalled, Fault, node24, step } from '../../scripts/prepare.mjs';
-import { option, wholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers } from '../command.mjs';
 
 /**
- * Runs test files for longer than `npm test` does.
+ * Runs test files.
  * @param patterns path patterns of the files, for Jest
- * @param unit name of the option that sets how much is run
- * @param defaultCount default of that option
+ * @param unit the name of the option with the number of runs
+ * @param defaultCount the default of that option
  */
 export async function runLonger(patterns, { unit = 'runs', defaultCount = 100 } = {}) {
   await command(async () => {
     const options = { [unit]: option(String(defaultCount)), seed: { type: 'string' } };
     const { [unit]: runs, seed } = parseArgs({ options }).values;
-    const env = { ...process.env, MOORING_RUNS: String(wholeNumbers({ [unit]: runs })[unit]) };
-    // `wholeNumbers` would reject a negative seed, which fast-check may print.
+    const env = { ...process.env, MOORING_RUNS: String(parseWholeNumbers({ [unit]: runs })[unit]) };
+    // `parseWholeNumbers` would reject a negative seed, which fast-check may print.
     if (seed !== undefined && !Number.isInteger(Number(seed)))
       throw new Fault('--seed must be a whole number.');
     if (seed) env.MOORING_SEED = seed;

@@ -1,63 +1,76 @@
-import { bytes, count, loadAtEnd, machine, median, sum, table, time, times } from '../measure.mjs';
+import {
+  formatBytes,
+  formatCount,
+  describeLoad,
+  describeMachine,
+  median,
+  sum,
+  table,
+  formatTime,
+  formatRatio,
+} from '../measure.mjs';
 
-/** The measurements as a page of Markdown. */
+/** Writes the measurements as a page of Markdown. */
 export function report(measurements, { rows, months, seed }) {
-  const { version, dropped, batches, batchesVacuum, plain, plainVacuum, whole } = measurements;
-  const wal = (step) => bytes(step.wal);
-  const timesTheDrop = (key) => times(plain[key] + plainVacuum[key], dropped[key]);
-  return `# What retention costs
+  const { version, dropped, batches, batchesVacuum, oneDelete, oneDeleteVacuum, completeRun } = measurements;
+  const wal = (step) => formatBytes(step.wal);
+  const ratioToDrop = (key) => formatRatio(oneDelete[key] + oneDeleteVacuum[key], dropped[key]);
+  return `# The cost of deleting telemetry, and of the fleet page
 
-${count(measurements.rows.rows)} rows of telemetry over ${months} months, ${bytes(measurements.rows.size)} with indexes, in ${measurements.rows.partitions} partitions (three of them for later months), filled in ${time(measurements.rows.ms)}.
+${formatCount(measurements.telemetry.rows)} rows of telemetry over ${months} months, ${formatBytes(measurements.telemetry.size)} with indexes, in ${measurements.telemetry.partitions} partitions (three of them for later months), filled in ${formatTime(measurements.telemetry.ms)}.
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:retention -- --rows ${rows} --months ${months} --seed ${seed} --write\`.
 
-${machine(version)} Absolute times are noisy (${loadAtEnd()}), above all the shortest; the bytes are not.
+${describeMachine(version)} Times vary from run to run (${describeLoad()}), the shortest ones
+most; the numbers of bytes do not.
 
 ## Delete a month
 
 The oldest month is dropped as the nightly run does it: its partition is detached concurrently and dropped. From each of the
 next two months the same number of rows is deleted, once in the batches of 5,000 rows of the nightly run and once by a
-single \`delete\`. A checkpoint precedes each measurement, because such old rows have not changed since the last one. The space
+single \`delete\`. A checkpoint precedes each measurement, because in production such old rows have not changed since the last one. The space
 of deleted rows can be reused only after a vacuum, and is not returned to the file system.
 
 ${table([
-  ['', 'rows', 'time', 'WAL', 'time, as a multiple', 'WAL, as a multiple'],
-  ['dropped', count(dropped.result), time(dropped.ms), wal(dropped), '1', '1'],
+  ['', 'rows', 'time', 'WAL', 'time, relative to the drop', 'WAL, relative to the drop'],
+  ['dropped', formatCount(dropped.result), formatTime(dropped.ms), wal(dropped), '1', '1'],
   ...[
-    ['one `delete`', plain],
-    ['and the vacuum', plainVacuum],
+    ['deleted by one `delete`', oneDelete],
+    ['vacuum after the one `delete`', oneDeleteVacuum],
     ['deleted in batches', batches],
-    ['and the vacuum', batchesVacuum],
+    ['vacuum after the batches', batchesVacuum],
   ].map(([name, step]) => [
     name,
-    typeof step.result === 'number' ? count(step.result) : '',
-    time(step.ms),
+    typeof step.result === 'number' ? formatCount(step.result) : '',
+    formatTime(step.ms),
     wal(step),
-    times(step.ms, dropped.ms),
-    times(step.wal, dropped.wal),
+    formatRatio(step.ms, dropped.ms),
+    formatRatio(step.wal, dropped.wal),
   ]),
 ])}
 
-One \`delete\` and its vacuum take ${timesTheDrop('ms')} times as long as the drop, and write ${timesTheDrop('wal')} times as much WAL.
+One \`delete\` and its vacuum take ${ratioToDrop('ms')} times as long as the drop, and write ${ratioToDrop('wal')} times as much WAL.
 
 ## Delete a day
 
-From a month that is partly kept, one day is deleted each night; here ${measurements.nights.length} nights in a row, without a vacuum between.
+The rows of a month that is partly kept are deleted day by day. The bench deletes ${measurements.nights.length} days one after the other, without a vacuum between them.
 
 ${nightsTable(measurements.nights)}
 
-A complete run of the retention service after a long outage takes ${time(whole.ms)} and writes ${wal(whole)} of WAL. It removes ${count(whole.result.deleted.telemetry)} rows of telemetry
-(whole months are dropped, days of the next month deleted) and ${count(whole.result.deleted.fleet_week)} weekly counts.
+A complete run of the retention service after a long outage takes ${formatTime(completeRun.ms)} and writes ${wal(completeRun)} of WAL. It removes ${formatCount(completeRun.result.deleted.telemetry)} rows of telemetry
+(whole months are dropped, days of the next month deleted) and ${formatCount(completeRun.result.deleted.fleet_week)} weekly counts.
 
-## Count a week
+## Roll up a week
+
+Each completed week of telemetry is counted once.
 
 ${table([
   ['weeks', 'rows a week', 'median', 'slowest', 'total'],
   [
-    count(measurements.weeks.length),
-    count(measurements.rows.rows / measurements.weeks.length),
-    time(median(measurements.weeks)),
-    time(Math.max(...measurements.weeks)),
-    time(sum(measurements.weeks)),
+    formatCount(measurements.weeks.length),
+    formatCount(measurements.telemetry.rows / measurements.weeks.length),
+    formatTime(median(measurements.weeks)),
+    formatTime(Math.max(...measurements.weeks)),
+    formatTime(sum(measurements.weeks)),
   ],
 ])}
 
@@ -68,15 +81,15 @@ the second table has the times of the same counts computed from the telemetry ro
 
 ${table([
   ['from the weekly counts', 'time', 'size of the result', 'timed out after 0.8 s'],
-  ...measurements.page.map(({ weeks, ms, size, timeouts }) => [
+  ...measurements.fleetPage.map(({ weeks, ms, size, timeouts }) => [
     `${weeks} weeks`,
-    time(ms),
-    size === null ? '' : bytes(size),
+    formatTime(ms),
+    size === null ? '' : formatBytes(size),
     `${timeouts} of 20`,
   ]),
 ])}
 
-${table([['from the rows', 'time'], ...measurements.raw.map(({ span, ms }) => [span, time(ms)])])}
+${table([['from the rows', 'time'], ...measurements.fromRows.map(({ span, ms }) => [span, formatTime(ms)])])}
 `;
 }
 
@@ -84,9 +97,9 @@ const nightsTable = (nights) =>
   table([
     ['rows a night', 'time, median', 'time, slowest', 'WAL, median'],
     [
-      count(median(nights.map(({ result }) => result))),
-      time(median(nights.map(({ ms }) => ms))),
-      time(Math.max(...nights.map(({ ms }) => ms))),
-      bytes(median(nights.map(({ wal }) => wal))),
+      formatCount(median(nights.map(({ result }) => result))),
+      formatTime(median(nights.map(({ ms }) => ms))),
+      formatTime(Math.max(...nights.map(({ ms }) => ms))),
+      formatBytes(median(nights.map(({ wal }) => wal))),
     ],
   ]);

@@ -2,17 +2,24 @@
 // [--seed N] [--write]. The bench starts a PostgreSQL in a temporary directory and removes it.
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { option, wholeNumbers } from '../command.mjs';
-import { pageBench, versionOf } from '../run.mjs';
+import { option, parseWholeNumbers } from '../command.mjs';
+import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
-import { measureFleetPage, measureRawRows, countWeeks, fill, expire, wholeRun } from './steps.mjs';
+import {
+  fillTelemetry,
+  measureCompleteRun,
+  measureDeletion,
+  measureFleetPage,
+  measureFromRows,
+  measureRollUp,
+} from './steps.mjs';
 
 /** The night on which the bench runs retention; every row is older. */
 const AS_OF = new Date('2026-11-20T00:05:00Z');
 /** The 24 months that are kept, and four whose retention period has ended. */
 const MIN_MONTHS = 28;
 
-await pageBench(import.meta.url, { page: 'retention.md', parseOptions, measureAll, report });
+await runPageBench(import.meta.url, { page: 'retention.md', parseOptions, measureAll, report });
 
 function parseOptions() {
   const options = {
@@ -22,7 +29,7 @@ function parseOptions() {
     write: { type: 'boolean' },
   };
   const { rows, months, seed, write } = parseArgs({ options }).values;
-  const numbers = wholeNumbers({ rows, months, seed });
+  const numbers = parseWholeNumbers({ rows, months, seed });
   if (numbers.months < MIN_MONTHS) throw new Fault(`--months must be at least ${MIN_MONTHS}.`);
   return { ...numbers, write };
 }
@@ -38,13 +45,14 @@ async function measureAll({ url, progress }, options) {
       new Date(Date.UTC(AS_OF.getUTCFullYear(), AS_OF.getUTCMonth() - options.months + 1 + offset, 1));
     progress(`seed ${options.seed}`);
     const context = { url, runner, progress, month, asOf: AS_OF };
-    const version = await versionOf(url);
-    const rows = await fill(context, options);
-    const weeks = await countWeeks(context);
-    const page = await measureFleetPage(context);
-    const raw = await measureRawRows(context);
-    const expiry = await expire(context);
-    return { version, rows, weeks, page, raw, ...expiry, whole: await wholeRun(context) };
+    const version = await postgresVersion(url);
+    const telemetry = await fillTelemetry(context, options);
+    const weeks = await measureRollUp(context);
+    const fleetPage = await measureFleetPage(context);
+    const fromRows = await measureFromRows(context);
+    const deletion = await measureDeletion(context);
+    const completeRun = await measureCompleteRun(context);
+    return { version, telemetry, weeks, fleetPage, fromRows, ...deletion, completeRun };
   } finally {
     await dataSource.destroy();
   }

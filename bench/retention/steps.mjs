@@ -1,20 +1,22 @@
 // The steps of the bench. Each receives the same context: the URL of the database, a query runner on it, a function that
 // prints progress, `month(n)` for the first day of the n-th month, and the night `asOf` on which retention runs.
 import { Fault } from '../../scripts/prepare.mjs';
-import { measured, median, timed } from '../measure.mjs';
+import { measureWithWal, median, measureTime } from '../measure.mjs';
 import { makeTelemetry } from '../growth/telemetry-rows.mjs';
 
 const DAY_MS = 86_400_000;
 const YEARS_KEPT = 2;
+/** The number of days that are deleted one after the other; the shortest month has 28 days. */
 const NIGHTS = 27;
-const day = (first, days = 0) => new Date(first.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+const dayText = (first, days = 0) => new Date(first.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 
-export async function fill({ runner, progress, month, asOf }, { rows, seed }) {
+// Fills `telemetry`. Returns its size, its number of rows and partitions, and the time.
+export async function fillTelemetry({ runner, progress, month, asOf }, { rows, seed }) {
   const { createPartitions } = await import('../../dist/telemetry/partitions.js');
   const first = month(0);
   await createPartitions(runner, first, asOf);
-  const end = new Date(day(asOf));
-  const { ms } = await timed(() => makeTelemetry(runner, { rows, seed, first, end }, progress));
+  const end = new Date(dayText(asOf));
+  const { ms } = await measureTime(() => makeTelemetry(runner, { rows, seed, first, end }, progress));
   // In production, autovacuum does this in the course of months.
   await runner.query('vacuum (analyze) telemetry');
   progress('vacuumed');
@@ -26,12 +28,12 @@ export async function fill({ runner, progress, month, asOf }, { rows, seed }) {
   return { ...size, ms };
 }
 
-// Counts the weeks as one run each night would have done.
-export async function countWeeks({ runner, progress, month, asOf: last }) {
+// Rolls up each week in the night in which the nightly run would have done it. Returns the time of each roll-up.
+export async function measureRollUp({ runner, progress, month, asOf: last }) {
   const { rollUpWeeks } = await import('../../dist/telemetry/roll-up.js');
   const weeks = [];
   for (let asOf = month(0); asOf <= last; asOf = new Date(asOf.getTime() + DAY_MS)) {
-    const { ms, result } = await timed(() => rollUpWeeks(runner, asOf));
+    const { ms, result } = await measureTime(() => rollUpWeeks(runner, asOf));
     if (result === 1) weeks.push(ms);
     if (result === 1 && weeks.length % 20 === 0) progress(`${weeks.length} weeks counted`);
   }
@@ -49,7 +51,7 @@ export async function measureFleetPage({ url, progress }) {
   for (const weeks of [12, 105]) {
     const runs = [];
     for (let run = 0; run < 20; run++)
-      runs.push(await timed(() => readFleet(dataSource, weeks).catch(nullOnTimeout)));
+      runs.push(await measureTime(() => readFleet(dataSource, weeks).catch(nullOnTimeout)));
     const completed = runs.filter(({ result }) => result !== null);
     const size = completed.length > 0 ? JSON.stringify(completed[0].result).length : null;
     const ms = median(runs.map((run) => run.ms));
@@ -67,7 +69,7 @@ function nullOnTimeout(error) {
 }
 
 // Measures the same counts by week, computed from the telemetry rows instead of the roll-ups.
-export async function measureRawRows({ runner, progress }) {
+export async function measureFromRows({ runner, progress }) {
   const { DIMENSIONS } = await import('../../dist/telemetry/telemetry.fields.js');
   const since = (from) =>
     `from telemetry where received_on >= date '${from}' and received_on < date '2026-11-16'`;
@@ -85,7 +87,7 @@ export async function measureRawRows({ runner, progress }) {
        ${since(from)} and recent_inference_ms is not null group by 1, 2`,
       `select ${week}, crash_sig, app_version, count(*) ${since(from)} and crash_sig is not null group by 1, 2, 3`,
     ];
-    const { ms } = await timed(async () => {
+    const { ms } = await measureTime(async () => {
       for (const statement of statements) await runner.query(statement);
     });
     measurements.push({ span, ms });
@@ -94,53 +96,56 @@ export async function measureRawRows({ runner, progress }) {
   return measurements;
 }
 
-// Measures three ways to delete a month: the partition of the oldest is dropped, and the same number of rows of the next two
-// is deleted in batches and by one statement. Then measures the nights of a month, which delete one day each.
-export async function expire({ runner, progress, month }) {
+// Measures three ways to delete a month: the partition of the oldest month is dropped, and from each of the next two months
+// the same number of rows is deleted, in batches and by one statement. Then measures the nights that each delete one day.
+export async function measureDeletion({ runner, progress, month }) {
   const { deleteExpired } = await import('../../dist/retention/deletion.js');
   const { partitionOf } = await import('../../dist/telemetry/partitions.js');
   const { createRetentionPolicy } = await import('../../dist/retention/policy.js');
   const rule = createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
-  // Runs the deletion of the night after which this day is the first one kept.
+  // Runs the deletion of the night after which the day `days` after `first` is the first one kept.
   const deleteBefore = (first, days = 0) => {
     const asOf = new Date(first.getTime() + (days - 1) * DAY_MS);
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);
     return deleteExpired(runner, rule, { asOf, now: asOf });
   };
   const days = Math.min(30, (month(1) - month(0)) / DAY_MS);
-  const vacuum = (first) => measured(runner, () => runner.query(`vacuum ${partitionOf(day(first))}`));
-  const dropped = await measured(runner, () => deleteBefore(month(1)));
+  const vacuum = (first) =>
+    measureWithWal(runner, () => runner.query(`vacuum ${partitionOf(dayText(first))}`));
+  const dropped = await measureWithWal(runner, () => deleteBefore(month(1)));
   progress('a month dropped');
-  const batches = await measured(runner, () => deleteBefore(month(1), days));
+  const batches = await measureWithWal(runner, () => deleteBefore(month(1), days));
   const batchesVacuum = await vacuum(month(1));
   progress('a month deleted in batches');
-  const [from, to] = [day(month(2)), day(month(2), days)];
-  const plain = await measured(runner, async () => {
+  const [from, to] = [dayText(month(2)), dayText(month(2), days)];
+  const oneDelete = await measureWithWal(runner, async () => {
     const sql = 'delete from telemetry where received_on >= $1 and received_on < $2';
     return (await runner.query(sql, [from, to]))[1];
   });
-  const plainVacuum = await vacuum(month(2));
+  const oneDeleteVacuum = await vacuum(month(2));
   progress('a month deleted by one statement');
   await deleteBefore(month(3));
   const nights = [];
   for (let night = 1; night <= NIGHTS; night++)
-    nights.push(await measured(runner, () => deleteBefore(month(3), night)));
+    nights.push(await measureWithWal(runner, () => deleteBefore(month(3), night)));
   progress('days deleted, night after night');
-  return { dropped, batches, batchesVacuum, plain, plainVacuum, nights };
+  return { dropped, batches, batchesVacuum, oneDelete, oneDeleteVacuum, nights };
 }
 
 // Measures a complete run of `RetentionService` after a long outage, and checks that no expired row is left.
-export async function wholeRun({ url, runner, progress, asOf }) {
+export async function measureCompleteRun({ url, runner, progress, asOf }) {
   const { DatabaseUrl } = await import('../../dist/database/data-source.js');
   const { firstDayKept } = await import('../../dist/retention/cutoff.js');
   const { RetentionService } = await import('../../dist/retention/retention.service.js');
-  // The data has its own time, so the clock accepts the time of the database without a check.
+  // The data ends at a fixed night, so the clock must not compare that time with the real time of the database.
   const clock = { now: () => asOf, agreesWith: () => true, hasJumpedAhead: () => false };
   const service = new RetentionService(new DatabaseUrl(url), clock, { taxRetentionYears: 10 });
-  const run = await measured(runner, () => service.run(asOf));
+  const run = await measureWithWal(runner, () => service.run(asOf));
   const [{ oldest }] = await runner.query('select min(received_on)::text as oldest from telemetry');
   if (run.result.failed.length > 0 || oldest !== firstDayKept(asOf, YEARS_KEPT * 12))
-    throw new Fault(`The run left rows of ${oldest}: ${run.result.failed.map(({ error }) => error)}`);
+    throw new Fault(
+      `The run did not delete the rows of ${oldest}: ${run.result.failed.map(({ error }) => error)}`,
+    );
   progress('a complete run');
   return run;
 }

@@ -1,16 +1,20 @@
 import { ACTIVATION, SALE } from './expected-state.mjs';
 
-/** The timeout of a client, which would never receive a later response. */
+/** The timeout of a client: a real client would not receive a later response. */
 const CLIENT_TIMEOUT_MS = 10_000;
 /** The range of `retry-after` in a 503. */
-const RETRY_AFTER_SECONDS = [5, 30];
+const MIN_RETRY_AFTER_SECONDS = 5;
+const MAX_RETRY_AFTER_SECONDS = 30;
 /**
  * The tolerance of the time in responses, which is in seconds and comes from a clock that messages set. An earlier time may
  * differ by `Pace.clockToleranceMs` too; in the short simulation of `npm test` that is most of a day.
  */
 const TIME_TOLERANCE_MS = 2_000;
 
-/** Compares every response with the expected state, counts the differences, and returns what it means for the client. */
+/**
+ * Compares every response with the expected state and counts the differences. It returns an outcome, which tells the client
+ * what to do: `kind` is `ok`, `stop`, `later` (a 503), `broken` (no response) or `wrong` (an unexpected response).
+ */
 export class AnswerChecker {
   /** The number of wrong responses of each kind. */
   findings = new Map();
@@ -31,7 +35,7 @@ export class AnswerChecker {
   }
 
   /** Counts a request. @returns the expected state of its client before the request */
-  before(client) {
+  beginRequest(client) {
     const { sale, license, activation, unconfirmed } = this.#expected;
     this.#counters.countRequest(this.#pace.now);
     return {
@@ -42,7 +46,7 @@ export class AnswerChecker {
     };
   }
 
-  activation(client, before, response) {
+  checkActivation(client, before, response) {
     const expected = this.#expected;
     const outcome = this.#checkStatus('activate', response, this.#allowedStops(client));
     // The service may have activated the machine without a confirmation.
@@ -56,16 +60,16 @@ export class AnswerChecker {
       `activate: ${response.status} instead of ${isRepeated ? 200 : 201}`,
     );
     this.#expect(before.sale !== SALE.refunded, 'activate: a refunded license was activated');
-    const seats = expected.seats[expected.license[client]];
-    this.#expect(license.machines_allowed === seats, 'activate: a wrong number of machines allowed');
-    this.#expect(license.machines_in_use <= seats, 'activate: more machines in use than allowed');
+    const limit = expected.machineLimits[expected.license[client]];
+    this.#expect(license.machines_allowed === limit, 'activate: a wrong number of machines allowed');
+    this.#expect(license.machines_in_use <= limit, 'activate: more machines in use than allowed');
     this.#expect(subjectOf(token) === activation.id, 'activate: a token of another activation');
     this.#checkTime('activate', before, outcome.json);
-    expected.activated(client, activation.id);
+    expected.recordActivation(client, activation.id);
     return outcome;
   }
 
-  heartbeat(client, before, response, hasTelemetry) {
+  checkHeartbeat(client, before, response, hasTelemetry) {
     const { telemetry, activationId } = this.#expected;
     const outcome = this.#checkStatus('heartbeat', response, this.#allowedStops(client));
     // After a 503 or without a response, the row may be stored or not.
@@ -91,13 +95,13 @@ export class AnswerChecker {
   }
 
   /** @param held sequence of the manifest that the client has, 0 for none @returns the outcome, with the new sequence */
-  manifest(before, response, held) {
+  checkManifest(before, response, held) {
     const outcome = this.#checkStatus('manifest', response, []);
     if (outcome.kind !== 'ok') return outcome;
-    const [, most] = this.#expected.sequences;
+    const [, highest] = this.#expected.sequences;
     const sequence = response.status === 304 ? held : sequenceOf(outcome.json);
     this.#expect(response.status === 200 || held > 0, 'manifest: 304 to a client without a manifest');
-    this.#expect(sequence >= before.least && sequence <= most, 'manifest: not the published one');
+    this.#expect(sequence >= before.least && sequence <= highest, 'manifest: not a published manifest');
     this.#expect(
       response.status === 304 || sequence !== held,
       'manifest: 200 to a client that has it already',
@@ -106,11 +110,11 @@ export class AnswerChecker {
   }
 
   /** Checks a response to the vendor. @returns whether to repeat the request */
-  vendor(route, response) {
+  shouldRepeat(route, response) {
     return ['later', 'broken'].includes(this.#checkStatus(route, response, []).kind);
   }
 
-  // The error codes that may stop this client now.
+  // Returns the error codes that may stop this client now.
   #allowedStops(client) {
     const { sale, license, activation } = this.#expected;
     return [
@@ -141,7 +145,7 @@ export class AnswerChecker {
     if (status === 503) {
       const seconds = Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? NaN);
       this.#expect(
-        seconds >= RETRY_AFTER_SECONDS[0] && seconds <= RETRY_AFTER_SECONDS[1],
+        seconds >= MIN_RETRY_AFTER_SECONDS && seconds <= MAX_RETRY_AFTER_SECONDS,
         `${route}: 503 without a correct retry-after`,
       );
       if (!this.#expected.wasUnavailable('database', began)) this.#counters.shed += 1;

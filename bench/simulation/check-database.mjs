@@ -12,16 +12,16 @@ export async function checkDatabase(client, expected, end) {
     `select id::text, license_id::text, encode(machine_id, 'hex') as machine, ended_reason from activation`,
   );
   return [
-    ...activations(new Map(rows.map((row) => [row.id, row])), expected),
-    await limits(query),
-    await telemetry(query, expected),
-    await refunds(query, expected),
-    await releases(query, expected),
-    await retention(query, end),
+    ...checkActivations(new Map(rows.map((row) => [row.id, row])), expected),
+    await checkMachineLimits(query),
+    await checkTelemetry(query, expected),
+    await checkRefunds(query, expected),
+    await checkReleases(query, expected),
+    await checkRetention(query, end),
   ];
 }
 
-function* activations(rows, expected) {
+function* checkActivations(rows, expected) {
   const { activationId, formerActivations, license, activation, sale } = expected;
   const wrong = { lost: 0, other: 0 };
   const known = new Set();
@@ -52,7 +52,7 @@ function* activations(rows, expected) {
   yield { what: 'no unknown activation', seen: rows.size, wrong: unknown.length };
 }
 
-async function limits(query) {
+async function checkMachineLimits(query) {
   const [{ seen, wrong }] = await query(
     `select count(*)::int as seen, count(*) filter (where in_use > machines_allowed)::int as wrong
      from (select machines_allowed, count(a.id) filter (where a.ended_at is null) as in_use
@@ -62,7 +62,7 @@ async function limits(query) {
 }
 
 // A row whose heartbeat got no confirmation may be stored or not.
-async function telemetry(query, { telemetry: { stored, unconfirmed } }) {
+async function checkTelemetry(query, { telemetry: { stored, unconfirmed } }) {
   const [{ seen }] = await query(
     `select (select count(*) from telemetry_inbox)::int + (select count(*) from telemetry)::int as seen`,
   );
@@ -70,7 +70,7 @@ async function telemetry(query, { telemetry: { stored, unconfirmed } }) {
   return { what: 'each acknowledged row of telemetry is stored once', seen, wrong };
 }
 
-async function refunds(query, { sale }) {
+async function checkRefunds(query, { sale }) {
   const rows = await query(`select id::text from purchase where state <> 'paid'`);
   const refunded = new Set(rows.map(({ id }) => id));
   const expected = [...sale.keys()].filter((license) => sale[license] === SALE.refunded).map(licenseId);
@@ -83,7 +83,7 @@ async function refunds(query, { sale }) {
   };
 }
 
-async function releases(query, { formerActivations, activation }) {
+async function checkReleases(query, { formerActivations, activation }) {
   const [{ seen }] = await query(
     `select count(*)::int as seen from audit_event where action = 'activation.release'`,
   );
@@ -93,7 +93,7 @@ async function releases(query, { formerActivations, activation }) {
 }
 
 /** The last run comes after the last day, so it must also do the work that earlier runs missed during outages. */
-async function retention(query, end) {
+async function checkRetention(query, end) {
   const [{ seen, wrong }] = await query(
     `select count(*)::int as seen, (select count(*)::int from telemetry_inbox where received_on < $1)
        + coalesce((select (finished_at is null or cardinality(failed) > 0)::int

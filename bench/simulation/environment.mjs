@@ -7,7 +7,7 @@ import { migrate } from '../../dist/database/migrations.js';
 import { deriveLicenseKey } from '../../dist/keys/license-key.js';
 import { freePort } from '../../scripts/demo-output.mjs';
 import { Fault, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
-import { fillLicenses, licenseId, makeManifest, makeDeployment, putManifest } from '../load/data.mjs';
+import { insertLicenses, licenseId, makeManifest, makeDeployment, insertManifest } from '../load/data.mjs';
 import { nextMessage } from '../load/processes.mjs';
 import { Vendor } from './vendor.mjs';
 import { VERSIONS } from './fleet.mjs';
@@ -18,8 +18,9 @@ const SERVICE = fileURLToPath(new URL('service.mjs', import.meta.url));
 export class Environment {
   settings;
   publisher;
-  live;
-  #data;
+  /** The published manifest. */
+  liveManifest;
+  #folder;
   #processes;
   #server;
   #launching;
@@ -28,12 +29,12 @@ export class Environment {
 
   /** @param processes starts and ends the service; PostgreSQL is ended by `end` */
   constructor(folder, processes) {
-    this.#data = folder;
+    this.#folder = folder;
     this.#processes = processes;
   }
 
   /** Starts PostgreSQL with licenses that were never activated. @returns the licenses, with their keys and addresses */
-  async fill(seats, folder) {
+  async startDatabaseWithLicenses(machineLimits, folder) {
     await this.#launch();
     const { url } = this.#server;
     await migrate(url);
@@ -41,8 +42,8 @@ export class Environment {
     const port = String(await freePort());
     this.settings = { ...settings, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` };
     this.publisher = publisher;
-    this.live = await makeManifest(publisher, VERSIONS[0]);
-    const licenses = seats.map((machines_allowed, number) => {
+    this.liveManifest = await makeManifest(publisher, VERSIONS[0]);
+    const licenses = machineLimits.map((machines_allowed, number) => {
       const lic = licenseId(number);
       const license_key = deriveLicenseKey(secret, 'MOOR', lic, 1);
       return {
@@ -51,12 +52,12 @@ export class Environment {
         email: `holder${number}@example.com`,
         machines_allowed,
         lxp: null,
-        sold: true,
+        hasPurchase: true,
       };
     });
     await this.withDatabase(async (client) => {
-      await fillLicenses(client, licenses);
-      await putManifest(client, this.live);
+      await insertLicenses(client, licenses);
+      await insertManifest(client, this.liveManifest);
       await Vendor.insertStaff(client);
       await client.query('vacuum analyze');
     });
@@ -81,20 +82,21 @@ export class Environment {
 
   /** Starts the service and waits until it listens. @param at the simulated time, in milliseconds */
   async startService(at) {
-    this.#service = await this.#processes.program(
+    this.#service = await this.#processes.startProgram(
       'service',
       [...SERVICE_FLAGS, SERVICE, String(at)],
       this.settings,
     );
   }
 
+  /** Sets the service's clock. */
   setTime(at) {
     // An error of a killed service is ignored here: the requests of clients detect it.
     this.#service?.child.send({ at }, () => {});
   }
 
-  /** Sets the time to after the last midnight, and waits until the service has run retention. */
-  async runLastNight(at) {
+  /** Sets the service's clock to a time after the last midnight, and waits until the service has run retention. */
+  async runLastRetention(at) {
     const { child } = this.#service;
     const done = nextMessage(child, 'service');
     child.send({ at, isLast: true });
@@ -132,11 +134,11 @@ export class Environment {
 
   async #launch(options) {
     if (this.#ended) throw new Fault('Interrupted.');
-    this.#launching = startEmbeddedPostgres(this.#data, options);
+    this.#launching = startEmbeddedPostgres(this.#folder, options);
     this.#server = await this.#launching;
   }
 
   get #cluster() {
-    return `${this.#data}/postgres`;
+    return `${this.#folder}/postgres`;
   }
 }

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 
 /** The state of an activation. While a release is requested and not confirmed, the activation may be active or released. */
 export const ACTIVATION = { none: 0, active: 1, beingReleased: 2, released: 3 };
+/** The state of the sale of a license. While a refund is being reported, it may be paid or refunded. */
 export const SALE = { paid: 0, beingRefunded: 1, refunded: 2 };
 
-/** The percentage of licenses that allow three machines and have three clients; the others have one. */
+/** The percentage of licenses that allow three machines and have three clients; the other licenses have one of each. */
 const THREE_MACHINES_PERCENT = 8;
 const THREE_MACHINES = 3;
 
@@ -16,7 +17,7 @@ export class ExpectedState {
   /** The license of each client. */
   license;
   /** The machine limit of each license. */
-  seats = [];
+  machineLimits = [];
   /** The state of the sale of each license. */
   sale;
   /** The state of the activation of each client. */
@@ -27,7 +28,7 @@ export class ExpectedState {
   activationId;
   /** The client of each acknowledged activation that has ended. */
   formerActivations = new Map();
-  /** Number of telemetry rows that a response confirmed, and of those with an unknown result. */
+  /** The number of telemetry rows that a response reported as stored, and of rows that may be stored or not. */
   telemetry = { stored: 0, unconfirmed: 0 };
   /** The lowest and the highest manifest sequence that may be published now. */
   sequences = [1, 1];
@@ -36,11 +37,11 @@ export class ExpectedState {
 
   constructor(clients, random) {
     this.license = new Int32Array(clients);
-    for (let client = 0, seats; client < clients; client += seats) {
-      seats = random.below(100) < THREE_MACHINES_PERCENT ? Math.min(THREE_MACHINES, clients - client) : 1;
-      this.license.fill(this.seats.push(seats) - 1, client, client + seats);
+    for (let client = 0, limit; client < clients; client += limit) {
+      limit = random.below(100) < THREE_MACHINES_PERCENT ? Math.min(THREE_MACHINES, clients - client) : 1;
+      this.license.fill(this.machineLimits.push(limit) - 1, client, client + limit);
     }
-    this.sale = new Uint8Array(this.seats.length);
+    this.sale = new Uint8Array(this.machineLimits.length);
     this.activation = new Uint8Array(clients);
     this.unconfirmed = new Uint8Array(clients);
     this.activationId = Array.from({ length: clients }, () => null);
@@ -54,7 +55,8 @@ export class ExpectedState {
     return createHash('sha256').update(`machine ${client}`).digest('hex');
   }
 
-  activated(client, id) {
+  /** Records an acknowledged activation; another one before it of the same client must have ended. */
+  recordActivation(client, id) {
     if (this.activationId[client] !== null && this.activationId[client] !== id)
       this.formerActivations.set(this.activationId[client], client);
     this.activationId[client] = id;

@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 const TIMERS = ['license', 'manifest', 'power', 'install'];
 const [LICENSE, MANIFEST, POWER, INSTALL] = TIMERS.keys();
 export const VERSIONS = ['1.0.0', '1.1.0'];
-/** One machine in this many loses power. */
+/** In a power cut, each machine whose number is a multiple of this loses power. */
 const POWER_CUT_EVERY = 4;
 
 /** The clients of the simulation. They use the schedule of the reference client (client/src/schedule.ts). */
@@ -37,7 +37,8 @@ export class Fleet {
     const { clients } = expected;
     this.#due = new DueTimes(clients * TIMERS.length);
     this.#schedule = new MachineSchedule(clients, random);
-    // `held` is the sequence of the manifest in the client's memory, 0 for none; `highest` is the highest one ever received.
+    // `version` is an index of VERSIONS. `held` is the sequence of the manifest in the client's memory, 0 for none;
+    // `highest` is the highest sequence that the client ever received.
     const names = ['isOn', 'isSending', 'isStopped', 'failures', 'version', 'held', 'highest'];
     this.#states = Object.fromEntries(names.map((name) => [name, new Uint8Array(clients)]));
     for (let client = 0; client < clients; client += 1)
@@ -45,7 +46,7 @@ export class Fleet {
   }
 
   /** Runs the timers that are due. */
-  act() {
+  runDueTimers() {
     for (let timer; (timer = this.#due.take(this.#context.pace.now)) >= 0;) {
       const client = Math.floor(timer / TIMERS.length);
       const kind = timer % TIMERS.length;
@@ -57,7 +58,7 @@ export class Fleet {
   }
 
   /** Number of clients that run the version that was published last. */
-  get updated() {
+  get updatedCount() {
     return this.#states.version.reduce((sum, version) => sum + version, 0);
   }
 
@@ -81,7 +82,7 @@ export class Fleet {
     return count;
   }
 
-  // A client sends one request at a time, and skips one that is due meanwhile.
+  // A client sends one license request at a time: a request that becomes due meanwhile is not sent.
   async #sendLicenseRequest(client) {
     if (this.#states.isSending[client]) return;
     this.#states.isSending[client] = 1;
@@ -89,13 +90,13 @@ export class Fleet {
     const outcome = isActivated ? await this.#heartbeat(client) : await this.#activate(client);
     this.#states.isSending[client] = 0;
     this.#states.failures[client] = outcome.kind === 'ok' ? 0 : this.#states.failures[client] + 1;
-    if (outcome.kind === 'ok') this.#confirmed(client, outcome.json, isActivated);
-    else if (outcome.kind === 'stop') this.#stopped(client, outcome.code);
+    if (outcome.kind === 'ok') this.#onConfirmed(client, outcome.json, isActivated);
+    else if (outcome.kind === 'stop') this.#onStopped(client, outcome.code);
     else this.#retryLater(client, outcome, isActivated);
   }
 
   #activate(client) {
-    const before = this.#context.checker.before(client);
+    const before = this.#context.checker.beginRequest(client);
     const body = {
       ...this.#context.licenses[this.#expected.license[client]],
       machine_id: this.#expected.machineId(client),
@@ -103,21 +104,21 @@ export class Fleet {
     };
     return this.#context.connections
       .send(post('/v1/activate', body))
-      .then((response) => this.#context.checker.activation(client, before, response));
+      .then((response) => this.#context.checker.checkActivation(client, before, response));
   }
 
   #heartbeat(client) {
-    const before = this.#context.checker.before(client);
+    const before = this.#context.checker.beginRequest(client);
     const app_version = VERSIONS[this.#states.version[client]];
     const hasTelemetry = client % 2 === 0;
     const telemetry = hasTelemetry ? { ...TELEMETRY, app_version } : undefined;
     const body = { token: this.#token[client], app_version, telemetry };
     return this.#context.connections
       .send(post('/v1/heartbeat', body))
-      .then((response) => this.#context.checker.heartbeat(client, before, response, hasTelemetry));
+      .then((response) => this.#context.checker.checkHeartbeat(client, before, response, hasTelemetry));
   }
 
-  #confirmed(client, { token, heartbeat_after_seconds }, wasActivated) {
+  #onConfirmed(client, { token, heartbeat_after_seconds }, wasActivated) {
     this.#token[client] = token;
     this.#states.isStopped[client] = 0;
     if (!wasActivated) {
@@ -130,7 +131,7 @@ export class Fleet {
   }
 
   // Half of the users of released machines click Activate again; a refund is final.
-  #stopped(client, code) {
+  #onStopped(client, code) {
     this.#states.isStopped[client] = 1;
     if (code !== 'binding_released' || !this.#context.random.chance(0.5)) return;
     this.#token[client] = undefined;
@@ -151,12 +152,12 @@ export class Fleet {
   async #readManifest(client) {
     this.#setIn(client, MANIFEST, nextManifestMs(this.#context.random.unit()));
     const held = this.#states.held[client];
-    const before = { ...this.#context.checker.before(client), least: this.#expected.sequences[0] };
+    const before = { ...this.#context.checker.beginRequest(client), least: this.#expected.sequences[0] };
     const etag = this.#etags[held];
     const response = await this.#context.connections.send(
       get('/v1/manifest', etag ? `if-none-match: ${etag}\r\n` : ''),
     );
-    const { kind, sequence } = this.#context.checker.manifest(before, response, held);
+    const { kind, sequence } = this.#context.checker.checkManifest(before, response, held);
     if (kind !== 'ok') return;
     if (sequence < this.#states.highest[client])
       this.#context.checker.addFinding('manifest: older than one that the client received before');

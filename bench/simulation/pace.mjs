@@ -12,31 +12,33 @@ const OPEN_LOOP_FACTOR = 0.25;
 export class Pace {
   now = 0;
   isOpenLoop = false;
-  /** Milliseconds of real time for which simulated time waitedMs for the service. */
+  /** Milliseconds of real time for which simulated time waited for the service. */
   waitedMs = 0;
   #factor;
   #limit = 0;
-  #reached = () => {};
+  #onLimitReached = () => {};
 
   constructor(factor) {
     this.#factor = factor;
   }
 
-  /** How far the service's clock may be behind: messages set it, and a busy process sends them late. */
+  /**
+   * How far the service's clock may be behind simulated time: messages set the clock, and a busy process sends them late.
+   */
   get clockToleranceMs() {
     return 2_000 * this.#factor;
   }
 
-  /** Sets the limit of time. @returns a promise that resolves when time reaches it */
+  /** Sets the limit of simulated time. @returns a promise that resolves when simulated time reaches it */
   waitUntil(moment) {
     this.setLimit(moment);
     return new Promise((resolve) => {
-      this.#reached = resolve;
+      this.#onLimitReached = resolve;
       if (this.now >= moment) resolve();
     });
   }
 
-  /** Sets the moment that time does not pass before the next limit is set. */
+  /** Sets the moment at which simulated time stops until another limit is set. */
   setLimit(moment) {
     this.#limit = moment;
   }
@@ -46,6 +48,6 @@ export class Pace {
     if (isBehind && !this.isOpenLoop) return void (this.waitedMs += elapsed);
     const factor = this.isOpenLoop ? this.#factor * OPEN_LOOP_FACTOR : this.#factor;
     this.now = Math.min(this.now + elapsed * factor, this.#limit);
-    if (this.now >= this.#limit) this.#reached();
+    if (this.now >= this.#limit) this.#onLimitReached();
   }
 }

@@ -34,7 +34,7 @@ const STYLE = `
   .line { fill: none; stroke-width: 1.6; stroke-linejoin: round }`.trim();
 
 /** Draws latencies, phases and the number of requests over simulated time, as SVG. */
-export function picture({ counters, phases, span }, { clients, days, minutes }) {
+export function drawPicture({ counters, phases, span }, { clients, days, minutes }) {
   const x = (now) => LEFT + ((RIGHT - LEFT) * Math.min(now, span)) / span;
   const title = `${clients.toLocaleString('en-GB')} clients over ${days} simulated ${days === 1 ? 'day' : 'days'}`;
   const about = `Latency of every response and number of requests, over simulated time. ${Math.round(span / minutes / 60_000).toLocaleString('en-GB')} times as fast as real time.`;
@@ -45,7 +45,7 @@ export function picture({ counters, phases, span }, { clients, days, minutes }) 
 <rect width="${WIDTH}" height="${HEIGHT}" rx="8" style="fill: var(--background)"/>
 <text x="28" y="38" class="title">${title}</text>
 <text x="28" y="60">${about}</text>
-${phases.map((phase) => shade(phase, x)).join('\n')}
+${phases.map((phase) => drawPhase(phase, x)).join('\n')}
 ${latencyScale()}
 ${timeScale(days, x)}
 ${QUANTILES.map(([name, share], index) => latencies(counters, share, { name, index, x })).join('\n')}
@@ -54,7 +54,7 @@ ${requestBars(counters, x)}
 `;
 }
 
-function shade({ name, from, to }, x) {
+function drawPhase({ name, from, to }, x) {
   const colour = SHADES[name] ?? 'wave';
   const width = Math.max(x(to) - x(from), 3);
   // The name of an outage ends at its right border, because the name of the reconnection begins there.

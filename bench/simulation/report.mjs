@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os';
-import { bytes, count, machine, table, time } from '../measure.mjs';
+import { formatBytes, formatCount, describeMachine, table, formatTime } from '../measure.mjs';
 
 const HOUR = 3_600_000;
 
@@ -12,19 +12,19 @@ const ROUTES = {
   release: 'machine released',
 };
 
-/** The results as a page of Markdown. */
+/** Writes the results as a page of Markdown. */
 export function report(result, options) {
   const { counters, checker, expected, phases, checks, elapsed, pace, version, fleet } = result;
   const { clients, days, seed, minutes } = options;
   const requests = Object.keys(ROUTES).reduce((sum, route) => sum + counters.totalOf(route), 0);
-  const times = count((days * 24 * 60) / minutes);
+  const speed = formatCount((days * 24 * 60) / minutes);
   return `# Simulation of a fleet of clients
 
-${count(clients)} clients over ${days} simulated ${days === 1 ? 'day' : 'days'}, run on ${new Date().toISOString().slice(0, 10)} in ${time(elapsed)} by
-\`npm run simulate -- --clients ${clients} --days ${days} --minutes ${minutes} --seed ${seed} --write\`: ${count(requests)} requests, on average ${count(requests / (elapsed / 1000))} a second.
+${formatCount(clients)} clients over ${days} simulated ${days === 1 ? 'day' : 'days'}, run on ${new Date().toISOString().slice(0, 10)} in ${formatTime(elapsed)} by
+\`npm run simulate -- --clients ${clients} --days ${days} --minutes ${minutes} --seed ${seed} --write\`: ${formatCount(requests)} requests, on average ${formatCount(requests / (elapsed / 1000))} a second.
 
-${machine(version)} Load, service and database share the cores; at the end the load average was ${loadavg()[0].toFixed(1)},
-and the load process used ${bytes(process.memoryUsage.rss())} of memory.
+${describeMachine(version)} Load, service and database share the cores; at the end the load average was ${loadavg()[0].toFixed(1)},
+and the load process used ${formatBytes(process.memoryUsage.rss())} of memory.
 
 **${verdict(checker, checks)}**
 
@@ -44,13 +44,15 @@ ${table([
 ${table([
   ['', 'answer', 'how many'],
   ...Object.entries(ROUTES).flatMap(([route, name]) =>
-    [...(counters.codes.get(route) ?? [])].toSorted().map(([code, number]) => [name, code, count(number)]),
+    [...(counters.codes.get(route) ?? [])]
+      .toSorted()
+      .map(([code, number]) => [name, code, formatCount(number)]),
   ),
 ])}
 
-${count(counters.shed)} of the responses with 503 came outside of outages: load that was shed. The others, and all requests without a response, were
-during an outage. ${count(counters.late)} responses took more than the 10 s after which a client stops waiting. The service reported ${count(expected.telemetry.stored)}
-telemetry blocks as stored and ${count(counters.notStored)} as not stored${counters.notStored > 0 ? ` (${count(counters.notStoredOutsideOutage)} of those outside of an outage)` : ''}.
+Outside of outages, the service answered ${formatCount(counters.shed)} requests with 503, because it shed load. All other responses with 503, and all requests
+without a response, were during an outage. ${formatCount(counters.late)} responses took more than the 10 s after which a client stops waiting. The service reported ${formatCount(expected.telemetry.stored)}
+telemetry blocks as stored and ${formatCount(counters.notStored)} as not stored${counters.notStored > 0 ? ` (${formatCount(counters.notStoredOutsideOutage)} of these outside of an outage)` : ''}.
 
 ${table([
   ['', 'p50', 'p90', 'p99'],
@@ -58,7 +60,7 @@ ${table([
     .filter(([route]) => counters.quantile(route, 1) !== null)
     .map(([route, name]) => [
       name,
-      ...[0.5, 0.9, 0.99].map((share) => time(counters.quantile(route, share))),
+      ...[0.5, 0.9, 0.99].map((share) => formatTime(counters.quantile(route, share))),
     ]),
 ])}
 
@@ -71,45 +73,48 @@ telemetry was stored. No client may receive an older manifest than before.
 
 ${
   checker.findings.size === 0
-    ? 'Every answer was as it must be.'
-    : table([['finding', 'count'], ...[...checker.findings].map(([what, number]) => [what, count(number)])])
+    ? 'Every response matched the expected state.'
+    : table([
+        ['finding', 'count'],
+        ...[...checker.findings].map(([what, number]) => [what, formatCount(number)]),
+      ])
 }
 
-After the last day, the database was compared with it:
+After the last day, the database was compared with the expected state:
 
-${table([['', 'seen', 'wrong'], ...checks.map(({ what, seen, wrong }) => [what, count(seen), count(wrong)])])}
+${table([['', 'seen', 'wrong'], ...checks.map(({ what, seen, wrong }) => [what, formatCount(seen), formatCount(wrong)])])}
 
 ## What is compressed, and what is not
 
-Time runs ${times} times as fast as in reality for the clients and for the service's clock. That compresses the times of requests,
-back-off, \`retry-after\`, days and the hourly run of retention, so clients that reconnect after an outage would be ${times} times as dense.
-In the hour after an outage, time therefore runs at a quarter of that speed. Latencies, timeouts, the service's polling and
+Time runs ${speed} times as fast as in reality for the clients and for the service's clock. That compresses the times of requests,
+back-off, \`retry-after\`, days and the hourly run of retention, so after an outage the clients would send ${speed} times as many
+requests a second as in reality. In the hour after an outage, time therefore runs at a quarter of that speed. Latencies, timeouts, the service's polling and
 PostgreSQL's own clock are not compressed. Time stops while a killed process starts and, outside of reconnections, while the
-service is behind (here for ${time(pace.waitedMs)}). The clients use the schedule of the reference client.
+service is behind (here for ${formatTime(pace.waitedMs)}). The clients use the schedule of the reference client.
 `;
 }
 
-/** Whether every response and every check of the database was right. */
-export const isRight = ({ checker, checks }) =>
+/** Whether every response and every check of the database matched the expected state. */
+export const matchesExpectedState = ({ checker, checks }) =>
   checker.findings.size === 0 && checks.every(({ wrong }) => wrong === 0);
 
 function verdict(checker, checks) {
-  if (isRight({ checker, checks }))
+  if (matchesExpectedState({ checker, checks }))
     return 'Nothing acknowledged was lost. Clients were refused only because of an outage, load shedding, a refund or a release.';
-  const wrong = checks.filter((check) => check.wrong > 0).length;
-  return `Not all is as it must be: ${checker.findings.size} kinds of wrong responses, ${wrong} failed checks of the database.`;
+  const failedChecks = checks.filter((check) => check.wrong > 0).length;
+  return `There are differences from the expected state: ${checker.findings.size} kinds of wrong responses, ${failedChecks} failed checks of the database.`;
 }
 
 function describePhase(name, number, { counters, from, to, fleet }) {
-  if (name === 'update') return `${count(fleet.updated)} clients run the new version at the end`;
-  if (name !== 'reconnection') return number === undefined ? '' : count(number);
+  if (name === 'update') return `${formatCount(fleet.updatedCount)} clients run the new version at the end`;
+  if (name !== 'reconnection') return number === undefined ? '' : formatCount(number);
   const slices = counters.slices.filter((_, number) => {
     const start = number * counters.sliceMs;
     return start + counters.sliceMs > from && start < to;
   });
   const most = Math.max(...slices.map(({ sent }) => sent)) / (counters.sliceMs / 60_000);
-  const started = number === undefined ? '' : `${count(number)} machines start together; `;
-  return `${started}up to ${count(most)} requests a simulated minute`;
+  const started = number === undefined ? '' : `${formatCount(number)} machines start together; `;
+  return `${started}up to ${formatCount(most)} requests a simulated minute`;
 }
 
 const moment = (now) =>

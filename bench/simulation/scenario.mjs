@@ -2,17 +2,20 @@ import { performance } from 'node:perf_hooks';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const OUTAGE = 2 * HOUR;
+const OUTAGE_MS = 2 * HOUR;
 const RECONNECTION_MS = HOUR;
-/** When each event happens, as a share of the simulated days; it is rounded to the hour. */
-const AT = { killed: 0.31, update: 0.46, outage: 0.57, refunds: 0.76, releases: 0.85 };
+/** When each event happens, as a share of the simulated time; it is rounded to the hour. */
+const EVENT_TIMES = { killed: 0.31, update: 0.46, outage: 0.57, refunds: 0.76, releases: 0.85 };
 
-/** Runs the steps in order. Time does not pass the next step before a step is done; with `stopsTime` it stops meanwhile. */
+/**
+ * Runs the steps in order. Simulated time stops at the time of the next step until the step is done; with `stopsTime` it
+ * stops while the step runs. Each step with a name adds a phase to `phases`.
+ */
 export async function runSteps(steps, pace, span, phases) {
-  for (const [number, { at, act, name, stopsTime, lasts = 0 }] of steps.entries()) {
+  for (const [number, { at, act, name, stopsTime, durationMs = 0 }] of steps.entries()) {
     await pace.waitUntil(at);
     if (!stopsTime) pace.setLimit(steps[number + 1]?.at ?? span);
-    const phase = { name, from: at, to: at + lasts };
+    const phase = { name, from: at, to: at + durationMs };
     if (name) phases.push(phase);
     phase.count = await act();
     phase.to = Math.max(pace.now, phase.to);
@@ -20,28 +23,28 @@ export async function runSteps(steps, pace, span, phases) {
   pace.setLimit(span);
 }
 
-/** The events of the simulation, with their times. Simulated time stops while a process starts. */
-export function scenario(context) {
+/** Returns the events of the simulation, with their times. Simulated time stops while a process starts. */
+export function scenarioSteps(context) {
   const { environment, vendor, expected, hasPlantedFault, days } = context;
   const hour = (share) => Math.round(share * days * 24) * HOUR;
   return [
-    ...serviceOutage(hour(AT.killed), context),
+    ...serviceOutage(hour(EVENT_TIMES.killed), context),
     {
       name: 'update',
-      at: hour(AT.update),
-      lasts: DAY,
+      at: hour(EVENT_TIMES.update),
+      durationMs: DAY,
       async act() {
         if (hasPlantedFault) await environment.withDatabase((client) => plantFault(client, expected));
         await vendor.publish(context);
       },
     },
-    ...databaseOutage(hour(AT.outage), context),
+    ...databaseOutage(hour(EVENT_TIMES.outage), context),
     {
       name: 'refunds',
-      at: hour(AT.refunds),
+      at: hour(EVENT_TIMES.refunds),
       act: () => vendor.refund(environment.settings.PURCHASE_WEBHOOK_SECRET),
     },
-    { name: 'releases', at: hour(AT.releases), act: () => vendor.release() },
+    { name: 'releases', at: hour(EVENT_TIMES.releases), act: () => vendor.release() },
   ];
 }
 
@@ -51,7 +54,7 @@ function serviceOutage(at, { environment, fleet, expected, pace, epoch }) {
     {
       name: 'service killed',
       at,
-      lasts: OUTAGE,
+      durationMs: OUTAGE_MS,
       stopsTime: true,
       async act() {
         expected.availableSince.service = Infinity;
@@ -59,7 +62,7 @@ function serviceOutage(at, { environment, fleet, expected, pace, epoch }) {
         await environment.killService();
       },
     },
-    ...reconnection(at + OUTAGE, pace, async () => {
+    ...reconnection(at + OUTAGE_MS, pace, async () => {
       await environment.startService(epoch + pace.now);
       expected.availableSince.service = performance.now();
       return fleet.restorePower();
@@ -72,26 +75,26 @@ function databaseOutage(at, { environment, expected, pace }) {
     {
       name: 'database killed',
       at,
-      lasts: OUTAGE,
+      durationMs: OUTAGE_MS,
       async act() {
         expected.availableSince.database = Infinity;
         await environment.killDatabase();
       },
     },
-    ...reconnection(at + OUTAGE, pace, async () => {
+    ...reconnection(at + OUTAGE_MS, pace, async () => {
       await environment.startDatabase();
       expected.availableSince.database = performance.now();
     }),
   ];
 }
 
-/** For an hour after an outage, clients send requests even if the service does not keep up. */
+/** Ends an outage. For an hour after it, clients send requests even if the service cannot answer as fast. */
 function reconnection(at, pace, restore) {
   return [
     {
       name: 'reconnection',
       at,
-      lasts: RECONNECTION_MS,
+      durationMs: RECONNECTION_MS,
       stopsTime: true,
       async act() {
         const count = await restore();

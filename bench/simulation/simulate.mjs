@@ -1,5 +1,6 @@
 // Simulates a fleet of clients in compressed time: npm run simulate -- --clients N --days D [--minutes M] [--seed N]
-// [--write]. The command starts every process itself and leaves only its resultFolder. Exit code 1 means that a result is wrong.
+// [--write]. The command starts every process itself and leaves only the folder of its results. Exit code 1 means that a
+// response or the database differs from the expected state.
 import { randomInt } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,16 +8,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Fault } from '../../scripts/prepare.mjs';
-import { benchCommand, option, wholeNumbers } from '../command.mjs';
-import { formatMarkdown, handwrittenPart, inFolder } from '../run.mjs';
+import { runBench, option, parseWholeNumbers } from '../command.mjs';
+import { formatMarkdown, readHandwrittenPart, withTemporaryFolder } from '../run.mjs';
 
-/** Requests of a client in a day, and the rate in requests a second; they determine the default of `--minutes`. */
+/** The requests of a client in a simulated day, and the rate of requests in real time: they determine `--minutes`. */
 const REQUESTS_A_DAY = 5;
 const REQUESTS_A_SECOND = 1_600;
-/** The shortest duration of a simulated day, for small fleets. */
+/** The shortest default duration of a simulated day, for small fleets. */
 const MIN_MINUTES_A_DAY = 0.05;
 
-await benchCommand(import.meta.url, parseOptions, run);
+await runBench(import.meta.url, parseOptions, run);
 
 function parseOptions() {
   const { values } = parseArgs({
@@ -28,7 +29,7 @@ function parseOptions() {
       write: { type: 'boolean' },
     },
   });
-  const { clients, days, seed } = wholeNumbers({
+  const { clients, days, seed } = parseWholeNumbers({
     clients: values.clients,
     days: values.days,
     seed: values.seed,
@@ -47,24 +48,24 @@ function parseOptions() {
 
 async function run(options) {
   const { simulate } = await import('./simulation.mjs');
-  const { isRight, report } = await import('./report.mjs');
-  const { picture } = await import('./picture.mjs');
+  const { matchesExpectedState, report } = await import('./report.mjs');
+  const { drawPicture } = await import('./picture.mjs');
   const { showProgress } = await import('./progress.mjs');
   console.error(`seed ${options.seed}, ${options.minutes} minutes`);
-  return inFolder('mooring-simulate-', async (folders) => {
+  return withTemporaryFolder('mooring-simulate-', async (folders) => {
     const result = await simulate({ ...folders, onProgress: showProgress(options) }, options);
     const text = await formatMarkdown(report(result, options));
-    const target = options.write ? fileURLToPath(new URL('.', import.meta.url)) : resultFolder();
+    const target = options.write ? fileURLToPath(new URL('.', import.meta.url)) : makeResultFolder();
     const page = join(target, 'simulation.md');
-    writeFileSync(page, text + handwrittenPart(page));
-    writeFileSync(join(target, 'simulation.svg'), picture(result, options));
+    writeFileSync(page, text + readHandwrittenPart(page));
+    writeFileSync(join(target, 'simulation.svg'), drawPicture(result, options));
     process.stdout.write(text);
     console.error(`The report and its picture are in ${target}`);
-    return isRight(result) ? 0 : 1;
+    return matchesExpectedState(result) ? 0 : 1;
   });
 }
 
-function resultFolder() {
+function makeResultFolder() {
   const folder = join(tmpdir(), `mooring-simulation-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   return folder;

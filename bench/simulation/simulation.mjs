@@ -1,21 +1,21 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Random } from '../../test/client/random.ts';
-import { versionOf } from '../run.mjs';
+import { postgresVersion } from '../run.mjs';
 import { ConnectionPool } from '../load/connection-pool.mjs';
 import { checkDatabase } from './check-database.mjs';
 import { Vendor } from './vendor.mjs';
 import { Fleet } from './fleet.mjs';
 import { AnswerChecker } from './answer-checker.mjs';
 import { Pace } from './pace.mjs';
-import { runSteps, scenario } from './scenario.mjs';
+import { runSteps, scenarioSteps } from './scenario.mjs';
 import { Environment } from './environment.mjs';
 import { Counters } from './counters.mjs';
 import { ExpectedState } from './expected-state.mjs';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** How often the service's clock is set and the clients whose time has come send their requests. */
+/** How often the service's clock is set and the timers of clients that are due run. */
 const TICK_MS = 20;
 /** The longest tick that counts in full: a pause of the machine must not end in a burst of simultaneous requests. */
 const MAX_TICK_MS = 60;
@@ -24,21 +24,21 @@ const BEHIND_REQUESTS = 192;
 const BEHIND_SHARE = 1 / 8;
 const MAX_CONNECTIONS = 4_000;
 
-/** The next midnight (UTC) at which a Thursday begins. */
+/** Returns the next midnight (UTC) at which a Thursday begins. */
 export function nextThursday(now = Date.now()) {
   const midnight = Math.ceil(now / DAY) * DAY;
   return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY;
 }
 
-/** Simulates a fleet of clients ended several days, and ends the processes that it started. @returns the results */
+/** Simulates a fleet of clients over several days, and ends the processes that it started. @returns the results */
 export async function simulate({ folder, processes, onProgress, interrupted }, options) {
-  const ended = new AbortController();
+  const ending = new AbortController();
   const environment = new Environment(`${folder}/data`, processes);
   try {
-    const run = runSimulation(environment, options, { folder, processes, onProgress, ended: ended.signal });
+    const run = runSimulation(environment, options, { folder, processes, onProgress, ended: ending.signal });
     return await Promise.race([run, interrupted]);
   } finally {
-    ended.abort();
+    ending.abort();
     await environment.end();
   }
 }
@@ -55,7 +55,7 @@ async function runSimulation(
   const counters = new Counters(span);
   const epoch = nextThursday();
   const checker = new AnswerChecker(expected, { counters, pace, epoch });
-  const licenses = await environment.fill(expected.seats, folder);
+  const licenses = await environment.startDatabaseWithLicenses(expected.machineLimits, folder);
   await environment.startService(epoch);
   const connections = new ConnectionPool(environment.port, MAX_CONNECTIONS);
   ended.addEventListener('abort', () => connections.end());
@@ -74,7 +74,7 @@ async function runSimulation(
     days,
   };
   const phases = [];
-  const steps = runSteps(scenario(context), pace, span, phases);
+  const steps = runSteps(scenarioSteps(context), pace, span, phases);
   const began = performance.now();
   // A step that fails ends the simulation.
   await Promise.race([
@@ -84,9 +84,9 @@ async function runSimulation(
   await steps;
   const elapsed = performance.now() - began;
   for (; connections.inProgress > 0 && !ended.aborted; await pause(TICK_MS));
-  await environment.runLastNight(epoch + span + 10 * MINUTE);
+  await environment.runLastRetention(epoch + span + 10 * MINUTE);
   const checks = await environment.withDatabase((client) => checkDatabase(client, expected, epoch + span));
-  const version = await versionOf(environment.settings.DATABASE_URL);
+  const version = await postgresVersion(environment.settings.DATABASE_URL);
   return { counters, checker, expected, fleet, phases, checks, elapsed, pace, span, epoch, version };
 }
 
@@ -98,7 +98,7 @@ async function advance({ fleet, connections, pace, environment, epoch, span, onP
     pace.advance(Math.min(now - last, MAX_TICK_MS), connections.inProgress > behind);
     last = now;
     environment.setTime(epoch + pace.now);
-    fleet.act();
+    fleet.runDueTimers();
     onProgress(pace.now, span);
   }
 }

@@ -16,10 +16,13 @@ const CONCURRENT_REQUESTS = 4;
 /** The delay, in real time, before a request that failed is repeated. */
 const RETRY_DELAY_MS = 200;
 
-const STAFF = '0198c000-0000-7000-a000-000000000001';
+const STAFF_ID = '0198c000-0000-7000-a000-000000000001';
 const STAFF_TOKEN = 'mst_of-the-simulated-support';
 
-/** The vendor's side: the payment processor, support and the publisher. */
+/**
+ * Does what the vendor's side does: the payment processor reports refunds, support releases machines, the publisher
+ * publishes.
+ */
 export class Vendor {
   #expected;
   #checker;
@@ -40,9 +43,9 @@ export class Vendor {
 
   /** Inserts the staff member whose token releases machines. */
   static async insertStaff(client) {
-    await client.query(`insert into staff values ($1, 'support@example.com', 'support', now())`, [STAFF]);
+    await client.query(`insert into staff values ($1, 'support@example.com', 'support', now())`, [STAFF_ID]);
     await client.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '90 days')`, [
-      STAFF,
+      STAFF_ID,
       createHash('sha256').update(STAFF_TOKEN).digest(),
     ]);
   }
@@ -86,12 +89,12 @@ export class Vendor {
   }
 
   /** The publisher publishes the next version with the command line. */
-  async publish({ processes, folder, environment: { settings, publisher, live } }) {
+  async publish({ processes, folder, environment: { settings, publisher, liveManifest } }) {
     const file = join(folder, 'manifest.json');
-    writeFileSync(file, JSON.stringify(await makeManifest(publisher, VERSIONS[1], live)));
+    writeFileSync(file, JSON.stringify(await makeManifest(publisher, VERSIONS[1], liveManifest)));
     const { sequences } = this.#expected;
     sequences[1] = 2;
-    await processes.command([join(root, 'dist/cli.js'), 'manifest', 'publish', file], settings);
+    await processes.runCommand([join(root, 'dist/cli.js'), 'manifest', 'publish', file], settings);
     sequences[0] = 2;
   }
 
@@ -116,7 +119,7 @@ export class Vendor {
   }
 
   async #sendUntilDone(route, makeRequest) {
-    while (this.#checker.vendor(route, await this.#connections.send(makeRequest())))
+    while (this.#checker.shouldRepeat(route, await this.#connections.send(makeRequest())))
       await pause(RETRY_DELAY_MS, undefined, { signal: this.#ended });
   }
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Fault, root } from '../../scripts/prepare.mjs';
-import { option, wholeNumbers } from '../command.mjs';
-import { pageBench, versionOf } from '../run.mjs';
+import { option, parseWholeNumbers } from '../command.mjs';
+import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
 const SEATS = 10_000;
@@ -29,7 +29,7 @@ const RATES = {
 const MINUTE_S = 60;
 const HEAP_FLAGS = ['--expose-gc', '--import', join(root, 'bench/load/heap.mjs')];
 
-await pageBench(import.meta.url, {
+await runPageBench(import.meta.url, {
   page: 'soak.md',
   parseOptions,
   measureAll,
@@ -39,33 +39,38 @@ await pageBench(import.meta.url, {
 function parseOptions() {
   const options = { minutes: option('10'), write: { type: 'boolean' } };
   const { minutes, write } = parseArgs({ options }).values;
-  return { ...wholeNumbers({ minutes }), write };
+  return { ...parseWholeNumbers({ minutes }), write };
 }
 
 async function measureAll({ url, folder, processes, progress }, { minutes }) {
   const { migrate } = await import('../../dist/database/migrations.js');
   const { makeData, seatIds } = await import('../load/data.mjs');
-  const { residentMemory, heapOf } = await import('../load/processes.mjs');
-  if (residentMemory(process.pid) === null)
+  const { readResidentMemory, readHeap } = await import('../load/processes.mjs');
+  if (readResidentMemory(process.pid) === null)
     throw new Fault('This bench reads the memory of a process from /proc, which only Linux has.');
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(SEATS));
-  const server = await processes.service(data.settings, HEAP_FLAGS);
-  const load = processes.load(data.file, 'steady.mjs');
+  const server = await processes.startService(data.settings, HEAP_FLAGS);
+  const load = processes.startLoad(data.file, 'steady.mjs');
   const etag = (await fetch(`http://127.0.0.1:${server.port}/v1/manifest`)).headers.get('etag');
-  const before = { ...(await heapOf(server.child)), resident: residentMemory(server.pid) };
+  const before = { ...(await readHeap(server.child)), resident: readResidentMemory(server.pid) };
   await load({ begin: { port: server.port, etag, rates: RATES } });
   const results = [];
   for (let minute = 1; minute <= minutes; minute += 1) {
     const resident = [];
     for (let second = 0; second < MINUTE_S; second += 1) {
       await pause(1_000);
-      resident.push(residentMemory(server.pid));
+      resident.push(readResidentMemory(server.pid));
     }
     results.push({ resident, ...(await load({ collect: true })) });
     progress(`minute ${minute} of ${minutes}`);
   }
   await load({ end: true });
-  return { version: await versionOf(url), before, minutes: results, after: await heapOf(server.child) };
+  return {
+    version: await postgresVersion(url),
+    before,
+    minutes: results,
+    after: await readHeap(server.child),
+  };
 }

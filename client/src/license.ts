@@ -1,4 +1,4 @@
-import { errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './believe.js';
+import { errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './answers.js';
 import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';

@@ -2,14 +2,15 @@ import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto
 
 /** A public key shipped with the application. */
 export interface TrustedKey {
-  /** RFC 7638 thumbprint, computed here: the key id in a manifest is not signed. */
+  /** The RFC 7638 thumbprint. It is computed from the key, because the key id in a manifest is not signed. */
   key_id: string;
   key: KeyObject;
 }
 
-/** Reads a public key given as JWK `x` (43 characters of base64url); throws for any other text. */
+/** Reads a public key that is given as the member `x` of its JWK (43 characters of base64url). Throws for any other text. */
 export function trustedKey(x: string): TrustedKey {
-  if (!/^[A-Za-z0-9_-]{43}$/.test(x)) throw new Error('a trusted key must be an Ed25519 public key, JWK x');
+  if (!/^[A-Za-z0-9_-]{43}$/.test(x))
+    throw new Error('a trusted key must be an Ed25519 public key, given as the member x of its JWK');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   const canonical = `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`;
   return { key_id: createHash('sha256').update(canonical).digest('base64url'), key };
@@ -19,7 +20,7 @@ export function trustedKey(x: string): TrustedKey {
 export function signersOf(signed: string, signatures: unknown[], trusted: TrustedKey[]): string[] {
   const bytes = Buffer.from(signed);
   const wellFormed = signatures
-    // Canonical base64url of 64 bytes: the last character is one of four.
+    // In the canonical base64url of 64 bytes the last character has unused bits, which are 0.
     .filter((text): text is string => typeof text === 'string' && /^[A-Za-z0-9_-]{85}[AQgw]$/.test(text))
     .slice(0, MAX_SIGNATURES)
     .map((signature) => Buffer.from(signature, 'base64url'));
@@ -28,4 +29,5 @@ export function signersOf(signed: string, signatures: unknown[], trusted: Truste
     .map(({ key_id }) => key_id);
 }
 
+/** Limits the work for one manifest; a real one has one signature for each of a few keys. */
 const MAX_SIGNATURES = 16;

@@ -3,7 +3,7 @@ import type { Timers } from './time.js';
 /** At most one timer for each name. After `end` no timer can be set. */
 export class NamedTimers<Name extends string> {
   readonly #timers: Timers;
-  readonly #set = new Map<Name, unknown>();
+  readonly #timersByName = new Map<Name, unknown>();
   #isEnded = false;
 
   constructor(timers: Timers) {
@@ -13,15 +13,15 @@ export class NamedTimers<Name extends string> {
   /** Sets a timer, which replaces an earlier one of the same name. */
   set(name: Name, work: () => unknown, milliseconds: number): void {
     this.clear(name);
-    if (!this.#isEnded) this.#set.set(name, this.#timers.set(work, milliseconds));
+    if (!this.#isEnded) this.#timersByName.set(name, this.#timers.set(work, milliseconds));
   }
 
   clear(name: Name): void {
-    this.#timers.clear(this.#set.get(name));
+    this.#timers.clear(this.#timersByName.get(name));
   }
 
   end(): void {
     this.#isEnded = true;
-    for (const name of this.#set.keys()) this.clear(name);
+    for (const name of this.#timersByName.keys()) this.clear(name);
   }
 }

@@ -20,7 +20,7 @@ export interface ClientOptions {
   appVersion: string;
   /** The manifest keys shipped with the application, JWK `x`: the current one and the next. */
   trustedKeys: string[];
-  /** Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. None: no signature is checked. */
+  /** Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. Without them no signature is checked. */
   tokenKeys?: string[];
   /** One JSON file in the user's own application folder. */
   stateFile: string;

@@ -6,7 +6,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Delay until a state file is read again that another program had locked; it may contain a license. */
+/** Delay until a state file that could not be read, such as a locked one, is read again; it may contain a license. */
 export const START_AGAIN_MS = 30 * SECOND;
 
 export const DEFAULT_HEARTBEAT_SECONDS = 21_600;
@@ -36,8 +36,8 @@ export function firstHeartbeatMs(random: number): number {
  * no response makes the client send two heartbeats within five hours, or none for 13 hours.
  */
 export function nextHeartbeatMs(heartbeat_after_seconds: number | undefined, random: number): number {
-  const asked = heartbeat_after_seconds ?? DEFAULT_HEARTBEAT_SECONDS;
-  const seconds = Number.isFinite(asked) ? asked : DEFAULT_HEARTBEAT_SECONDS;
+  const requested = heartbeat_after_seconds ?? DEFAULT_HEARTBEAT_SECONDS;
+  const seconds = Number.isFinite(requested) ? requested : DEFAULT_HEARTBEAT_SECONDS;
   return clamp(seconds * SECOND, 5.5 * HOUR, 12 * HOUR) * between(0.95, 1.05, random);
 }
 
@@ -63,8 +63,8 @@ export function retryLateRestartMs(
   random: number,
 ): number {
   const backOff = Math.min(30 * SECOND * 2 ** Math.max(0, failures - 1), 15 * MINUTE);
-  const asked = clamp((retry_after_seconds ?? 0) * SECOND, backOff, 6 * HOUR);
-  return asked * between(1, 1.25, random);
+  const delay = clamp((retry_after_seconds ?? 0) * SECOND, backOff, 6 * HOUR);
+  return delay * between(1, 1.25, random);
 }
 
 /** Soon after the start, but independent of it and of the heartbeat, so that the read cannot be linked to a license. */

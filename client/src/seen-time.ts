@@ -9,7 +9,7 @@ export interface StoredTime {
 
 /**
  * The time by which the client decides whether it may restart offline (docs/contract.md#heartbeat: a restart after
- * `offline_until` makes a round trip). The user can set the wall clock, so it is one of three sources:
+ * `offline_until` makes a round trip). The user can set the wall clock, so it does not decide alone:
  *
  *     now = max(wall clock − clock_ahead, highest time seen + running time since)
  *

@@ -1,4 +1,4 @@
-import { asObject } from './believe.js';
+import { asObject } from './answers.js';
 import { parseTime } from './time.js';
 import { isVersion } from './version.js';
 

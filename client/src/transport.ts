@@ -111,7 +111,7 @@ function checkBaseUrl(baseUrl: string): string {
 function requestOf(call: Call, signal: AbortSignal): RequestInit {
   const headers: Record<string, string> = {
     accept: 'application/json, application/problem+json',
-    // The same text on all machines, so that it does not identify one.
+    // All machines send the same text, so that it does not identify one.
     'user-agent': 'mooring-client',
     // A connection shared by heartbeat and manifest would show which license reads the manifest.
     connection: 'close',

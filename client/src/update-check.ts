@@ -1,4 +1,4 @@
-import { parseObject } from './believe.js';
+import { parseObject } from './answers.js';
 import type { TrustedKey } from './manifest-signature.js';
 import type { Store } from './store.js';
 import type { Answer, Transport, NoAnswer } from './transport.js';
@@ -45,7 +45,7 @@ export class UpdateChecker {
 
   async #judge(text: string): Promise<UpdateCheck> {
     const { store, trusted, product, app_version, now } = this.#dependencies;
-    // The current license decides: the coverage of the same manifest may change.
+    // Coverage depends on the current license, which may have changed since the manifest was cached.
     const license_expires_at = store.state.license?.expires_at;
     const running = { product, app_version, license_expires_at, now: now() };
     const { check, sequences } = judgeManifest(text, trusted, store.state.sequences, running);

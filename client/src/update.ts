@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { asObject, parseObject } from './believe.js';
+import { asObject, parseObject } from './answers.js';
 import { signersOf, type TrustedKey } from './manifest-signature.js';
 import { readSigned, type Offer, type Signed } from './signed-manifest.js';
 import type { SeenSequence } from './state-file.js';
@@ -27,6 +27,7 @@ export type UpdateCheck =
     }
   | { available: false; reason: NoUpdateReason; newest?: Offer };
 
+/** The running application and its license. */
 export interface Running {
   product: string;
   app_version: string;
@@ -103,7 +104,7 @@ function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Ru
   );
 }
 
-/** The members of `signatures`; the outer signature is a copy of the first. Their key ids are not read. */
+/** Returns the signatures in `signatures`; the outer signature is a copy of the first. Key ids are not read: they are not signed. */
 function signaturesOf({ signatures }: Record<string, unknown>): unknown[] {
   return Array.isArray(signatures) ? signatures.map((entry) => asObject(entry)?.['signature']) : [];
 }

@@ -13,21 +13,22 @@ import type {
 } from './api.js';
 
 /** True for two identical types; `any` and `unknown` equal no other type. */
-type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const sure = <_ extends true>(): void => undefined;
+type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+/** Compiles only if its type argument is true. */
+const assertTrue = <_ extends true>(): void => undefined;
 
-sure<Same<Activated['token'], string>>();
-sure<Same<Activated['heartbeat_after_seconds'], number>>();
-sure<Same<Activated['activation']['hostname_hint'], string | null>>();
-sure<Same<Activated['license']['status'], 'active'>>();
-sure<Same<Activated['license']['expires_at'], string | null>>();
-sure<Same<HeartbeatAnswer['offline_until'], string>>();
-sure<Same<NonNullable<HeartbeatAnswer['telemetry']>['stored'], boolean>>();
-sure<Same<Manifest['minimum_license_expiry'], string | null>>();
-sure<Same<Manifest['signatures'][number]['signature'], string>>();
-sure<Same<KeySet['keys'][number]['key_ops'][number], 'verify'>>();
-sure<Same<KeySet['keys'][number]['for'], 'license-token' | 'update-manifest'>>();
-sure<Same<NonNullable<NonNullable<HeartbeatRequest['telemetry']>['cpu_cores']>, number>>();
+assertTrue<IsSame<Activated['token'], string>>();
+assertTrue<IsSame<Activated['heartbeat_after_seconds'], number>>();
+assertTrue<IsSame<Activated['activation']['hostname_hint'], string | null>>();
+assertTrue<IsSame<Activated['license']['status'], 'active'>>();
+assertTrue<IsSame<Activated['license']['expires_at'], string | null>>();
+assertTrue<IsSame<HeartbeatAnswer['offline_until'], string>>();
+assertTrue<IsSame<NonNullable<HeartbeatAnswer['telemetry']>['stored'], boolean>>();
+assertTrue<IsSame<Manifest['minimum_license_expiry'], string | null>>();
+assertTrue<IsSame<Manifest['signatures'][number]['signature'], string>>();
+assertTrue<IsSame<KeySet['keys'][number]['key_ops'][number], 'verify'>>();
+assertTrue<IsSame<KeySet['keys'][number]['for'], 'license-token' | 'update-manifest'>>();
+assertTrue<IsSame<NonNullable<NonNullable<HeartbeatRequest['telemetry']>['cpu_cores']>, number>>();
 
 export const request: ActivationRequest = {
   license_key: 'MOOR_E6S7-Z8KJ-TB3R-QKX6',
@@ -35,21 +36,21 @@ export const request: ActivationRequest = {
   machine_id: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   app_version: '3.2.0',
 };
-// @ts-expect-error -- without a key
+// @ts-expect-error -- the license key is missing
 export const keyless: ActivationRequest = { email: '', machine_id: '', app_version: '' };
-export const beat: HeartbeatRequest = {
+export const heartbeat: HeartbeatRequest = {
   token: 'a token',
   app_version: '3.2.0',
   telemetry: { cpu_cores: 10, detector_compute: 'ane' },
 };
 // @ts-expect-error -- a value that the document does not list
-export const wrong: HeartbeatRequest = { ...beat, telemetry: { detector_compute: 'abacus' } };
+export const wrong: HeartbeatRequest = { ...heartbeat, telemetry: { detector_compute: 'abacus' } };
 
-export function seats({ license }: Activated): number {
+export function freeMachines({ license }: Activated): number {
   return license.machines_allowed - license.machines_in_use;
 }
 
-export function dropped({ telemetry }: HeartbeatAnswer): readonly string[] {
+export function droppedFields({ telemetry }: HeartbeatAnswer): readonly string[] {
   return telemetry?.dropped ?? [];
 }
 
@@ -84,23 +85,23 @@ export function explain(problem: ActivateProblem): string {
   }
 }
 
-/** Only `stop` ends the application, and each code has one `client_action`. */
-export function afterHeartbeat(problem: HeartbeatProblem): 'stop' | 'reactivate' | 'go on' {
+/** Checks that the generated types connect each `client_action` with its codes. */
+export function afterHeartbeat(problem: HeartbeatProblem): 'stop' | 'reactivate' | 'continue' {
   switch (problem.client_action) {
     case 'stop':
-      sure<Same<Extract<typeof problem, { code: 'binding_released' }>['status'], 403>>();
+      assertTrue<IsSame<Extract<typeof problem, { code: 'binding_released' }>['status'], 403>>();
       return 'stop';
     case 'reactivate':
       return (problem.code satisfies 'token_invalid') && 'reactivate';
     case 'fix':
     case 'retry':
-      return 'go on';
+      return 'continue';
     default:
       return problem satisfies never;
   }
 }
 
 export function isPublished(problem: ManifestProblem): boolean {
-  sure<Same<typeof problem.code, 'no_version_published' | 'internal_error' | 'unavailable'>>();
+  assertTrue<IsSame<typeof problem.code, 'no_version_published' | 'internal_error' | 'unavailable'>>();
   return problem.code !== 'no_version_published';
 }

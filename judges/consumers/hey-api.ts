@@ -1,4 +1,4 @@
-// The types of the consumer, of what Hey API generates.
+// The types that consumer.ts imports, from the types that Hey API generates.
 import type {
   ActivateData,
   ActivateErrors,

@@ -1,17 +1,17 @@
-// Published test keys, and what the vectors are made with.
+// The published test keys with which the vectors are signed, and the functions that hash, encode, sign and change them.
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 
-const PUBLISHED = 'a published test key, never to be trusted';
+const WARNING = 'a published test key, never to be trusted';
 export const CURRENT = testKey(
-  `RFC 8037, appendix A.1: ${PUBLISHED}`,
+  `RFC 8037, appendix A.1: ${WARNING}`,
   '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60',
 );
 export const NEXT = testKey(
-  `RFC 8032, section 7.1, TEST 2: ${PUBLISHED}`,
+  `RFC 8032, section 7.1, TEST 2: ${WARNING}`,
   '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb',
 );
 export const UNKNOWN = testKey(
-  `RFC 8032, section 7.1, TEST 3: ${PUBLISHED}`,
+  `RFC 8032, section 7.1, TEST 3: ${WARNING}`,
   'c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7',
 );
 export const PRODUCT = 'com.example.app';
@@ -38,6 +38,7 @@ export function signature(key, text) {
   return sign(null, Buffer.from(text), key.privateKey).toString('base64url');
 }
 
+/** Replaces one character. @param index counts from the end if it is negative */
 export function replaceAt(text, index, change) {
   const at = index < 0 ? text.length + index : index;
   return text.slice(0, at) + change(text.charAt(at)) + text.slice(at + 1);

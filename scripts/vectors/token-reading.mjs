@@ -11,13 +11,13 @@ const at = (seconds) => new Date(seconds * 1000).toISOString();
 
 export function tokenReadings() {
   const published = jws();
-  const [head, payload, mark] = published.split('.');
+  const [head, payload, signature] = published.split('.');
   const end = at(CLAIMS.exp);
   const late = at(CLAIMS.exp + 400 * 86_400);
   const { mch, iat, exp } = CLAIMS;
 
-  /** A case: what is given beside the published token, and what differs from its plain reading. */
-  const reads = (name, given = {}, expected = {}) => ({
+  /** Makes a case from what differs from the published token and from its expected reading. */
+  const readingCase = (name, given = {}, expected = {}) => ({
     name,
     token: published,
     offline_until: end,
@@ -32,13 +32,14 @@ export function tokenReadings() {
       ...expected,
     },
   });
-  const opaque = (name, token) =>
-    reads(name, { token, offline_until: late }, { claims: null, offline_until: late });
-  const shipped = { token_keys: [CURRENT.published.x] };
-  const refused = { is_believable: false };
+  /** Makes a case of a text that is not in the format of this service, so that only offline_until counts. */
+  const otherFormatCase = (name, token) =>
+    readingCase(name, { token, offline_until: late }, { claims: null, offline_until: late });
+  const withShippedKey = { token_keys: [CURRENT.published.x] };
+  const notBelieved = { is_believable: false };
   const withClaims = (change, key = CURRENT, head = header(key)) =>
     jws({ key, head, payload: JSON.stringify({ ...CLAIMS, ...change }) });
-  const edited = `${head}.${base64url(JSON.stringify({ ...CLAIMS, exp: exp + 400 * 86_400 }))}.${mark}`;
+  const editedToken = `${head}.${base64url(JSON.stringify({ ...CLAIMS, exp: exp + 400 * 86_400 }))}.${signature}`;
 
   return {
     description:
@@ -47,116 +48,123 @@ export function tokenReadings() {
     second_key: NEXT.published,
     unknown_key: UNKNOWN.published,
     cases: [
-      reads('A token of this machine is read without any key.'),
-      reads('A token of this machine is believed under the shipped key.', shipped),
-      reads('A token of the second shipped key is believed.', {
+      readingCase('A token of this machine is read without any key.'),
+      readingCase('A token of this machine is believed under the shipped key.', withShippedKey),
+      readingCase('A token of the second shipped key is believed.', {
         token: withClaims({}, NEXT),
         token_keys: [CURRENT.published.x, NEXT.published.x],
       }),
-      reads(
+      readingCase(
         'A token of another machine is recognised by its mch.',
         { machine_id: OTHER_MACHINE_ID },
         { is_of_another_machine: true },
       ),
-      reads(
+      readingCase(
         'A token of another machine is recognised under the shipped key too.',
-        { ...shipped, machine_id: OTHER_MACHINE_ID },
+        { ...withShippedKey, machine_id: OTHER_MACHINE_ID },
         { is_of_another_machine: true },
       ),
-      reads('A machine id in upper case is the same machine.', { machine_id: MACHINE_ID.toUpperCase() }),
-      reads('Where the machine id cannot be read, no token is of another machine.', { machine_id: null }),
-      reads('An offline_until later than exp ends at exp.', { offline_until: late }),
-      reads(
+      readingCase('A machine id in upper case is the same machine.', {
+        machine_id: MACHINE_ID.toUpperCase(),
+      }),
+      readingCase('Where the machine id cannot be read, no token is of another machine.', {
+        machine_id: null,
+      }),
+      readingCase('An offline_until later than exp ends at exp.', { offline_until: late }),
+      readingCase(
         'An offline_until earlier than exp counts.',
         { offline_until: at(iat + 3600) },
         { offline_until: at(iat + 3600) },
       ),
-      reads(
+      readingCase(
         'An exp later than seven days after iat ends seven days after iat.',
         { token: withClaims({ exp: exp + 86_400 }), offline_until: late },
         { claims: { mch, iat, exp: exp + 86_400 }, offline_until: at(iat + WEEK) },
       ),
-      reads(
+      readingCase(
         'An exp earlier than seven days after iat counts.',
         { token: withClaims({ exp: exp - 86_400 }) },
         { claims: { mch, iat, exp: exp - 86_400 }, offline_until: at(exp - 86_400) },
       ),
-      reads(
-        'An old token ends when it did.',
+      readingCase(
+        'A token that expired long ago ends at its exp.',
         { token: withClaims({ iat: 1577836800, exp: 1578441600 }) },
         { claims: { mch, iat: 1577836800, exp: 1578441600 }, offline_until: '2020-01-08T00:00:00.000Z' },
       ),
-      reads('The other claims are not looked at, and lxp ends nothing.', {
+      readingCase('The other claims are ignored, and an lxp in the past ends nothing.', {
         token: withClaims({ iss: undefined, aud: 'com.example.other', sub: 7, lic: undefined, lxp: 1 }),
       }),
-      reads(
-        'An edited exp is not noticed without keys, and ends seven days after iat all the same.',
-        { token: edited, offline_until: late },
+      readingCase(
+        'Without keys an edited exp is not detected, and the license still ends seven days after iat.',
+        { token: editedToken, offline_until: late },
         { claims: { mch, iat, exp: exp + 400 * 86_400 } },
       ),
-      reads(
+      readingCase(
         'An edited payload is not believed under the shipped key.',
-        { ...shipped, token: edited, offline_until: late },
-        { claims: { mch, iat, exp: exp + 400 * 86_400 }, ...refused },
+        { ...withShippedKey, token: editedToken, offline_until: late },
+        { claims: { mch, iat, exp: exp + 400 * 86_400 }, ...notBelieved },
       ),
-      reads(
+      readingCase(
         'One changed character of the signature is not believed under the shipped key.',
         {
-          ...shipped,
-          token: `${head}.${payload}.${replaceAt(mark, 0, (first) => (first === 'd' ? 'e' : 'd'))}`,
+          ...withShippedKey,
+          token: `${head}.${payload}.${replaceAt(signature, 0, (first) => (first === 'd' ? 'e' : 'd'))}`,
         },
-        refused,
+        notBelieved,
       ),
-      reads(
-        'The same signature in another spelling is not believed under the shipped key.',
-        { ...shipped, token: `${head}.${payload}.${replaceAt(mark, -1, () => 'B')}` },
-        refused,
+      readingCase(
+        'The same signature in another encoding is not believed under the shipped key.',
+        { ...withShippedKey, token: `${head}.${payload}.${replaceAt(signature, -1, () => 'B')}` },
+        notBelieved,
       ),
-      reads(
+      readingCase(
         'Another key under the kid of the shipped one is not believed.',
-        { ...shipped, token: jws({ key: UNKNOWN, head: header(CURRENT) }) },
-        refused,
+        { ...withShippedKey, token: jws({ key: UNKNOWN, head: header(CURRENT) }) },
+        notBelieved,
       ),
-      reads(
+      readingCase(
         'alg none under the kid of the shipped key is not believed.',
-        { ...shipped, token: `${base64url(header(CURRENT, { alg: 'none' }))}.${payload}.AA` },
-        refused,
+        { ...withShippedKey, token: `${base64url(header(CURRENT, { alg: 'none' }))}.${payload}.AA` },
+        notBelieved,
       ),
-      reads('A kid that is not shipped is no failure: the service may have rotated its keys.', {
-        ...shipped,
-        token: jws({ key: UNKNOWN }),
-      }),
-      reads(
-        'A kid that is not shipped is read like a token without keys.',
-        { ...shipped, token: withClaims({ exp: exp - 86_400 }, UNKNOWN), offline_until: late },
+      readingCase(
+        'A token with a kid that is not shipped is believed: the service may have rotated its keys.',
+        {
+          ...withShippedKey,
+          token: jws({ key: UNKNOWN }),
+        },
+      ),
+      readingCase(
+        'A token with a kid that is not shipped is read as if no key were shipped.',
+        { ...withShippedKey, token: withClaims({ exp: exp - 86_400 }, UNKNOWN), offline_until: late },
         { claims: { mch, iat, exp: exp - 86_400 }, offline_until: at(exp - 86_400) },
       ),
-      reads(
+      readingCase(
         'An exp more than seven days after iat is not believed under a kid that is not shipped.',
-        { ...shipped, token: withClaims({ exp: exp + 1 }, UNKNOWN), offline_until: late },
-        { claims: { mch, iat, exp: exp + 1 }, ...refused },
+        { ...withShippedKey, token: withClaims({ exp: exp + 1 }, UNKNOWN), offline_until: late },
+        { claims: { mch, iat, exp: exp + 1 }, ...notBelieved },
       ),
-      reads(
+      readingCase(
         'An exp more than seven days after iat is believed under the shipped key, and ends seven days after iat.',
-        { ...shipped, token: withClaims({ exp: exp + 1 }), offline_until: late },
+        { ...withShippedKey, token: withClaims({ exp: exp + 1 }), offline_until: late },
         { claims: { mch, iat, exp: exp + 1 } },
       ),
-      reads(
+      readingCase(
         'An exp equal to iat is not believed under a kid that is not shipped.',
-        { ...shipped, token: withClaims({ exp: iat }, UNKNOWN) },
-        { claims: { mch, iat, exp: iat }, ...refused, offline_until: at(iat) },
+        { ...withShippedKey, token: withClaims({ exp: iat }, UNKNOWN) },
+        { claims: { mch, iat, exp: iat }, ...notBelieved, offline_until: at(iat) },
       ),
-      reads(
+      readingCase(
         'An exp before iat is not believed under a kid that is not shipped.',
-        { ...shipped, token: withClaims({ iat: exp, exp: iat }, UNKNOWN) },
-        { claims: { mch, iat: exp, exp: iat }, ...refused, offline_until: at(iat) },
+        { ...withShippedKey, token: withClaims({ iat: exp, exp: iat }, UNKNOWN) },
+        { claims: { mch, iat: exp, exp: iat }, ...notBelieved, offline_until: at(iat) },
       ),
-      reads(
-        'An exp before iat ends at exp without keys, which is before the floor that iat sets.',
+      readingCase(
+        'Without keys a token whose exp is before iat ends at exp, which is before the lower bound that iat sets.',
         { token: withClaims({ iat: exp, exp: iat }) },
         { claims: { mch, iat: exp, exp: iat }, offline_until: at(iat) },
       ),
-      reads(
+      readingCase(
         'A token of the last minute of the year 9999 ends in that year.',
         {
           token: withClaims({ iat: LATEST - 60, exp: LATEST }),
@@ -164,42 +172,45 @@ export function tokenReadings() {
         },
         { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },
       ),
-      reads(
-        'The same under a kid that is not shipped: a future iat is no failure, and is the floor of the time seen.',
+      readingCase(
+        'A token of the last minute of the year 9999 is believed under a kid that is not shipped: its future iat is the lower bound of the time seen.',
         {
-          ...shipped,
+          ...withShippedKey,
           token: withClaims({ iat: LATEST - 60, exp: LATEST }, UNKNOWN),
           offline_until: '9999-12-31T23:59:59.999Z',
         },
         { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },
       ),
-      reads(
-        'Seven days after an iat at the end of the year 9999 end at exp, which is in that year.',
+      readingCase(
+        'A token whose iat is the end of the year 9999 ends at exp, because seven days later is after that year.',
         {
           token: withClaims({ iat: LATEST, exp: LATEST }),
           offline_until: '9999-12-31T23:59:59.999Z',
         },
         { claims: { mch, iat: LATEST, exp: LATEST }, offline_until: at(LATEST) },
       ),
-      opaque('Text that is no token is kept as it is, and offline_until alone counts.', 'v2:not-a-jws'),
-      reads(
-        'Text that is no token is not believed where a key is shipped.',
-        { ...shipped, token: 'v2:not-a-jws', offline_until: late },
-        { claims: null, ...refused, offline_until: late },
+      otherFormatCase(
+        'Text that is no token is kept as it is, and offline_until alone counts.',
+        'v2:not-a-jws',
       ),
-      opaque('Two segments are another format.', `${head}.${payload}`),
-      opaque('Four segments are another format.', `${published}.${mark}`),
-      opaque('Base64 padding is another format.', `${published}==`),
-      opaque('A header without a kid is another format.', jws({ head: '{"alg":"Ed25519"}' })),
-      opaque('A header that is no JSON is another format.', jws({ head: 'Ed25519' })),
-      opaque('A payload that is no JSON is another format.', jws({ payload: '{' })),
-      opaque('A payload that is a list is another format.', jws({ payload: '[]' })),
-      opaque('A token without mch is another format.', withClaims({ mch: undefined })),
-      opaque('A token whose iat is a text is another format.', withClaims({ iat: '1795179600' })),
-      opaque('A token without exp is another format.', withClaims({ exp: undefined })),
-      opaque('An exp that is not whole is another format.', withClaims({ exp: exp + 0.5 })),
-      opaque('An exp before 1970 is another format.', withClaims({ exp: -1 })),
-      opaque('An exp after the year 9999 is another format.', withClaims({ exp: LATEST + 1 })),
+      readingCase(
+        'Text that is no token is not believed where a key is shipped.',
+        { ...withShippedKey, token: 'v2:not-a-jws', offline_until: late },
+        { claims: null, ...notBelieved, offline_until: late },
+      ),
+      otherFormatCase('Two segments are another format.', `${head}.${payload}`),
+      otherFormatCase('Four segments are another format.', `${published}.${signature}`),
+      otherFormatCase('Base64 padding is another format.', `${published}==`),
+      otherFormatCase('A header without a kid is another format.', jws({ head: '{"alg":"Ed25519"}' })),
+      otherFormatCase('A header that is no JSON is another format.', jws({ head: 'Ed25519' })),
+      otherFormatCase('A payload that is no JSON is another format.', jws({ payload: '{' })),
+      otherFormatCase('A payload that is a list is another format.', jws({ payload: '[]' })),
+      otherFormatCase('A token without mch is another format.', withClaims({ mch: undefined })),
+      otherFormatCase('A token whose iat is a text is another format.', withClaims({ iat: '1795179600' })),
+      otherFormatCase('A token without exp is another format.', withClaims({ exp: undefined })),
+      otherFormatCase('An exp that is not whole is another format.', withClaims({ exp: exp + 0.5 })),
+      otherFormatCase('An exp before 1970 is another format.', withClaims({ exp: -1 })),
+      otherFormatCase('An exp after the year 9999 is another format.', withClaims({ exp: LATEST + 1 })),
     ],
   };
 }

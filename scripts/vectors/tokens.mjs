@@ -17,7 +17,7 @@ export function header(key, change = {}) {
   return JSON.stringify({ alg: 'Ed25519', kid: key.published.kid, typ: 'license+jwt', ...change });
 }
 
-/** A compact JWS; the header and the payload are texts, the key need not be the one that the header names. */
+/** Signs a compact JWS. The header and the payload are texts, and the key may differ from the one that the header names. */
 export function jws({ key = CURRENT, head = header(key), payload = JSON.stringify(CLAIMS) } = {}) {
   const input = `${base64url(head)}.${base64url(payload)}`;
   return `${input}.${signature(key, input)}`;
@@ -25,21 +25,28 @@ export function jws({ key = CURRENT, head = header(key), payload = JSON.stringif
 
 export function tokens() {
   const published = jws();
-  const [head, payload, mark] = published.split('.');
+  const [head, payload, signatureText] = published.split('.');
   const other = { ...CLAIMS, sub: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f7' };
   const [, otherPayload] = jws({ payload: JSON.stringify(other) }).split('.');
 
-  const good = (name, claims, key = CURRENT) => ({
+  const genuineCase = (name, claims, key = CURRENT) => ({
     name,
     token: jws({ key, payload: JSON.stringify(claims) }),
     product: PRODUCT,
     genuine: true,
     claims,
   });
-  const bad = (name, reason, token, product = PRODUCT) => ({ name, token, product, genuine: false, reason });
-  const withHeader = (name, change) => bad(name, 'another_header', jws({ head: header(CURRENT, change) }));
-  const withClaims = (name, change) =>
-    bad(name, 'wrong_claims', jws({ payload: JSON.stringify({ ...CLAIMS, ...change }) }));
+  const refusedCase = (name, reason, token, product = PRODUCT) => ({
+    name,
+    token,
+    product,
+    genuine: false,
+    reason,
+  });
+  const wrongHeaderCase = (name, change) =>
+    refusedCase(name, 'another_header', jws({ head: header(CURRENT, change) }));
+  const wrongClaimsCase = (name, change) =>
+    refusedCase(name, 'wrong_claims', jws({ payload: JSON.stringify({ ...CLAIMS, ...change }) }));
 
   const hmacHead = header(CURRENT, { alg: 'HS256' });
   const hmacInput = `${base64url(hmacHead)}.${payload}`;
@@ -47,7 +54,7 @@ export function tokens() {
 
   return {
     description:
-      'License tokens for a service to tell apart. The service holds `key` and `second_key`; a token that is not genuine is answered with 403 token_invalid. What a client may read of its own token is in token-reading.json; it keeps what it got, and sends it back.',
+      'License tokens that a service must accept or refuse. The service holds `key` and `second_key`; a token that is not genuine is answered with 403 token_invalid. What a client may read of its own token is in token-reading.json; it stores the token and sends it back unchanged.',
     key: CURRENT.published,
     second_key: NEXT.published,
     machine_id: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
@@ -55,109 +62,117 @@ export function tokens() {
     claims: JSON.stringify(CLAIMS),
     token: published,
     cases: [
-      good('The published token is genuine.', CLAIMS),
-      good('A license without an expiry has lxp null.', { ...CLAIMS, lxp: null }),
-      good('A token of the other key of the ring is genuine, as after a rotation.', CLAIMS, NEXT),
-      good('Age is no reason to refuse: a token that ended in 2020 is genuine.', {
+      genuineCase('The published token is genuine.', CLAIMS),
+      genuineCase('A license without an expiry has lxp null.', { ...CLAIMS, lxp: null }),
+      genuineCase('A token of the other key of the ring is genuine, as after a rotation.', CLAIMS, NEXT),
+      genuineCase('A token that expired in 2020 is genuine: its age is no reason to refuse it.', {
         ...CLAIMS,
         lxp: null,
         iat: 1577836800,
         exp: 1578441600,
       }),
-      good('A token whose license has expired is genuine: only the database says what holds.', {
-        ...CLAIMS,
-        lxp: 1577836800,
-      }),
-      bad('Text that is no token is none.', 'wrong_shape', 'not a token'),
-      bad('Two segments are no token.', 'wrong_shape', `${head}.${payload}`),
-      bad('Four segments are no token.', 'wrong_shape', `${published}.${mark}`),
-      bad('An empty signature is none.', 'wrong_shape', `${head}.${payload}.`),
-      bad('Space before a token makes it another text.', 'wrong_shape', ` ${published}`),
-      bad('A line end after a token makes it another text.', 'wrong_shape', `${published}\n`),
-      withHeader('The polymorphic name alg EdDSA is not the one this format uses.', { alg: 'EdDSA' }),
-      withHeader('alg none is refused, even with a genuine signature.', { alg: 'none' }),
-      bad(
+      genuineCase(
+        'A token whose license has expired is genuine: only the database decides about the license.',
+        {
+          ...CLAIMS,
+          lxp: 1577836800,
+        },
+      ),
+      refusedCase('Text that is not a token is refused.', 'wrong_shape', 'not a token'),
+      refusedCase('A token with two segments is refused.', 'wrong_shape', `${head}.${payload}`),
+      refusedCase('A token with four segments is refused.', 'wrong_shape', `${published}.${signatureText}`),
+      refusedCase('An empty signature is refused.', 'wrong_shape', `${head}.${payload}.`),
+      refusedCase('Space before a token is refused.', 'wrong_shape', ` ${published}`),
+      refusedCase('A line end after a token is refused.', 'wrong_shape', `${published}\n`),
+      wrongHeaderCase('The alg EdDSA is refused: this format uses Ed25519.', { alg: 'EdDSA' }),
+      wrongHeaderCase('alg none is refused, even with a genuine signature.', { alg: 'none' }),
+      refusedCase(
         'alg none without a signature is refused.',
         'another_header',
         `${base64url(header(CURRENT, { alg: 'none' }))}.${payload}.AA`,
       ),
-      bad(
+      refusedCase(
         'alg HS256 with the public key as its secret is refused.',
         'another_header',
         `${hmacInput}.${hmac}`,
       ),
-      withHeader('Another typ is another kind of token, whatever signed it.', { typ: 'JWT' }),
-      withHeader('An unknown kid is refused.', { kid: 'unknown' }),
-      withHeader('The kid of another key of the ring does not fit this signature.', {
+      wrongHeaderCase('Another typ is refused, even with a genuine signature.', { typ: 'JWT' }),
+      wrongHeaderCase('An unknown kid is refused.', { kid: 'unknown' }),
+      wrongHeaderCase('The kid of another key of the ring is refused.', {
         kid: NEXT.published.kid,
       }),
-      withHeader('One more header member makes another header.', { crit: [] }),
-      bad(
-        'The same header members in another order are another header.',
+      wrongHeaderCase('An additional header member is refused.', { crit: [] }),
+      refusedCase(
+        'The same header members in another order are refused.',
         'another_header',
         jws({ head: JSON.stringify({ typ: 'license+jwt', kid: CURRENT.published.kid, alg: 'Ed25519' }) }),
       ),
-      bad(
-        'A key that the service never had signs no token, under its own kid.',
+      refusedCase(
+        'A signature of a key that the service never had is refused under the kid of that key.',
         'another_header',
         jws({ key: UNKNOWN }),
       ),
-      bad(
-        'A key that the service never had signs no token, under a kid of the service.',
+      refusedCase(
+        'A signature of a key that the service never had is refused under a kid of the service.',
         'wrong_signature',
         jws({ key: UNKNOWN, head: header(CURRENT) }),
       ),
-      bad(
+      refusedCase(
         'One changed byte of the payload breaks the signature.',
         'wrong_signature',
-        `${head}.${base64url(JSON.stringify(CLAIMS).replace('"lxp":1798761600', '"lxp":1998761600'))}.${mark}`,
+        `${head}.${base64url(JSON.stringify(CLAIMS).replace('"lxp":1798761600', '"lxp":1998761600'))}.${signatureText}`,
       ),
-      bad(
+      refusedCase(
         'The payload of another token breaks the signature.',
         'wrong_signature',
-        `${head}.${otherPayload}.${mark}`,
+        `${head}.${otherPayload}.${signatureText}`,
       ),
-      bad(
+      refusedCase(
         'One changed character of the signature is refused.',
         'wrong_signature',
-        `${head}.${payload}.${replaceAt(mark, 0, (first) => (first === 'd' ? 'e' : 'd'))}`,
+        `${head}.${payload}.${replaceAt(signatureText, 0, (first) => (first === 'd' ? 'e' : 'd'))}`,
       ),
-      bad(
-        'The same 64 bytes in another spelling are refused: the last character has unused bits set.',
+      refusedCase(
+        'The same 64 bytes in another encoding are refused: the last base64url character has unused bits set.',
         'wrong_signature',
-        `${head}.${payload}.${replaceAt(mark, -1, () => 'B')}`,
+        `${head}.${payload}.${replaceAt(signatureText, -1, () => 'B')}`,
       ),
-      bad('Base64 padding is refused.', 'wrong_signature', `${published}==`),
-      bad(
+      refusedCase('Base64 padding is refused.', 'wrong_signature', `${published}==`),
+      refusedCase(
         'The alphabet of plain base64 is refused.',
         'wrong_signature',
-        `${head}.${payload}.${mark.replaceAll('-', '+').replaceAll('_', '/')}`,
+        `${head}.${payload}.${signatureText.replaceAll('-', '+').replaceAll('_', '/')}`,
       ),
-      bad('A genuine token of another product is refused.', 'wrong_audience', published, 'com.example.other'),
-      bad(
-        'A list of audiences is refused, though it holds this product.',
+      refusedCase(
+        'A genuine token of another product is refused.',
+        'wrong_audience',
+        published,
+        'com.example.other',
+      ),
+      refusedCase(
+        'A list of audiences is refused, although it contains this product.',
         'wrong_claims',
         jws({ payload: JSON.stringify({ ...CLAIMS, aud: [PRODUCT] }) }),
       ),
-      bad(
+      refusedCase(
         'Another issuer is refused.',
         'wrong_issuer',
         jws({ payload: JSON.stringify({ ...CLAIMS, iss: 'other' }) }),
       ),
-      withClaims('sub must be a UUID.', { sub: 'x' }),
-      withClaims('lic must be a text.', { lic: 7 }),
-      withClaims('mch must be a text.', { mch: null }),
-      withClaims('lxp must be whole seconds or null.', { lxp: 'never' }),
-      withClaims('lxp must be whole.', { lxp: 1798761600.5 }),
-      withClaims('lxp must be there.', { lxp: undefined }),
-      withClaims('iat must be a number.', { iat: '1795179600' }),
-      withClaims('exp must be there.', { exp: undefined }),
-      bad(
+      wrongClaimsCase('sub must be a UUID.', { sub: 'x' }),
+      wrongClaimsCase('lic must be a text.', { lic: 7 }),
+      wrongClaimsCase('mch must be a text.', { mch: null }),
+      wrongClaimsCase('lxp must be whole seconds or null.', { lxp: 'never' }),
+      wrongClaimsCase('lxp must be whole.', { lxp: 1798761600.5 }),
+      wrongClaimsCase('lxp must be present.', { lxp: undefined }),
+      wrongClaimsCase('iat must be a number.', { iat: '1795179600' }),
+      wrongClaimsCase('exp must be present.', { exp: undefined }),
+      refusedCase(
         'A payload that is a list is refused.',
         'wrong_claims',
         jws({ payload: `[${JSON.stringify(CLAIMS)}]` }),
       ),
-      bad('A payload that is no JSON is refused.', 'wrong_claims', jws({ payload: '{' })),
+      refusedCase('A payload that is not JSON is refused.', 'wrong_claims', jws({ payload: '{' })),
     ],
   };
 }

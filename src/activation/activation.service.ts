@@ -5,7 +5,7 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { poolOf } from '../database/data-source.js';
 import { invalidMembers, problem, type Problem } from '../http/problems/problem.js';
-import { checkSymbolHolds } from '../keys/license-key-text.js';
+import { hasValidCheckSymbol } from '../keys/license-key-text.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
@@ -52,7 +52,7 @@ interface ActivationCredentials {
   readonly machineId: Buffer;
 }
 
-/** An attempt with the revision that its decision is based on. */
+/** An attempt with the revision of its license when it was read. */
 type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
 /** Activates a license on a machine (docs/contract.md#activate). */
@@ -81,7 +81,7 @@ export class ActivationService {
     const attempt =
       (await this.findAttempt(FIND_BY_KEY, credentials)) ??
       (await this.findAttempt(FIND_BY_MACHINE, credentials));
-    if (!attempt) throw await this.unknownLicense(credentials);
+    if (!attempt) throw await this.unknownLicenseProblem(credentials);
     const refusal =
       statusRefusal(attempt) ??
       expiryRefusal(attempt, now) ??
@@ -90,7 +90,7 @@ export class ActivationService {
     if (refusal) throw refusal;
     if (isSuccessful(attempt)) return { activation: attempt, created: false };
     const activated = await this.insertActivation(attempt, credentials, request, now);
-    // Starts again if the license changed between the decision and the lock.
+    // Starts again if the license changed after it was read and before it was locked.
     return activated ?? this.activate(request);
   }
 
@@ -118,18 +118,19 @@ export class ActivationService {
     >(query);
     if (!rows[0]) return null;
     const result = { ...attempt, ...rows[0] };
-    if (!isSuccessful(result)) throw this.limitReached(result);
+    if (!isSuccessful(result)) throw this.machineLimitProblem(result);
     return { activation: result, created: result.activation_id === id };
   }
 
-  // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is always a typing error.
-  private async unknownLicense({ key }: ActivationCredentials): Promise<Problem> {
+  // An unknown key and a wrong e-mail give the same problem. A key with a wrong check symbol has a typing error, or was imported
+  // without a check symbol for another e-mail.
+  private async unknownLicenseProblem({ key }: ActivationCredentials): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
-    if (checkSymbolHolds(key)) return problem('license_not_found');
+    if (hasValidCheckSymbol(key)) return problem('license_not_found');
     return invalidMembers({ license_key: 'holds a typing error: its check symbol does not fit' });
   }
 
-  private limitReached({ machines_allowed, machines_in_use }: ActivationAttempt): Problem {
+  private machineLimitProblem({ machines_allowed, machines_in_use }: ActivationAttempt): Problem {
     const portal_url = `${this.config.publicUrl}/portal/`;
     return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url });
   }

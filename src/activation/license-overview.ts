@@ -17,7 +17,7 @@ export interface ActivationView {
   readonly ended_reason: EndedReason | null;
 }
 
-/** A license with its activations as staff see it: active ones first, then the newest first. */
+/** A license with its activations as staff and holders see it: active ones first, then the newest first. */
 export interface LicenseView {
   readonly id: string;
   readonly key_hint: string;
@@ -34,7 +34,7 @@ export interface LicenseView {
   readonly activations: ActivationView[];
 }
 
-/** Search criteria for licenses; each requires an exact match. */
+/** A search for licenses by exactly one of these criteria, whose value must be equal. */
 export interface LicenseQuery {
   readonly id?: string;
   readonly key_hash?: Buffer;
@@ -43,7 +43,7 @@ export interface LicenseQuery {
   readonly activation_id?: string;
 }
 
-const WHERE: Readonly<Record<keyof LicenseQuery, string>> = {
+const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
   id: 'l.id = $1',
   key_hash: 'l.key_hash = $1',
   email: 'l.email = $1',
@@ -71,12 +71,13 @@ export async function findLicenses(
 ): Promise<LicenseView[]> {
   const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | Buffer]];
   const licenses = await queryRows<LicenseRow>(
-    dataSource, // A subquery, not a join: without statistics of e-mail addresses the planner would read all purchases.
+    dataSource,
+    // The purchase is read by a subquery: for a join without statistics of e-mail addresses the planner would read all purchases.
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
             l.address_lost_at is not null as is_address_lost,
             (select state from purchase where id = l.purchase_id) as purchase_state
      from license l
-     where ${WHERE[criterion]} order by l.created_at desc, l.id desc`,
+     where ${CONDITIONS[criterion]} order by l.created_at desc, l.id desc`,
     [value],
   );
   const activations = await queryRows<Activation>(

@@ -34,20 +34,22 @@ export interface CommandContext {
 }
 
 /**
- * Opens the database, with or without a running server, does the work and closes the database. The embedded database is
- * migrated. Another database is migrated only with `migrates`; otherwise pending migrations are an error.
+ * Opens the database, passes it to `work` and closes it. A server may run at the same time, but need not. Pending migrations are
+ * applied to the embedded database always, and to another database only with `mayMigrate`; otherwise they are an error.
  */
 export async function withDatabase<T>(
   work: (context: CommandContext) => Promise<T>,
-  { config = new Config(process.env), migrates = false }: { config?: Config; migrates?: boolean } = {},
+  { config = new Config(process.env), mayMigrate = false }: { config?: Config; mayMigrate?: boolean } = {},
 ): Promise<T> {
   const { url, isEmbedded, close } = await openDatabase(config, printMessage, { mayUseRunningServer: true });
   try {
-    const pending = migrates ? [] : await pendingMigrations(url);
+    const pending = mayMigrate ? [] : await pendingMigrations(url);
     if (pending.length > 0 && !isEmbedded) {
-      throw new Refused(`The database lacks ${pending.join(', ')}: run mooring migrate first.`);
+      throw new Refused(
+        `The database lacks the migrations ${pending.join(', ')}: run mooring migrate first.`,
+      );
     }
-    const applied = migrates || pending.length > 0 ? await migrateWhenReachable(url, printMessage) : [];
+    const applied = mayMigrate || pending.length > 0 ? await migrateWhenReachable(url, printMessage) : [];
     const context = { config, clock: new Clock(), databaseUrl: url, applied };
     return await withMaintenanceConnection(url, (dataSource) => work({ ...context, dataSource }), {
       entities: ENTITIES,
@@ -73,7 +75,7 @@ export async function createErasureService(context: CommandContext): Promise<Era
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
-/** Creates the service that the webhook uses too. */
+/** Creates the service that records purchases, as the webhook does. */
 export async function createPurchasesService(context: CommandContext): Promise<PurchasesService> {
   const { config, clock, dataSource } = context;
   const licenses = await createLicensesService(context);

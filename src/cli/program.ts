@@ -34,7 +34,7 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
     async () => (await import('./licenses/license.js')).licenseCommands,
   ],
   purchase: [
-    'record purchases made by hand',
+    'record purchases by hand',
     async () => (await import('./licenses/purchase.js')).purchaseCommands,
   ],
   activation: ['release machines', async () => (await import('./licenses/activation.js')).activationCommands],
@@ -54,31 +54,31 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
 /** Builds the commands. A group has its commands only if `args` names it. */
 export async function createProgram(args: readonly string[]): Promise<Command> {
   const mooring = new Command('mooring')
-    .description("Mooring's command line: beside a running server, or without one.")
+    .description("Mooring's command line. It works with or without a running server.")
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    // Otherwise `manifest sign --version` would print Mooring's version.
+    // Without this, `manifest sign --version` would print Mooring's version.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneSentence(text)}\n`) });
-  const named = commandName(args);
-  refuseUnknownOptions(args.slice(0, args.indexOf(named)));
+  const commandName = findCommandName(args);
+  refuseUnknownOptions(args.slice(0, args.indexOf(commandName)));
   initCommand(mooring);
-  if (!(named in GROUPS)) (await import('./status.js')).statusCommands(mooring);
+  if (!(commandName in GROUPS)) (await import('./status.js')).statusCommands(mooring);
   for (const [name, [description, load]] of Object.entries(GROUPS)) {
     const group = mooring.command(name).description(description);
-    if ([name, 'help'].includes(named)) (await load())(group);
+    if ([name, 'help'].includes(commandName)) (await load())(group);
   }
   addCommonOptions(mooring);
   return mooring;
 }
 
-/** The name of the command: the first argument that is neither an option nor the value of `--as`. */
-function commandName(args: readonly string[]): string {
+/** Finds the name of the command: the first argument that is neither an option nor the value of `--as`. */
+function findCommandName(args: readonly string[]): string {
   return args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as') ?? '';
 }
 
-/** Checks the options before the command. Otherwise `--bogus manifest sign --version 1` would print Mooring's version. */
+/** Checks the options before the command. Without this, `--bogus manifest sign --version 1` would print Mooring's version. */
 function refuseUnknownOptions(options: readonly string[]): void {
   const unknown = options.find(
     (arg) => arg.startsWith('-') && !/^(--json|--as(=.*)?|--version|-h|--help)$/.test(arg),

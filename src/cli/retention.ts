@@ -38,7 +38,7 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
   const { as_of, deleted, failed, ...counts } = report;
   const tables = failed.map(({ table }) => table);
   const value = { as_of: rfc3339(as_of), dry_run: dryRun, ...counts, deleted, failed: tables };
-  const rows = Object.entries(deleted).map(([table, rows]) => [table, `${rows} rows`]);
+  const deletedRows = Object.entries(deleted).map(([table, count]) => [table, `${count} rows`]);
   const outcome = dryRun ? 'would be deleted' : 'deleted';
   const text = [
     ['As of', rfc3339(as_of)],
@@ -52,8 +52,8 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
           ],
         ]
       : []),
-    ...rows.map(([table, count]) => [table!, `${count} ${outcome}`]),
-    ...(rows.length > 0 ? [] : [['Deleted', 'nothing']]),
+    ...deletedRows.map(([table, rows]) => [table!, `${rows} ${outcome}`]),
+    ...(deletedRows.length > 0 ? [] : [['Deleted', 'nothing']]),
     ...(dryRun ? [] : [['Files', `${counts.files_rewritten} rewritten`]]),
   ];
   print(command, value, aligned(text));

@@ -9,13 +9,13 @@ import { WarningsService } from '../monitoring/warnings.service.js';
 import { loadManifestService, withDatabase, type CommandContext } from './database.js';
 import { aligned, print } from './terminal/output.js';
 
-/** `migrate` and `status`. */
+/** Adds the commands `migrate` and `status`. */
 export function statusCommands(mooring: Command): void {
   mooring
     .command('migrate')
     .description('apply the pending migrations')
     .action(async (_options: unknown, command: Command) => {
-      const applied = await withDatabase(async (context) => context.applied, { migrates: true });
+      const applied = await withDatabase(async (context) => context.applied, { mayMigrate: true });
       const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'Nothing to apply.';
       print(command, { applied }, text);
     });
@@ -42,7 +42,7 @@ interface Counts {
   readonly staff: number;
 }
 
-// The telemetry rows are estimated: counting those of years takes minutes.
+// The number of telemetry rows is estimated, because counting the rows of years takes minutes.
 const COUNTS = `
   select current_setting('server_version') as postgres,
     (select json_agg(name order by id) from schema_migration) as migrations,

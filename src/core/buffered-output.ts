@@ -4,36 +4,36 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Lines are collected for this time, or until they have this many characters. */
 const COLLECT_MS = 100;
 const COLLECT_CHARACTERS = 32_768;
-/** The limit of unwritten characters. Further lines are dropped: a log without a reader must not stop the service. */
-const MAX_WAITING_CHARACTERS = 4 * 1024 * 1024;
+/** With more unwritten characters than this, lines are dropped: a log without a reader must not stop the service. */
+const MAX_UNWRITTEN_CHARACTERS = 4 * 1024 * 1024;
 /** The time that the shutdown waits for the reader of the lines. */
 const SHUTDOWN_TIMEOUT_MS = 500;
 
 /**
- * Writes lines to a file descriptor. Lines of the same few milliseconds are written together, off the event loop: one write
- * for each line took a fifth of the time of a fast response (docs/decisions/0017). Lines that cannot be written are lost.
+ * Writes lines to a file descriptor. The lines of COLLECT_MS are written together, outside the event loop: one write for each
+ * line took a fifth of the time of a fast response (docs/decisions/0017). Lines that cannot be written are lost.
  */
 export class BufferedOutput {
-  #waiting = '';
-  #writing: Promise<void> | undefined;
+  #unwritten = '';
+  #writeInProgress: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly fd: number) {
-    // `exit` handlers cannot wait: writes the remaining lines synchronously, unless an earlier write is blocked.
+    // An `exit` handler cannot wait, so it writes the remaining lines synchronously, unless an earlier write is in progress.
     process.once('exit', () => {
-      if (this.#writing) return;
+      if (this.#writeInProgress) return;
       try {
-        writeSync(fd, this.#waiting);
+        writeSync(fd, this.#unwritten);
       } catch {
-        // There is no place to report it.
+        // There is no place to report this error.
       }
     });
   }
 
   write(line: string): void {
-    if (this.#waiting.length > MAX_WAITING_CHARACTERS) return;
-    this.#waiting += line;
-    if (this.#waiting.length >= COLLECT_CHARACTERS) this.flush();
+    if (this.#unwritten.length > MAX_UNWRITTEN_CHARACTERS) return;
+    this.#unwritten += line;
+    if (this.#unwritten.length >= COLLECT_CHARACTERS) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
   }
 
@@ -41,26 +41,26 @@ export class BufferedOutput {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#writing || this.#waiting === '') return;
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = '';
-    this.#writing = this.#send(bytes).finally(() => {
-      this.#writing = undefined;
+    if (this.#writeInProgress || this.#unwritten === '') return;
+    const bytes = Buffer.from(this.#unwritten);
+    this.#unwritten = '';
+    this.#writeInProgress = this.#send(bytes).finally(() => {
+      this.#writeInProgress = undefined;
       this.flush();
     });
   }
 
   /** Resolves when everything is written, or after SHUTDOWN_TIMEOUT_MS. */
-  async written(): Promise<void> {
+  async waitUntilWritten(): Promise<void> {
     const timeout = pause(SHUTDOWN_TIMEOUT_MS, 'timeout', { ref: false });
-    for (this.flush(); this.#writing;)
-      if ((await Promise.race([this.#writing, timeout])) === 'timeout') return;
+    for (this.flush(); this.#writeInProgress;)
+      if ((await Promise.race([this.#writeInProgress, timeout])) === 'timeout') return;
   }
 
   async #send(bytes: Buffer): Promise<void> {
     for (let rest = bytes; rest.length > 0;) {
       const { error, length } = await writeBytes(this.fd, rest);
-      // The pipe is full and non-blocking.
+      // A non-blocking pipe is full: the rest is written after a pause.
       if (error?.code === 'EAGAIN') await pause(COLLECT_MS, undefined, { ref: false });
       else if (error) return;
       rest = rest.subarray(length);

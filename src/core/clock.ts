@@ -26,9 +26,9 @@ export class Clock {
 
   /**
    * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call
-   * measures the offset of the two; retention runs call it at the start of the service and each hour. A changed offset is
-   * accepted when it has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a year after a year
-   * or at a restart.
+   * stores the offset of the two clocks. Each retention run, at the start of the service and each hour, calls this method. A
+   * changed offset is accepted when it has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a
+   * year after a year or at a restart.
    */
   hasJumpedAhead(): boolean {
     const monotonic = this.monotonic();

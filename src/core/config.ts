@@ -8,7 +8,7 @@ export { ConfigError };
 type Environment = Readonly<Record<string, string | undefined>>;
 export const ON_EXPIRY = ['keep', 'stop'] as const;
 export type OnExpiry = (typeof ON_EXPIRY)[number];
-/** The limits of the number of machines that a license allows, also in the schema of the database. */
+/** The limits of the number of machines that a license allows. The schema of the database has the same limits. */
 export const MACHINES_ALLOWED = { min: 1, max: 100_000 };
 
 /** A mail address with its display name. */
@@ -53,7 +53,7 @@ export class Config {
   readonly isTombstoneFileGiven: boolean;
   /** Undefined disables the metrics. */
   readonly metricsPort: number | undefined;
-  /** The time that an instance keeps serving after SIGTERM, until load balancers have noticed (docs/decisions/0016). */
+  /** The time that an instance keeps serving after SIGTERM, until load balancers send it no more requests (docs/decisions/0016). */
   readonly shutdownDelaySeconds: number;
   /** The sender of mails. Its display name is the name of the product in texts for people. */
   readonly mailFrom: MailAddress;
@@ -67,7 +67,7 @@ export class Config {
   constructor(environment: Environment) {
     const read = (name: string) => environment[name]?.trim() || undefined;
     const host = read('HOST') ?? '127.0.0.1';
-    // For `localhost` Fastify would listen on several addresses, and only the first would have the listeners that strip addresses.
+    // For `localhost` Fastify would start one server for IPv4 and one for IPv6, and only the first would strip client addresses.
     this.host = host === 'localhost' ? '127.0.0.1' : host;
     this.production = isProduction(read('NODE_ENV'), this.host);
     this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
@@ -242,16 +242,16 @@ function smtpUrl(text: string | undefined): string | undefined {
 function mailFrom(text: string | undefined, { product, smtpUrl }: Config): MailAddress {
   if (text === undefined && smtpUrl) throw new ConfigError('With SMTP_URL, MAIL_FROM must be given.');
   if (text === undefined) return { name: product, address: 'licenses@localhost' };
-  const [, quoted, name, inside, bare] =
+  const [, quotedName, plainName, bracketedAddress, bareAddress] =
     /^(?:"([^"\\\p{Cc}]*)"|([^"<>,;:\\\p{Cc}]*))\s*<([^\s<>@,]+@[^\s<>@,]+)>$|^([^\s<>@,"]+@[^\s<>@,"]+)$/u.exec(
       text,
     ) ?? [];
-  const address = inside ?? bare;
+  const address = bracketedAddress ?? bareAddress;
   if (!address)
     throw new ConfigError(
       'MAIL_FROM must be an e-mail address, or a name and one: App <licenses@example.com>.',
     );
-  return { name: (quoted ?? name)?.trim() || product, address };
+  return { name: (quotedName ?? plainName)?.trim() || product, address };
 }
 
 function webhookSecret(text: string | undefined): string | undefined {

@@ -15,7 +15,7 @@ export function isLoopbackHost(host: string): boolean {
   return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** The effective mode of each sslmode. `require` and `verify-ca` verify the whole certificate, as in pg 8. */
+/** The effective mode of each sslmode. `require` and `verify-ca` mean `verify-full`, as in pg 8. */
 const SSL_MODES: ReadonlyMap<string, string> = new Map([
   ['verify-full', 'verify-full'],
   ['verify-ca', 'verify-full'],
@@ -23,7 +23,7 @@ const SSL_MODES: ReadonlyMap<string, string> = new Map([
   ['no-verify', 'no-verify'],
   ['disable', 'disable'],
 ]);
-/** Parameters with files that pg reads for each connection. */
+/** The parameters that name files, which pg reads for each connection. */
 const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
 // Errors do not contain URLs, because a URL contains a password.

@@ -14,7 +14,7 @@ export interface Field<T> {
 const NOT_STORABLE = new Invalid('must not hold a NUL or half a surrogate pair');
 
 /**
- * A text that PostgreSQL can store.
+ * Creates the field of a text that PostgreSQL can store.
  * @param sentence what the value must be @param parse returns null if the text is not such a value
  */
 export function textField<T>(

@@ -14,8 +14,8 @@ export function tryKernelLock(file: string): (() => void) | null {
     lock.exec('pragma journal_mode = off; begin exclusive');
   } catch (error) {
     lock.close();
-    const busy = 5;
-    if ((error as { errcode?: number }).errcode === busy) return null;
+    const SQLITE_BUSY = 5;
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null;
     throw error;
   }
   heldLocks.add(lock);

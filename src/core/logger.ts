@@ -4,10 +4,10 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from './config.js';
 import { BufferedOutput } from './buffered-output.js';
 
-/** A line of a stack trace with a frame: `at name (place:line:column)`. */
-const FRAME = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
+/** Matches the lines of a stack trace that are frames: `at name (place:line:column)`. */
+const STACK_FRAMES = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
 
-type Destination = DestinationStream & Partial<Pick<BufferedOutput, 'flush' | 'written'>>;
+type Destination = DestinationStream & Partial<Pick<BufferedOutput, 'flush' | 'waitUntilWritten'>>;
 
 /** The only facts about a response that are logged and counted. */
 export interface ResponseRecord {
@@ -29,7 +29,7 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 export class AppLogger implements LoggerService {
   readonly #pino: Logger;
   readonly #logsResponses: boolean;
-  /** The time of the last response and its text. Formatting it for each response took a twentieth of a manifest request. */
+  /** The time of the last response, also as text. Formatting it for each response took 5% of the time of a manifest request. */
   #lastTime = 0;
   #lastTimeText = '';
 
@@ -56,9 +56,9 @@ export class AppLogger implements LoggerService {
     );
   }
 
-  /** Resolves when all lines are written, or when a time limit ends because their reader is too slow. */
-  async written(): Promise<void> {
-    await this.destination.written?.();
+  /** Resolves when all lines are written, or after half a second if the reader of the log is too slow. */
+  async waitUntilWritten(): Promise<void> {
+    await this.destination.waitUntilWritten?.();
   }
 
   info(event: string, fields: Fields = {}): void {
@@ -81,8 +81,8 @@ export class AppLogger implements LoggerService {
     this.#pino.warn(fields, event);
   }
 
-  // Nest's messages contain class names and routes, and for errors the message of the error. Messages are therefore logged
-  // only below `warn`, where they are about modules; above, only the context is logged.
+  // Nest's messages to `log` are about modules and routes. Those to `warn` and `error` may contain the message of an error, so
+  // they are not logged.
   log(message: unknown, context?: unknown): void {
     this.#pino.debug({ context: String(context) }, String(message));
   }
@@ -109,7 +109,7 @@ export function errorFields(error: unknown): Fields {
   };
   // The stack begins with the message, which may look like a frame.
   const stack = error.stack ?? '';
-  const frames = stack.slice(stack.indexOf(error.message) + error.message.length).match(FRAME) ?? [];
+  const frames = stack.slice(stack.indexOf(error.message) + error.message.length).match(STACK_FRAMES) ?? [];
   return {
     error: error.constructor.name,
     code: code === undefined ? undefined : String(code),

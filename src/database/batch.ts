@@ -1,18 +1,18 @@
 import { Histogram } from '../core/histogram.js';
 
 /** Too many calls wait for a batch. `isConnectionError` treats this as a temporary error, like an outage. */
-export class TooManyWait extends Error {}
+export class BatchQueueFull extends Error {}
 
 /**
- * Combines calls of the same few milliseconds: those of one turn of the event loop, and those that arrive while earlier batches
- * run. It adds no delay to an idle service, and sends fewer statements in a busy one.
+ * Combines calls of the same few milliseconds into batches: those of one turn of the event loop, and those that arrive while
+ * earlier batches run. It adds no delay to an idle service, and sends fewer statements in a busy one.
  */
 export class Batch<Item, Result> {
-  /** The number of items in each batch. */
+  /** The sizes of the batches so far. */
   readonly sizes = new Histogram([1, 2, 5, 10, 20, 50, 100, 200, 500]);
   #waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
-  #running = 0;
-  #scheduled = false;
+  #runningBatches = 0;
+  #isScheduled = false;
 
   /**
    * @param run processes a batch and returns one result for each item, in order
@@ -27,9 +27,9 @@ export class Batch<Item, Result> {
     private readonly maxWaiting = 5_000,
   ) {}
 
-  /** @throws TooManyWait */
+  /** Adds an item to the next batch, and waits for its result. @throws BatchQueueFull */
   async add(item: Item): Promise<Result> {
-    if (this.#waiting.length >= this.maxWaiting) throw new TooManyWait();
+    if (this.#waiting.length >= this.maxWaiting) throw new BatchQueueFull();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
       this.#schedule();
@@ -37,11 +37,11 @@ export class Batch<Item, Result> {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#waiting.length === 0 || this.#running >= this.maxRunning) return;
-    this.#scheduled = true;
-    // Runs after the input of this turn is read, so that requests that arrived together share a batch.
+    if (this.#isScheduled || this.#waiting.length === 0 || this.#runningBatches >= this.maxRunning) return;
+    this.#isScheduled = true;
+    // The callback runs after the input of this turn is read, so that requests that arrived together share a batch.
     setImmediate(() => {
-      this.#scheduled = false;
+      this.#isScheduled = false;
       // A failure may have rejected the queued calls. An empty batch would send a useless statement.
       if (this.#waiting.length > 0) void this.#flush();
     });
@@ -49,17 +49,17 @@ export class Batch<Item, Result> {
 
   async #flush(): Promise<void> {
     const batch = this.#waiting.splice(0, this.maxItems);
-    this.#running += 1;
+    this.#runningBatches += 1;
     this.sizes.add(batch.length);
     this.#schedule();
     try {
       const results = await this.run(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, index) => resolve(results[index]!));
     } catch (error) {
-      // Rejects queued calls too: they would hit the same failure only later (503 within 2 seconds).
+      // Queued calls are rejected too: they would fail in the same way, but later than the 2 seconds in which a 503 is due.
       for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
     } finally {
-      this.#running -= 1;
+      this.#runningBatches -= 1;
       this.#schedule();
     }
   }

@@ -1,10 +1,10 @@
 import { types } from 'node:util';
-import { TooManyWait } from './batch.js';
+import { BatchQueueFull } from './batch.js';
 import { isTlsFailure } from './tls-errors.js';
 
 /** SQLSTATE classes and codes of temporary errors: the same request may succeed later. */
-const TEMPORARY_STATES = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
-const NETWORK = new Set([
+const TEMPORARY_SQL_STATES = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
+const NETWORK_ERROR_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -28,7 +28,7 @@ const DRIVER_MESSAGES =
 
 /** Whether an error is temporary: the database is unavailable, shuts down or is overloaded, or a lock was held too long. */
 export function isConnectionError(error: unknown): boolean {
-  if (error instanceof TooManyWait) return true;
+  if (error instanceof BatchQueueFull) return true;
   // `instanceof` does not work here, because an error of Node may come from another realm.
   if (!types.isNativeError(error)) return false;
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {
@@ -39,6 +39,9 @@ export function isConnectionError(error: unknown): boolean {
   if (isTlsFailure(cause)) return true;
   if (Array.isArray(cause.errors)) return cause.errors.some(isConnectionError);
   if (typeof cause.code !== 'string') return DRIVER_MESSAGES.test(cause.message);
-  // An error without a system call is about the connection of a client, not about one to the database.
-  return TEMPORARY_STATES.test(cause.code) || (NETWORK.has(cause.code) && typeof cause.syscall === 'string');
+  // A network error without a system call concerns the connection of a client, not a connection to the database.
+  return (
+    TEMPORARY_SQL_STATES.test(cause.code) ||
+    (NETWORK_ERROR_CODES.has(cause.code) && typeof cause.syscall === 'string')
+  );
 }

@@ -17,7 +17,7 @@ const silentLogger: Logger = {
   log() {},
 };
 
-/** The URL of the database: DATABASE_URL, or that of the embedded server. A class, so that it can be injected. */
+/** The URL of the database: DATABASE_URL, or that of the embedded server. It is a class, so that it can be injected. */
 export class DatabaseUrl {
   readonly #value: string;
 
@@ -30,7 +30,7 @@ export class DatabaseUrl {
   }
 }
 
-/** The largest number of connections of an instance. Heartbeats share reads and inserts and need few. */
+/** The largest number of connections for the requests of an instance. Heartbeats need few, because they share statements. */
 const POOL_SIZE = 12;
 
 // Settings that the code relies on, regardless of the defaults of the database or the role. A count that follows a lock must
@@ -124,7 +124,7 @@ export function maintenanceDataSource(
   });
 }
 
-/** Does work over maintenance connections, which are closed afterwards. */
+/** Passes maintenance connections to `work`, and closes them afterwards. */
 export async function withMaintenanceConnection<T>(
   databaseUrl: string,
   work: (dataSource: DataSource) => Promise<T>,
@@ -138,7 +138,7 @@ export async function withMaintenanceConnection<T>(
   }
 }
 
-/** Connections of the job queue, so that jobs never delay requests. @param max the largest number */
+/** Connections of the job queue, so that jobs never delay requests. @param max the largest number of connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { queryOne } from './sql.js';
 
-/** The clocks differ, so nothing is deleted: a deletion cannot be undone (docs/decisions/0015, docs/decisions/0030). */
+/** Data is not deleted while the clocks differ, because a deletion cannot be undone (docs/decisions/0015, docs/decisions/0030). */
 export class ClocksDiffer extends Error {
   constructor() {
     super(

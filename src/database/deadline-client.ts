@@ -17,13 +17,13 @@ export class DeadlineClient extends Client {
   constructor(...settings: ConstructorParameters<typeof Client>) {
     super(...settings);
     this.#socket = this.connection.stream as Socket;
-    this.#socket.on('timeout', () => this.#cut('no answer in time'));
-    // PostgreSQL reports at the start and on a change whether it is a replica.
+    this.#socket.on('timeout', () => this.#destroy('no answer in time'));
+    // PostgreSQL reports whether it is a replica, at the start of a connection and on each change.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.isStandbyExpected) return;
-      this.#cut(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');
+      this.#destroy(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');
     });
-    // The error is emitted twice. The pool does not listen to the second one, which would end the process.
+    // An error of the connection is emitted twice. The pool does not listen to the second one, which would end the process.
     this.on('error', () => undefined);
     // `drain` is emitted when no query is pending.
     this.on('drain', () => this.#socket.setTimeout(0));
@@ -34,7 +34,7 @@ export class DeadlineClient extends Client {
     return false;
   }
 
-  #cut(reason: string): void {
+  #destroy(reason: string): void {
     this.#socket.destroy(new Error(`Connection terminated: ${reason}`));
   }
 

@@ -1,12 +1,12 @@
 import { QueryRunner } from 'typeorm';
 import { queryOne } from './sql.js';
 
-/** The advisory locks of this database: arbitrary distinct numbers, the same for every instance. */
+/** The advisory locks, named for the work that they protect: arbitrary distinct numbers, the same for every instance. */
 export const LOCKS = {
   migrate: 7_026_001,
   publish: 7_026_002,
   retention: 7_026_003,
-  sample: 7_026_004,
+  sampleData: 7_026_004,
 } as const;
 
 /** Tries to take a lock for the connection of the runner. @returns whether it has the lock */

@@ -24,7 +24,7 @@ export async function migrate(url: string): Promise<string[]> {
     await refusePooler(dataSource);
     // The lock is polled, because a waiting session has a snapshot, and a concurrent index build would wait for that session.
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
-    // The tables of the job queue come first, because a migration comments them.
+    // The tables of the job queue are created first, because a migration adds comments to them.
     await migrateJobs(url);
     await refusePrereleaseSchema(dataSource);
     const applied = await dataSource.runMigrations({ transaction: 'each' });
@@ -36,7 +36,7 @@ export async function migrate(url: string): Promise<string[]> {
   }
 }
 
-// Imported here, because most commands only check whether a migration is pending.
+// graphile-worker is imported here, because most commands only check whether a migration is pending.
 async function migrateJobs(url: string): Promise<void> {
   const { Logger, runMigrations } = await import('graphile-worker');
   const connections = jobsPool(url);
@@ -47,7 +47,7 @@ async function migrateJobs(url: string): Promise<void> {
   }
 }
 
-/** @throws ConfigError if the database was created before the first release, whose schema is another */
+/** @throws ConfigError if the database was created before the first release, with a different schema */
 async function refusePrereleaseSchema(dataSource: DataSource): Promise<void> {
   const applied = await appliedMigrations(dataSource);
   if (applied.length > 0 && !applied.some((name) => name.startsWith('schema')))

@@ -10,7 +10,7 @@ const START_TIMEOUT_MS = 30_000;
 
 export interface OpenDatabase {
   readonly url: string;
-  /** Whether it is the embedded server. */
+  /** Whether this is the database of the embedded server. */
   readonly isEmbedded: boolean;
   /** Ends the embedded server if this process started it. */
   close(): Promise<void>;
@@ -31,22 +31,22 @@ export async function openDatabase(
   return { url: config.databaseUrl, isEmbedded: false, close: async () => undefined };
 }
 
-// Imported here, because in production the packages of the embedded server are not installed.
+// The module is imported here, because in production the packages of the embedded server are not installed.
 async function openEmbedded(
   { dataDir }: Config,
   printMessage: (sentence: string) => void,
   mayUseRunningServer: boolean,
 ) {
   const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded/embedded-postgres.js');
-  const find = async () => (mayUseRunningServer ? await findEmbeddedPostgres(dataDir) : null);
-  const running = await find();
-  if (running) return { url: running, close: async () => undefined };
+  const findRunning = async () => (mayUseRunningServer ? await findEmbeddedPostgres(dataDir) : null);
+  const runningUrl = await findRunning();
+  if (runningUrl) return { url: runningUrl, close: async () => undefined };
   try {
     const { url, stop } = await startEmbeddedPostgres(dataDir, { printMessage });
     return { url, close: stop };
   } catch (error) {
     // A service that is starting holds the lock of the data directory. Its server may be ready now.
-    const url = await find();
+    const url = await findRunning();
     if (url) return { url, close: async () => undefined };
     const { code, syscall } = error as NodeJS.ErrnoException;
     throw syscall ? new ConfigError(`DATA_DIR cannot be used: ${dataDir} (${code}).`) : error;
@@ -69,8 +69,8 @@ export async function migrateWhenReachable(
       return await migrate(url);
     } catch (error) {
       if (isPoolerRefusal(error)) throw poolerError(error);
-      const refused = tlsError(error);
-      if (refused) throw refused;
+      const tlsFailure = tlsError(error);
+      if (tlsFailure) throw tlsFailure;
       if (!isConnectionError(error) || Date.now() > deadline) throw error;
       if (!hasPrinted) printMessage('Waiting for the database to answer.');
       await wait(500, undefined, { signal });

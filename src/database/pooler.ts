@@ -15,16 +15,16 @@ export async function refusePooler(dataSource: DataSource): Promise<void> {
   const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
   try {
     await sessionOf(second);
-    // Some poolers use the process that was idle for the longest time: the second statement then has another one.
+    // Some poolers use the server process that was idle for the longest time: the two statements then have different processes.
     const sessions = [await sessionOf(first), await sessionOf(first)];
-    // Others reuse the process that was used last, so a transaction of `second` keeps that one busy.
+    // Other poolers reuse the process that was used last, so a transaction of `second` keeps that process busy.
     await second.startTransaction();
     await sessionOf(second);
     sessions.push(await sessionOf(first));
     await second.rollbackTransaction();
     if (
       new Set(sessions.map(({ pid }) => pid)).size > 1 ||
-      !sessions.every(({ hasOurSettings }) => hasOurSettings)
+      !sessions.every(({ hasSessionSettings }) => hasSessionSettings)
     ) {
       throw new ConfigError(POOLER_MESSAGE);
     }
@@ -33,7 +33,7 @@ export async function refusePooler(dataSource: DataSource): Promise<void> {
   }
 }
 
-/** Whether PgBouncer refused the settings of a session. */
+/** Whether an error is PgBouncer's refusal of the session settings of a connection. */
 export function isPoolerRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }
@@ -41,11 +41,11 @@ export function isPoolerRefusal(error: unknown): boolean {
 /** Creates the error for a connection that PgBouncer refused. */
 export const poolerError = (cause: unknown) => new ConfigError(POOLER_MESSAGE, { cause });
 
-async function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasOurSettings: boolean }> {
-  const session = await queryOne<{ pid: number; hasOurSettings: boolean }>(
+async function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasSessionSettings: boolean }> {
+  const session = await queryOne<{ pid: number; hasSessionSettings: boolean }>(
     runner,
     `select pg_backend_pid() as pid,
-            current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as "hasOurSettings"`,
+            current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as "hasSessionSettings"`,
   );
   return session;
 }

@@ -1,6 +1,6 @@
 /**
- * Time limits of a request, in milliseconds. Together they keep each response within 2 seconds, whatever the database does. An
- * object, so that tests can change them.
+ * Time limits of a request, in milliseconds. Together they keep each response within 2 seconds, whatever the database does. They
+ * are members of an object, so that tests can change them.
  */
 export const REQUEST_TIMEOUTS_MS = {
   /** For a free connection to the database. */
@@ -11,10 +11,10 @@ export const REQUEST_TIMEOUTS_MS = {
   silence: 900,
   /** For the next statement of a transaction; then the database ends the connection. */
   idleInTransaction: 5_000,
-  /** For the response to a client, including its transmission. */
+  /** For the preparation of a response; then the client receives `unavailable`. */
   answer: 1_900,
   /** For a heartbeat with telemetry; then the response is sent without waiting for the telemetry. */
   telemetry: 1_600,
-  /** For a replica; then the primary is used. */
+  /** For the response of a replica; then the primary is used. */
   replica: 100,
 };

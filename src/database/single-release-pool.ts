@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-type Connected = Parameters<pg.Pool['connect']>[0];
+type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
 /**
  * A pool that ignores a second release of a connection of `connect(callback)`. graphile-worker releases one twice if the
@@ -9,8 +9,8 @@ type Connected = Parameters<pg.Pool['connect']>[0];
  */
 export class SingleReleasePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
-  override connect(callback: Connected): void;
-  override connect(callback?: Connected): Promise<pg.PoolClient> | void {
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
     if (!callback) return super.connect();
     super.connect((error, client, release) => {
       if (!client) return callback(error, client, release);

@@ -2,7 +2,7 @@
 export class TimeoutError extends Error {}
 
 /**
- * Waits for a result for a number of milliseconds. The work itself is not cancelled.
+ * Waits for a result, at most this number of milliseconds. The work that produces the result is not cancelled.
  * @throws TimeoutError
  */
 export async function withTimeout<T>(result: Promise<T>, milliseconds: number): Promise<T> {

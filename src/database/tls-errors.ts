@@ -10,13 +10,13 @@ const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
 const DOCS_PAGE = 'docs/operations/tls.md';
 
-/** Whether a connection to the database failed because of TLS: refused, an invalid certificate, or the handshake. */
+/** Whether a connection to the database failed because the server has no TLS, or because of its certificate or the handshake. */
 export function isTlsFailure({ message, code }: { message: string; code?: unknown }): boolean {
   return message === NO_TLS || (typeof code === 'string' && (CERTIFICATE.test(code) || HANDSHAKE.test(code)));
 }
 
 /**
- * Creates the error of a start without the TLS that DATABASE_URL requires; the start does not wait for it.
+ * Creates the error for a connection that failed because of TLS. Mooring reports it at once, because waiting would not help.
  * @returns null for any other error
  */
 export function tlsError(error: unknown): ConfigError | null {

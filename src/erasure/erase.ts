@@ -110,16 +110,16 @@ async function readRetentionEnd(
   purchases: readonly string[],
   taxRetentionYears: number,
 ): Promise<string | null> {
-  const kept = await queryOne<{ until: string | null }>(
+  const { until } = await queryOne<{ until: string | null }>(
     database,
     `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until
      from purchase where id = any($1)`,
     [purchases, taxRetentionYears],
   );
-  return kept.until;
+  return until;
 }
 
-/** Returns `readRetentionEnd` of all purchases of an address that is not erased. */
+/** Returns the last day on which any purchase of an address is kept; null without purchases. */
 export async function readRetentionEndByEmail(
   database: Pick<DataSource, 'query'>,
   email: string,
@@ -130,9 +130,9 @@ export async function readRetentionEndByEmail(
 }
 
 /**
- * Removes erased personal data that a restored backup contains. A license that was assigned to its
- * address after the erasure is not changed. If the tombstone file names a purchase but not its license, the license belonged
- * to another holder when the erasure ran: its restored address is removed, and it stays valid.
+ * Removes erased personal data that a restored backup contains. A license that got its present address after the erasure is
+ * not changed. If the tombstone file names a purchase but not its license, the license belonged to another holder when the
+ * erasure ran: its restored address is removed, and the license stays valid.
  * @returns the number of rows that contained restored data
  */
 export async function reapplyErasures(
@@ -199,7 +199,7 @@ export async function removeLicenseAddresses(
     licenses,
     at,
   ]);
-  // Active machines keep only their machine id, because the label may be from the former holder.
+  // Active machines keep only their machine id, because the former holder may have typed the label.
   await manager.query(
     `update activation set hostname_hint = null, machine_id = case when ended_at is null then machine_id end
      where license_id = any($1)`,

@@ -38,12 +38,12 @@ export async function findErasedAddresses(
     [toRequestIds(erased)],
   );
   const knownIds = new Set(rows.map(({ id }) => id));
-  const unknown = erased.filter(
+  const unknownErasures = erased.filter(
     ({ address, at, erasure_request }) => address && at && !erasure_request.some((id) => knownIds.has(id)),
   );
-  if (unknown.length === 0) return [];
+  if (unknownErasures.length === 0) return [];
   const erasedAt = new Map<string, Date>();
-  for (const { address, at } of unknown) {
+  for (const { address, at } of unknownErasures) {
     const earlier = erasedAt.get(address!);
     if (!earlier || earlier < at!) erasedAt.set(address!, at!);
   }
@@ -56,7 +56,7 @@ export async function findErasedAddresses(
   await manager.query(
     `insert into repeated_erasure (erasure_request_id, repeated_at)
      select id, $2 from unnest($1::uuid[]) id on conflict do nothing`,
-    [toRequestIds(unknown), now],
+    [toRequestIds(unknownErasures), now],
   );
   return [...found].map(([email, at]) => ({ email, at }));
 }
@@ -64,14 +64,14 @@ export async function findErasedAddresses(
 /**
  * Removes a restored address from rows that no tombstone lists: from licenses, which stay valid because another holder had
  * them at the time of the erasure, from purchases, and from codes, sessions and mail recipients.
- * @returns the number of licenses and purchases that contained it
+ * @returns the number of licenses and purchases that contained the address
  */
 export async function clearErasedAddress(
   manager: EntityManager,
   { email, at }: ErasedAddress,
   now: Date,
 ): Promise<number> {
-  // A later license belongs to a customer who returned after the erasure.
+  // A license that got the address later belongs to a customer who returned after the erasure.
   const licenses = await queryRows<{ id: string }>(
     manager,
     'select id from license where email = $1 and coalesce(email_since, created_at) < $2 for update',

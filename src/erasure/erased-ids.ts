@@ -3,12 +3,15 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../core/config.js';
 import { JobFailure } from '../mail/jobs.js';
 
-/** The ids that one request erased, by table, and the hash by which a restored copy recognises the address. */
+/**
+ * A block of TOMBSTONE_FILE: the ids that one request erased, by table, and the hash by which a restored copy recognises the
+ * address.
+ */
 export interface ErasedIds {
   readonly license: readonly string[];
   readonly purchase: readonly string[];
   readonly erasure_request: readonly string[];
-  /** The next three members are missing in blocks of versions before docs/decisions/0024. */
+  /** The time of the erasure. This and the next two members are missing in blocks of versions before docs/decisions/0024. */
   readonly at?: Date;
   /** The keyed hash of the e-mail address. */
   readonly address?: string;
@@ -46,7 +49,7 @@ const LINE_PATTERN = new RegExp(
 );
 
 /**
- * Records the erased ids before the erasure commits, because a database restored from a backup does not contain it. The
+ * Records the erased ids before the erasure commits, because a database that is restored from a backup lacks the erasure. The
  * block identifies a person only to a reader who has LICENSE_KEY_SECRET and guesses the address.
  * @throws JobFailure if the file cannot be written
  */
@@ -64,7 +67,7 @@ export async function recordErased(file: string, tombstones: ErasedIds): Promise
 
 /**
  * Records that a request was cancelled: an earlier attempt may have recorded its erasure and then failed, and a restored
- * backup in which the request still waits must not erase. @throws JobFailure if the file cannot be written
+ * backup in which the request still waits must not carry it out. @throws JobFailure if the file cannot be written
  */
 export async function recordCancelled(
   file: string,

@@ -21,7 +21,7 @@ export class ErasureRecords {
 
   /** Returns the keyed hash of an e-mail address. */
   hashAddress(email: string): string {
-    return this.keys.erasedAddress(email);
+    return this.keys.hashErasedAddress(email);
   }
 
   /** Records what a request erases. @throws JobFailure if the file cannot be written */

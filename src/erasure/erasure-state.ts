@@ -15,7 +15,7 @@ export interface ErasureState {
   readonly unrecorded: number | null;
   /** The number of valid licenses whose e-mail address was removed after a restore. */
   readonly licenses_without_address: number;
-  /** The first of their ids. */
+  /** The ids of these licenses, at most 100. */
   readonly license_ids: readonly string[];
 }
 
@@ -26,25 +26,25 @@ export async function readErasureState(
   now: Date,
 ): Promise<ErasureState> {
   const since = new Date(now.getTime() - MAX_BACKUP_AGE_DAYS * DAY_MS);
-  const state = await queryOne<Omit<ErasureState, 'unrecorded'> & { honoured: string[] }>(
+  const state = await queryOne<Omit<ErasureState, 'unrecorded'> & { honoured_ids: string[] }>(
     dataSource,
-    `select array(select id::text from erasure_request where honoured_at > $1) as honoured,
+    `select array(select id::text from erasure_request where honoured_at > $1) as honoured_ids,
        (select count(*)::integer from license where address_lost_at is not null and ended_at is null)
          as licenses_without_address,
        array(select id::text from license where address_lost_at is not null and ended_at is null
              order by address_lost_at, id limit ${MAX_LISTED_LICENSES}) as license_ids`,
     [since],
   );
-  const { honoured, ...licenses } = state;
-  return { unrecorded: await countUnrecorded(honoured, tombstoneFile), ...licenses };
+  const { honoured_ids, ...licenses } = state;
+  return { unrecorded: await countUnrecorded(honoured_ids, tombstoneFile), ...licenses };
 }
 
-async function countUnrecorded(honoured: readonly string[], file: string): Promise<number | null> {
-  if (honoured.length === 0) return 0;
+async function countUnrecorded(requestIds: readonly string[], file: string): Promise<number | null> {
+  if (requestIds.length === 0) return 0;
   try {
     const { erased } = await readTombstones(file);
-    const recorded = new Set(erased.flatMap(({ erasure_request }) => erasure_request));
-    return honoured.filter((id) => !recorded.has(id)).length;
+    const recordedIds = new Set(erased.flatMap(({ erasure_request }) => erasure_request));
+    return requestIds.filter((id) => !recordedIds.has(id)).length;
   } catch (error) {
     if (error instanceof ConfigError) return null;
     throw error;

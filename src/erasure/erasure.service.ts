@@ -96,7 +96,7 @@ export class ErasureService {
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.request', change: { erasure_id: id }, at: now });
-    // A request that waits already gets no mail: its holder has one, or it is a request of staff, which is due at once.
+    // If a request waited already, no mail is sent: its holder has got one, or staff made the request, which is due at once.
     else if (id === newId) await enqueueMail(manager, 'erasure_requested', id, now);
     return this.read(manager, id);
   }
@@ -126,7 +126,7 @@ export class ErasureService {
   async run(id: string, audit?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
-      // The limit is short, because the job is tried again.
+      // The lock timeout is short, because a failed job is tried again.
       await manager.query("set local lock_timeout = '800ms'");
       const locked = await queryRows<{ email: string | null }>(
         manager,
@@ -170,11 +170,11 @@ export class ErasureService {
   async runDue(audit?: AuditContext): Promise<ErasureView[]> {
     if (!(await clocksAgree(this.clock, this.dataSource))) throw new ClocksDiffer();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
-    const due = await queryRows<{ id: string }>(this.dataSource, sql, [this.clock.now()]);
+    const dueRequests = await queryRows<{ id: string }>(this.dataSource, sql, [this.clock.now()]);
     const completed: ErasureView[] = [];
     const errors: unknown[] = [];
     // A request that fails does not delay the others.
-    for (const { id } of due)
+    for (const { id } of dueRequests)
       await this.run(id, audit).then(
         (erasure) => completed.push(erasure),
         (error) => errors.push(error),
@@ -207,7 +207,7 @@ export class ErasureService {
       const hash = (email: string) => this.records.hashAddress(email);
       const addresses = await findErasedAddresses(manager, erased, hash, now);
       for (const address of addresses) rows += await clearErasedAddress(manager, address, now);
-      const open = await queryRows<{ id: string; email: string }>(
+      const openRequests = await queryRows<{ id: string; email: string }>(
         manager,
         `select id, email from erasure_request r where email is not null and (id = any($1) or exists
            (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
@@ -219,19 +219,21 @@ export class ErasureService {
           addresses.map(({ at }) => at),
         ],
       );
-      for (const { id, email } of open) {
-        const recorded = toPersonalData(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
-        const personalData = await excludeReassignedLicenses(manager, recorded);
+      for (const { id, email } of openRequests) {
+        const recordedData = toPersonalData(
+          erased.filter(({ erasure_request }) => erasure_request.includes(id)),
+        );
+        const personalData = await excludeReassignedLicenses(manager, recordedData);
         const result = await erasePersonalData(manager, personalData, now, taxRetentionYears);
         await this.complete(manager, id, email, result, now);
       }
-      return rows + open.length;
+      return rows + openRequests.length;
     });
   }
 
   /**
    * Returns whether one of these purchases or licenses was erased before this process started. A restored backup may not
-   * contain the row, and a purchase event would create it again. The database contains later erasures.
+   * contain the row, and a purchase event would create it again. Erasures after the start are in the database.
    */
   async wasErased(...ids: string[]): Promise<boolean> {
     if (!this.#erasedBeforeStart) await this.loadRecords();
@@ -258,8 +260,8 @@ export class ErasureService {
   ): Promise<void> {
     const now = this.clock.now();
     const personalData = await lockPersonalData(manager, email);
-    const erased = await erasePersonalData(manager, personalData, now, this.config.taxRetentionYears);
-    await this.complete(manager, id, email, erased, now);
+    const result = await erasePersonalData(manager, personalData, now, this.config.taxRetentionYears);
+    await this.complete(manager, id, email, result, now);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // This is the last step before the commit: if the file cannot be written, the transaction is rolled back and tried again.
@@ -271,13 +273,13 @@ export class ErasureService {
     manager: EntityManager,
     id: string,
     email: string,
-    erased: ErasureResult,
+    result: ErasureResult,
     at: Date,
   ): Promise<void> {
     await deleteAddressData(manager, [email]);
     await manager.query(
       'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
-      [id, at, erased],
+      [id, at, result],
     );
     await manager.query('select graphile_worker.remove_job($1)', [toJobKey(id)]);
     await enqueueMail(manager, 'erasure_receipt', id, at, { to: email });

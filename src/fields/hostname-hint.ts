@@ -3,7 +3,7 @@ import { characterCount, isStorableText } from '../core/text.js';
 
 /**
  * Characters that are invisible or change the direction of text: control, format and bidirectional characters and line
- * separators. Joiners and tags are allowed, because emoji and some scripts need them.
+ * separators. The zero-width joiner and non-joiner and the Unicode tag characters remain, because emoji and some scripts need them.
  */
 const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])\p{Cf}/gu;
 const MAX_HINT_CHARACTERS = 100;

@@ -51,16 +51,16 @@ export class ActivationReads {
 
   private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
     const { rows } = await poolOf(this.dataSource).query<ActivationFacts>({
-      name: 'read bindings',
+      name: 'read activations',
       text: READ_ACTIVATIONS,
       values: [ids],
     });
-    return inOrderOfIds(ids, rows);
+    return orderRowsByIds(ids, rows);
   }
 }
 
-/** The row of each id, in the order of the ids; undefined for an id without a row. */
-export function inOrderOfIds(ids: string[], rows: ActivationFacts[]): (ActivationFacts | undefined)[] {
+/** Returns the row of each id, in the order of the ids; undefined for an id without a row. */
+export function orderRowsByIds(ids: string[], rows: ActivationFacts[]): (ActivationFacts | undefined)[] {
   const byId = new Map(rows.map((row) => [row.activation_id, row]));
   return ids.map((id) => byId.get(id));
 }

@@ -26,7 +26,7 @@ export class HeartbeatController {
   @HttpCode(200)
   async heartbeat(
     @Body() { token, app_version }: HeartbeatRequest,
-    // The block is not validated here, because an invalid one never fails a heartbeat. `readTelemetry` reads it.
+    // Telemetry is not validated here, because invalid telemetry never fails a heartbeat. `readTelemetry` reads it.
     @RawMember('telemetry') telemetry: unknown,
   ) {
     const startedAt = performance.now();
@@ -34,7 +34,7 @@ export class HeartbeatController {
     if (!claims) throw problem('token_invalid');
     const now = this.clock.now();
     const activation = await this.heartbeats.confirm(claims, app_version, now);
-    // The machine digest is copied from the old token to the new one, so a heartbeat writes no row.
+    // A heartbeat carries no machine id, so the machine digest is copied from the old token to the new one.
     const response = tokenResponse(
       this.ring,
       this.config.product,

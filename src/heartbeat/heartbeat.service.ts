@@ -7,7 +7,7 @@ import { Coverage } from '../manifest/coverage.js';
 import { ActivationReads, type ActivationFacts } from './activation-reads.js';
 import { Replica } from './replica.js';
 
-/** Confirms that a license is valid on its machine. It only reads: a heartbeat writes no row. */
+/** Confirms that a license is valid on its machine. It only reads the database: a heartbeat stores nothing but telemetry. */
 @Injectable()
 export class HeartbeatService {
   /** The number of heartbeats since the start of the process, by the database that decided about them. */
@@ -25,15 +25,15 @@ export class HeartbeatService {
    * @throws Problem the first refusal that applies, in the order of docs/contract.md#heartbeat
    */
   async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationFacts> {
-    const replicated = await this.replica.find(sub);
+    const replicaActivation = await this.replica.find(sub);
     // A replica can only confirm. A refusal is decided by the primary, because the replica may lag (docs/decisions/0013).
     if (
-      replicated &&
-      !refusalOf(replicated, now) &&
-      this.coverage.covers(appVersion, replicated.expires_at)
+      replicaActivation &&
+      !refusalOf(replicaActivation, now) &&
+      this.coverage.covers(appVersion, replicaActivation.expires_at)
     ) {
       this.answersBySource.replica += 1;
-      return replicated;
+      return replicaActivation;
     }
     const activation = await this.activations.find(sub);
     this.answersBySource.primary += 1;
@@ -45,8 +45,8 @@ export class HeartbeatService {
     const refusal =
       refusalOf(activation, now) ?? (await this.coverage.refusal(appVersion, activation.expires_at));
     if (refusal?.code === 'license_expired') await this.licenses.assertClocksAgree();
-    // The machine was activated again and then restored an older state file. Activating once more returns its current
-    // activation (docs/decisions/0022).
+    // If the machine is active, it was activated again and then restored an older state file. Activating once more returns its
+    // current activation (docs/decisions/0022).
     if (
       refusal?.code === 'binding_released' &&
       (await this.activations.hasActive(activation.license_id, mch))

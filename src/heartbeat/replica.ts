@@ -8,18 +8,18 @@ import { poolOf, replicaPool } from '../database/data-source.js';
 import { withTimeout } from '../database/timeout.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { AppLogger } from '../core/logger.js';
-import { inOrderOfIds, READ_ACTIVATIONS, type ActivationFacts } from './activation-reads.js';
-import { ReplicaPositions } from './replica-position.js';
+import { orderRowsByIds, READ_ACTIVATIONS, type ActivationFacts } from './activation-reads.js';
+import { PrimaryPositions } from './primary-positions.js';
 
-/** The interval of reading the position of the primary and of checking whether the replica has replayed it. */
+/** The interval of the checks, each of which reads the position of the primary and queries the replica. */
 const REPLICA_CHECK_INTERVAL_MS = 2_000;
 /** An older check result is not used: the process was paused, or its clock was changed. */
 const MAX_CHECK_AGE_MS = 10_000;
 
-// Returns at least one row, so that `keeps_up` is known for an id without a row. The activation_id of that row is null.
+// Returns `keeps_up` in each row, and at least one row: if no id has an activation, a row with the activation_id null.
 const READ_FROM_REPLICA = `
-  select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, binding.*
-  from (values (true)) as always left join (${READ_ACTIVATIONS}) as binding on true`;
+  select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, activation.*
+  from (values (true)) as always left join (${READ_ACTIVATIONS}) as activation on true`;
 
 type ReplicaRow = ActivationFacts & { readonly keeps_up: boolean };
 
@@ -32,7 +32,7 @@ class ReplicaBehindError extends Error {}
 @Injectable()
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pool: pg.Pool | undefined;
-  readonly #positions = new ReplicaPositions();
+  readonly #positions = new PrimaryPositions();
   readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
   /** The number of ids in each statement. */
   readonly batchSizes = this.#reads.sizes;
@@ -90,7 +90,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
     try {
-      if (this.#isHealthy) return inOrderOfIds(ids, await this.query(ids));
+      if (this.#isHealthy) return orderRowsByIds(ids, await this.query(ids));
     } catch (error) {
       this.setHealth(false, error);
     }
@@ -124,10 +124,10 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async query(ids: string[]): Promise<ActivationFacts[]> {
-    const requiredPosition = this.#positions.required(this.clock.now().getTime());
+    const requiredPosition = this.#positions.requiredPosition(this.clock.now().getTime());
     if (requiredPosition === undefined) throw new ReplicaBehindError();
     const statement = {
-      name: 'read copies of bindings',
+      name: 'read activations of replica',
       text: READ_FROM_REPLICA,
       values: [ids, requiredPosition],
     };

@@ -3,12 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import type { AppLogger } from '../core/logger.js';
 import { hasPendingResponse } from './parsing/malformed-requests.js';
 
-/** The time that a partly received request has to arrive completely after the start of the shutdown. */
+/** A partly received request must be complete within this time after the start of the shutdown. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
 
 /**
- * Closes connections at the shutdown: responses that are still sent close their connection, and connections without a complete
- * request are destroyed, such as unused ones, and those whose client does not read the response.
+ * Closes connections at the shutdown. Each response that is sent from then on closes its connection. After a second, connections
+ * without a pending response are destroyed: unused ones, and those whose request is not complete. A response that the client has
+ * not read keeps its connection only if it is larger than the socket buffers.
  */
 export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
   const sockets = new Set<Socket>();

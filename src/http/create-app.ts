@@ -25,7 +25,7 @@ import { RequestCounts } from './responses/request-counts.js';
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 /**
- * Creates the application with everything that each request passes, for `main.ts` and the tests: removal of the client
+ * Creates the application, for `serve` and the tests, with everything that applies to all requests: removal of the client
  * address, response log, parsing, load shedding, errors.
  */
 export async function createApp(
@@ -46,7 +46,7 @@ export async function createApp(
     // 30 seconds.
     connectionTimeout: 60_000,
     forceCloseConnections: 'idle',
-    // Requests on open connections are still answered during the shutdown; then the connection ends.
+    // During the shutdown, a request on an open connection is still answered; then the connection is closed.
     return503OnClosing: false,
     // `handleMalformedRequests` answers requests without a host, with a problem.
     http: { requireHostHeader: false },

@@ -25,7 +25,7 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /** Headers of pages and their files, besides SECURITY_HEADERS. */
-const HEADERS = {
+const PAGE_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -38,12 +38,12 @@ const HEADERS = {
 export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'));
 
 /**
- * Serves `/portal/`, `/support/`, `/privacy/`, their files, and `/licenses.md` with the licenses of bundled packages. Each file
- * has a route of its own; no other URL is answered by a page.
+ * Returns the options of the module that serves `/portal/`, `/support/`, `/privacy/`, their files, and `/licenses.md` with the
+ * licenses of bundled packages. Each file has a route of its own; no other URL is answered with a page.
  */
-export function pages(config: Config): ServeStaticModuleOptions {
+export function staticPagesOptions(config: Config): ServeStaticModuleOptions {
   // A browser that has used TLS once does not connect without it again.
-  const transport = config.publicUrl.startsWith('https:')
+  const tlsHeader = config.publicUrl.startsWith('https:')
     ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}` }
     : {};
   return {
@@ -58,7 +58,7 @@ export function pages(config: Config): ServeStaticModuleOptions {
       lastModified: false,
       acceptRanges: false,
       setHeaders: (reply: FastifyReply, path: string) => {
-        void reply.headers({ ...HEADERS, ...transport, 'cache-control': cacheControl(path) });
+        void reply.headers({ ...PAGE_HEADERS, ...tlsHeader, 'cache-control': cacheControl(path) });
       },
     },
   };

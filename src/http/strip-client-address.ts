@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Headers in which proxies name a client. It is safer to remove a harmless header than to keep one with an address. */
-const FORWARDING =
+/** Headers in which proxies send the address of a client. Removing a harmless header is safer than keeping one with an address. */
+const FORWARDING_HEADER =
   /forwarded|(client|real|remote|connecting|originating|user|true-client)-?(ip|addr)|external-address|^via$/i;
 
 /** Headers of every response, also of those that Fastify's hooks do not see. */
@@ -38,10 +38,10 @@ const ADDRESS_HIDING_PROPERTIES = {
   _peername: { value: {} },
 };
 let hidingPrototype: object | undefined;
+/** Replaces the native function that reads the address of a socket. It returns an error code and no address. */
 const failWithoutAddress = () => -1;
 
 function hideAddress(socket: Socket): void {
-  // Replaces the native function that reads the address: the new one returns an error code and no address.
   const handle = Reflect.get(socket, '_handle') as { getpeername: () => number } | undefined;
   if (handle) handle.getpeername = failWithoutAddress;
   hidingPrototype ??= Object.create(
@@ -52,7 +52,7 @@ function hideAddress(socket: Socket): void {
 }
 
 function removeForwardingHeaders(request: IncomingMessage): void {
-  const names = Object.keys(request.headers).filter((name) => FORWARDING.test(name));
+  const names = Object.keys(request.headers).filter((name) => FORWARDING_HEADER.test(name));
   if (names.length === 0) return;
   // This getter is called before the raw headers change, because Node computes its value from the number of raw headers.
   const distinct = request.headersDistinct;
@@ -62,6 +62,6 @@ function removeForwardingHeaders(request: IncomingMessage): void {
   }
   const raw = request.rawHeaders;
   for (let index = raw.length - 2; index >= 0; index -= 2) {
-    if (FORWARDING.test(raw[index]!)) raw.splice(index, 2);
+    if (FORWARDING_HEADER.test(raw[index]!)) raw.splice(index, 2);
   }
 }

@@ -58,7 +58,7 @@ const octets = (contents: Buffer) => encodeDer(0x04, contents);
 /** Encodes a positive integer whose first bit is not set, as for all numbers above. */
 const integer = (value: number) => encodeDer(0x02, Buffer.from(bytesOf(value)));
 
-/** Big-endian, without leading zeros. */
+/** Encodes a number as big-endian bytes, without leading zeros. */
 function bytesOf(value: number): number[] {
   const hex = value.toString(16);
   return [...Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex')];

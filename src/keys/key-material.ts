@@ -6,33 +6,33 @@ import { publicJwk, publicKeyFromX } from './ed25519.js';
 import { createKeyRing, KeyRing } from './tokens/key-ring.js';
 import { trustedKeys } from './manifests/signed-manifest.js';
 
-/** The folder of keys that development generates; production has settings for its keys (docs/contract.md#settings). */
-const developmentFile = (config: Config, name: string) => join(config.dataDir, 'keys', name);
+/** A path in the folder of keys that development generates; production has settings for its keys (docs/contract.md#settings). */
+const developmentKeyPath = (config: Config, name: string) => join(config.dataDir, 'keys', name);
 
-/** The unencrypted manifest key of development, with which `npm start` and the demo publish. */
-export const developmentManifestKey = (config: Config) => developmentFile(config, 'manifest-private.pem');
+/** The path of the unencrypted manifest key of development, with which `npm start` and the demo publish. */
+export const developmentManifestKey = (config: Config) => developmentKeyPath(config, 'manifest-private.pem');
 
 /** Returns LICENSE_KEY_SECRET (32 bytes), in development the generated one in `DATA_DIR/keys`. */
 export async function licenseKeySecret(config: Config): Promise<Buffer> {
   if (config.licenseKeySecret) return config.licenseKeySecret;
-  const file = developmentFile(config, 'license-key.secret');
+  const file = developmentKeyPath(config, 'license-key.secret');
   return Buffer.from(await readOrCreate(file, () => randomBytes(32).toString('base64')), 'base64');
 }
 
 /** The folder of the token keys: TOKEN_KEYS_DIR, in development `DATA_DIR/keys/tokens`. */
-export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developmentFile(config, 'tokens');
+export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developmentKeyPath(config, 'tokens');
 
 /** Reads the token key ring. Development creates one in `DATA_DIR/keys/tokens`. */
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
-  if (config.tokenKeysDir) return existingKeyRing(config);
-  return existingKeyRing(config).catch(async () => {
+  if (config.tokenKeysDir) return openExistingKeyRing(config);
+  return openExistingKeyRing(config).catch(async () => {
     await createKeyRing(tokenKeysDir(config), now).catch((error: unknown) => ignoreIfExists(error));
-    return existingKeyRing(config);
+    return openExistingKeyRing(config);
   });
 }
 
-/** Reads the token key ring without creating one: a command would otherwise change a ring that no instance reads. */
-export function existingKeyRing(config: Config): Promise<KeyRing> {
+/** Reads the token key ring, and creates none: a command with a wrong folder must not create a ring that no instance reads. */
+export function openExistingKeyRing(config: Config): Promise<KeyRing> {
   return KeyRing.open(tokenKeysDir(config)).catch(({ message }: Error) => {
     throw new ConfigError(
       `${config.tokenKeysDir ? 'TOKEN_KEYS_DIR' : 'DATA_DIR'} cannot be used: ${message}`,
@@ -49,7 +49,7 @@ export async function trustedManifestKeys(config: Config): Promise<Map<string, K
   return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
 }
 
-// Server and command line may start together in an empty folder. The first file is kept.
+// Server and command line may start together in an empty folder. The file that is written first is kept.
 async function readOrCreate(file: string, make: () => string): Promise<string> {
   const read = () => readFile(file, 'utf8');
   return read().catch(async () => {

@@ -3,7 +3,7 @@
 /** Crockford's base32: no I, L, O or U. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const SYMBOLS = 16;
-/** No text that contains a key with its separators is longer. */
+/** A longer text is refused. A key with all its separators is shorter. */
 const MAX_TYPED_LENGTH = 200;
 
 // What mail programs and people put around and between the symbols: spaces, dashes, quotes, full stops, invisible characters.
@@ -15,8 +15,8 @@ const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
 /**
  * Reads a license key as a person typed or pasted it: without regard to case and separators, `O` as `0`, `I` and `L` as `1`.
  * @param defaultPrefix the prefix of a key that was typed without one
- * @returns the canonical text, which is hashed and compared: without a prefix if there is neither; null if the text does not
- *   have the shape of a key
+ * @returns the canonical text, which is hashed and compared, without a prefix if neither the text nor `defaultPrefix` has one;
+ *   null if the text does not have the shape of a key
  */
 export function readLicenseKey(text: string, defaultPrefix = ''): string | null {
   if (text.length > MAX_TYPED_LENGTH) return null;
@@ -34,23 +34,26 @@ export function formatLicenseKey(prefix: string, symbols: string): string {
 }
 
 /**
- * Whether the check symbol is right. It detects each single wrong symbol and each swap of two. Imported keys may lack it, so a
- * wrong check symbol alone does not refuse the key of a license.
+ * Whether the check symbol is right. It detects each single wrong symbol and each swap of two. Imported keys may lack it, so the
+ * key of a license is accepted with a wrong check symbol.
  */
-export function checkSymbolHolds(canonical: string): boolean {
+export function hasValidCheckSymbol(canonical: string): boolean {
   const symbols = [...canonical.slice(canonical.indexOf('_') + 1).replaceAll('-', '')];
   const values = symbols.map((symbol) => ALPHABET.indexOf(symbol));
   return values.length === SYMBOLS && !values.includes(-1) && weightedSum(values) === 0;
 }
 
-/** The s₁₅ for which Σ αⁱ·sᵢ = 0: the sum of the others times α¹⁶, which divides by α¹⁵ because α³¹ = 1. */
+/**
+ * Computes s₁₅, for which Σ αⁱ·sᵢ = 0: the sum of the other symbols divided by α¹⁵. Because α³¹ = 1, the division is a
+ * multiplication by α¹⁶.
+ */
 export function checkSymbol(symbols: readonly number[]): number {
   let symbol = weightedSum(symbols);
   for (let i = 0; i < SYMBOLS; i += 1) symbol = timesAlpha(symbol);
   return symbol;
 }
 
-/** Σ αⁱ·sᵢ over GF(32), by Horner's rule. */
+/** Computes Σ αⁱ·sᵢ over GF(32), by Horner's rule. */
 function weightedSum(symbols: readonly number[]): number {
   return symbols.reduceRight((sum, symbol) => timesAlpha(sum) ^ symbol, 0);
 }

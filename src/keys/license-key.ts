@@ -2,7 +2,8 @@ import { createHmac, hash } from 'node:crypto';
 import { ALPHABET, checkSymbol, formatLicenseKey } from './license-key-text.js';
 
 const SECRET_SYMBOLS = 15;
-const DOMAIN = 'mooring license key v1\0';
+/** Separates these HMACs from those of other values under the same secret. */
+const DOMAIN_SEPARATOR = 'mooring license key v1\0';
 
 /**
  * Derives the key of a license (docs/keys.md#license-keys).
@@ -35,7 +36,11 @@ function secretSymbols(secret: Buffer, licenseId: string, generation: number): n
   if (id.length !== 16) throw new RangeError('A license id is a UUID.');
   const counter = Buffer.alloc(4);
   counter.writeUInt32BE(generation);
-  const digest = createHmac('sha256', secret).update(DOMAIN).update(id).update(counter).digest('hex');
+  const digest = createHmac('sha256', secret)
+    .update(DOMAIN_SEPARATOR)
+    .update(id)
+    .update(counter)
+    .digest('hex');
   const bits = BigInt(`0x${digest}`);
   return Array.from({ length: SECRET_SYMBOLS }, (_, i) => Number((bits >> BigInt(251 - 5 * i)) & 31n));
 }

@@ -49,7 +49,7 @@ export class LicenseKeys {
   }
 
   /** The keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email in the form of `canonicalEmail` */
-  erasedAddress(email: string): string {
+  hashErasedAddress(email: string): string {
     return hashErasedAddress(this.#secret, email);
   }
 }

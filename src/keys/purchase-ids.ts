@@ -20,8 +20,12 @@ export function derivePurchaseIds(secret: Buffer, transactionId: string): Purcha
   };
 }
 
-function deriveId(secret: Buffer, domain: string, transactionId: string): string {
-  const bytes = createHmac('sha256', secret).update(domain).update(transactionId).digest().subarray(0, 16);
+function deriveId(secret: Buffer, domainSeparator: string, transactionId: string): string {
+  const bytes = createHmac('sha256', secret)
+    .update(domainSeparator)
+    .update(transactionId)
+    .digest()
+    .subarray(0, 16);
   bytes[6] = 0x70 | (bytes[6]! & 0x0f);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);
   return stringify(bytes);

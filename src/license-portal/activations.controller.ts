@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { releasedView, ReleaseService } from '../releases/release.service.js';
-import { HolderGuard, MailboxProof, CurrentHolder } from './holder.guard.js';
+import { HolderGuard, RequiresMailedCode, CurrentHolder } from './holder.guard.js';
 import { requireOwnActivation, type Holder } from './holder.js';
 import { ReleaseRequestBody } from './portal.dto.js';
 import { ReleaseRequests } from '../releases/release-requests.js';
@@ -29,7 +29,7 @@ export class HolderActivationsController {
   }
 
   @Post('release')
-  @MailboxProof()
+  @RequiresMailedCode()
   @HttpCode(200)
   async release(@Param('id') id: string, @CurrentHolder() holder: Holder) {
     return releasedView(await this.releases.releaseForHolder(id, holder.email!));

@@ -15,8 +15,8 @@ import {
 const NOT_INCLUDED = [
   'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal.',
   'Hashes by which keys and sessions are recognised, because they are secrets.',
-  'Which person of our staff did something, because that is data about the person.',
-  'Telemetry: it holds no link to you, to a license or to a machine, so it cannot be found for one person.',
+  'The names of the staff members who made changes, because they are data about these persons.',
+  'Telemetry: it contains no link to you, to a license or to a machine, so it cannot be found for one person.',
 ] as const;
 
 /** Exports all data that is stored about a holder (Art. 15 and 20 GDPR). */

@@ -5,7 +5,7 @@ import { problem } from '../http/problems/problem.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { findWaitingErasure, toWaitingErasure } from '../erasure/erasure.view.js';
 import { HolderExportService } from './export.service.js';
-import { HolderGuard, MailboxProof, CurrentHolder } from './holder.guard.js';
+import { HolderGuard, RequiresMailedCode, CurrentHolder } from './holder.guard.js';
 import type { Holder } from './holder.js';
 
 /** The export and the erasure of a holder's data (docs/contract.md#portal). */
@@ -19,7 +19,7 @@ export class HolderDataController {
   ) {}
 
   @Get('export')
-  @MailboxProof()
+  @RequiresMailedCode()
   async export(@CurrentHolder() holder: Holder, @Res({ passthrough: true }) reply: FastifyReply) {
     const data = await this.holderExport.create(holder.email!);
     void reply.header('content-disposition', 'attachment; filename="my-license-data.json"');
@@ -27,7 +27,7 @@ export class HolderDataController {
   }
 
   @Post('erasure')
-  @MailboxProof()
+  @RequiresMailedCode()
   @HttpCode(202)
   async erase(@CurrentHolder() holder: Holder) {
     return { erasure: toWaitingErasure(await this.erasures.requestInSession(holder.email!, holder.id)) };
@@ -35,7 +35,7 @@ export class HolderDataController {
 
   /** Answers `not_found` if no request waits: there was none, or it is already carried out. */
   @Delete('erasure')
-  @MailboxProof()
+  @RequiresMailedCode()
   @HttpCode(204)
   async cancelErasure(@CurrentHolder() holder: Holder): Promise<void> {
     const waiting = await findWaitingErasure(this.dataSource, holder.email!);

@@ -10,8 +10,8 @@ import type { Holder } from './holder.js';
 
 type HolderRequest = FastifyRequest & { holder?: Holder };
 
-/** Marks a route that needs a session by a mailed code. A license key is no proof, because an office may share it. */
-export const MailboxProof = Reflector.createDecorator<object>();
+/** Marks a route that requires a sign-in with a mailed code. A license key is not sufficient, because an office may share it. */
+export const RequiresMailedCode = Reflector.createDecorator<object>();
 
 /** Authenticates holders by their session. Each controller of the portal uses this guard. */
 @Injectable()
@@ -30,7 +30,7 @@ export class HolderGuard implements CanActivate {
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     if (!session || session.staff_id !== null) throw problem('sign_in_required');
-    if (this.reflector.get(MailboxProof, route) && session.email === null)
+    if (this.reflector.get(RequiresMailedCode, route) && session.email === null)
       throw problem('mailbox_proof_needed');
     request.holder = session;
     return true;

@@ -18,7 +18,7 @@ const SELECT_ACTIVATION = `
  * @throws Problem `not_found` if the license does not exist or belongs to another holder
  */
 export const requireOwnLicense = createOwnershipCheck(SELECT_LICENSE);
-/** The same for an activation. */
+/** Returns the stored form of the id of an activation on a holder's license. It throws `not_found` in the same cases. */
 export const requireOwnActivation = createOwnershipCheck(SELECT_ACTIVATION);
 
 function createOwnershipCheck(sql: string) {

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { pagesAreBuilt } from '../http/pages.js';
 import { problem } from '../http/problems/problem.js';
 
-/** `GET /`: leads a browser to the license portal. Other clients get `not_found`, as for each unknown path. */
+/** `GET /`: redirects a browser to the license portal. Other clients get `not_found`, as for each unknown path. */
 @Controller()
 export class RootController {
   @Get()

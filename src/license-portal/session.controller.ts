@@ -40,8 +40,8 @@ export class HolderSessionController {
   }
 
   /**
-   * Mails a code. The response does not reveal whether a license has this address. A session is optional: one that was created
-   * with a key has limits of its own.
+   * Mails a code. The response does not reveal whether a license has this address. A session is optional. In a session that was
+   * created with a license key, codes for the address of this license have a separate limit, which other callers cannot use up.
    */
   @Post('code')
   @AllowedWithoutSession()

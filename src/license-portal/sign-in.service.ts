@@ -22,9 +22,10 @@ const CODE_MAIL_BUCKET = { perSecond: 2, capacity: 100 };
 @Injectable()
 export class SignInService {
   readonly #allCodeMails: TokenBucket;
-  readonly #codeMails = new RateLimit(10, DAY_SECONDS);
-  /** Limits codes for the address of a license in a session by its key. Requests without this session do not count. */
-  readonly #ownCodeMails = new RateLimit(10, DAY_SECONDS);
+  /** Limits the code mails to each address. */
+  readonly #codeMailsByAddress = new RateLimit(10, DAY_SECONDS);
+  /** Limits the code mails that sessions by license key request for the address of this license. No other request counts. */
+  readonly #codeMailsByLicense = new RateLimit(10, DAY_SECONDS);
   // The limit equals the tries of ten codes. A right code is neither counted nor refused, so that an attacker who knows an
   // address cannot lock its owner out.
   readonly #wrongCodes = new RateLimit(50, DAY_SECONDS);
@@ -65,13 +66,13 @@ export class SignInService {
    */
   async requestCode(email: string, session: Session | null): Promise<string> {
     if (session?.license_id && (await this.#isAddressOf(session.license_id, email))) {
-      this.#ownCodeMails.count(session.license_id);
+      this.#codeMailsByLicense.count(session.license_id);
       return this.codes.send(email, { isUrgent: true });
     }
     // A request that one limit refuses does not count for the other.
-    this.#codeMails.check(email);
+    this.#codeMailsByAddress.check(email);
     if (!this.#allCodeMails.take()) throw problem('unavailable');
-    this.#codeMails.count(email);
+    this.#codeMailsByAddress.count(email);
     return this.codes.send(email);
   }
 

@@ -9,7 +9,7 @@ import { emailField } from '../fields/email.js';
 import { completeLicenseKeyField } from '../fields/license-key.js';
 import { expiryTextField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
 import { licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
-import { checkSymbolHolds, readLicenseKey } from '../keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey } from '../keys/license-key-text.js';
 import type { NewLicense } from './licenses.service.js';
 
 /** The hash of a key that another license has or had. */
@@ -53,12 +53,12 @@ export class ImportRefused extends Error {
 }
 
 /**
- * The columns of a header, in its order.
+ * Returns the columns of a header, in its order.
  * @throws ImportRefused if a required column is missing, or if a column is unknown or named twice
  */
 export function importColumns(header: readonly string[]): ImportColumn[] {
   const names = header.map((name) => name.trim().toLowerCase());
-  // This is checked first: in a file without a header these cells are customer data, which messages must not contain.
+  // This is checked first: without a header the first line is customer data, which messages must not contain.
   if (!REQUIRED_COLUMNS.every((name) => names.includes(name))) {
     throw new ImportRefused(
       `The first line must name the columns ${REQUIRED_COLUMNS.join(' and ')}, with commas or semicolons between.`,
@@ -80,10 +80,11 @@ function columnTitle(name: string, index: number): string {
   return isName ? `The column ${name}` : `Column ${index + 1}`;
 }
 
-// A name of 16 letters has the shape of a key too. Nearly every key has a digit.
+// A column name of 16 letters also has the shape of a key. A text without a digit counts as a key only if its check symbol is
+// right, because nearly every key has a digit.
 function mayBeLicenseKey(text: string): boolean {
   const key = readLicenseKey(text);
-  return key !== null && (/\d/.test(text) || checkSymbolHolds(key));
+  return key !== null && (/\d/.test(text) || hasValidCheckSymbol(key));
 }
 
 /** Parses a row. The license is complete if there are no faults. Faults never contain the text of a cell. */
@@ -176,18 +177,18 @@ class LicenseWriter {
     private readonly at: Date,
   ) {}
 
-  /** Writes the next rows. After the first fault it only checks the rows. */
+  /** Writes the next rows. After the first fault, rows are only checked. */
   async add(rows: readonly ImportRow[]): Promise<void> {
-    const faults: { line: number; what: string }[] = [];
+    const faults: { line: number; text: string }[] = [];
     const licenses: ({ id: string; key_hash: Buffer; key_hint: string } & Partial<NewLicense>)[] = [];
     for (const { line, cells } of rows) {
       const { key, license, faults: rowFaults } = parseRow(this.columns, cells, this.defaults);
-      for (const what of rowFaults) faults.push({ line, what });
+      for (const text of rowFaults) faults.push({ line, text });
       if (key === undefined) continue;
       const key_hash = licenseKeyHash(key);
-      const first = this.#lines.get(key_hash.toString('base64'));
-      if (first !== undefined) {
-        faults.push({ line, what: `this key is already in line ${first} (O counts as 0, I and L as 1)` });
+      const firstLine = this.#lines.get(key_hash.toString('base64'));
+      if (firstLine !== undefined) {
+        faults.push({ line, text: `this key is already in line ${firstLine} (O counts as 0, I and L as 1)` });
         continue;
       }
       this.#lines.set(key_hash.toString('base64'), line);
@@ -196,25 +197,25 @@ class LicenseWriter {
     const hashes = licenses.map(({ key_hash }) => key_hash);
     const values = VALUE_COLUMNS.map((name) => licenses.map((license) => license[name]));
     const hasNoFaults = this.#faults.length + faults.length === 0;
-    const taken = hasNoFaults
+    const takenKeys = hasNoFaults
       ? await queryRows<TakenKey>(this.manager, INSERT_LICENSES, [hashes, ...values, this.at])
       : await queryRows<TakenKey>(this.manager, FIND_TAKEN_KEYS, [hashes]);
-    for (const { key_hash } of taken) {
+    for (const { key_hash } of takenKeys) {
       const line = this.#lines.get(key_hash.toString('base64'))!;
-      faults.push({ line, what: 'a license has this key already, or had it until it was replaced' });
+      faults.push({ line, text: 'a license has this key already, or had it until it was replaced' });
     }
     faults.sort((a, b) => a.line - b.line);
-    this.#faults.push(...faults.map(({ line, what }) => `line ${line}: ${what}`));
+    this.#faults.push(...faults.map(({ line, text }) => `line ${line}: ${text}`));
   }
 
   /** @returns the number of licenses @throws ImportRefused if there was a fault */
   finish(): number {
-    const omitted = this.#faults.length - MAX_REPORTED_FAULTS;
-    const reported = [
+    const omittedCount = this.#faults.length - MAX_REPORTED_FAULTS;
+    const reportedFaults = [
       ...this.#faults.slice(0, MAX_REPORTED_FAULTS),
-      ...(omitted > 0 ? [`… and ${omitted} more`] : []),
+      ...(omittedCount > 0 ? [`… and ${omittedCount} more`] : []),
     ];
-    if (reported.length > 0) throw new ImportRefused('Nothing was imported.', reported);
+    if (reportedFaults.length > 0) throw new ImportRefused('Nothing was imported.', reportedFaults);
     if (this.#lines.size === 0) throw new ImportRefused('The file holds no licenses.');
     return this.#lines.size;
   }

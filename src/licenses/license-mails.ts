@@ -57,7 +57,9 @@ export class LicenseMails implements OnModuleInit {
   private async composeKeyMail(id: string, subject: string, opening: string): Promise<MailMessage | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     if (key === 'not_made_here')
-      throw new JobFailure('the license key was not made here, or LICENSE_KEY_SECRET has changed');
+      throw new JobFailure(
+        'the license key cannot be derived: LICENSE_KEY_SECRET has changed, or the key was imported',
+      );
     if (typeof key === 'string') return null;
     const facts: [string, string][] = [
       ['E-mail address', key.email],

@@ -44,9 +44,12 @@ export class LicensesService {
   ) {}
 
   /** Issues a license. The returned key is not stored. */
-  async issue(wanted: NewLicense, audit: AuditContext): Promise<{ license_id: string; license_key: string }> {
+  async issue(
+    newLicense: NewLicense,
+    audit: AuditContext,
+  ): Promise<{ license_id: string; license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const { id, license_key, created_at, terms } = await this.insert(manager, wanted);
+      const { id, license_key, created_at, terms } = await this.insert(manager, newLicense);
       await recordAudit(manager, audit, {
         action: 'license.issue',
         license_id: id,
@@ -59,7 +62,7 @@ export class LicensesService {
 
   /**
    * Issues the license of a purchase in the transaction that records the purchase, and mails its key to the buyer.
-   * @param email in the form of `canonicalEmail` @param isRefunded true if the key must not be mailed
+   * @param email in the form of `canonicalEmail` @param isRefunded whether the purchase is already refunded; the key is then not mailed
    */
   async issueForPurchase(
     manager: EntityManager,
@@ -73,32 +76,32 @@ export class LicensesService {
 
   /**
    * Links an existing license to its purchase: one that was imported with the key of this purchase, or one whose purchase
-   * was already deleted. @returns undefined if there is none
+   * was already deleted. @returns undefined if there is no such license
    */
   async linkToPurchase(
     manager: EntityManager,
     { license_id, purchase_id }: PurchaseIds,
   ): Promise<{ email: string | null } | undefined> {
     const { key_hash } = this.keys.derive(license_id, 1);
-    const linked = await queryRows<{ email: string | null }>(
+    const linkedLicenses = await queryRows<{ email: string | null }>(
       manager,
       `update license set purchase_id = $1 where purchase_id is null and id =
          (select id from license where id = $2 or key_hash = $3 order by id = $2 desc limit 1)
        returning email`,
       [purchase_id, license_id, key_hash],
     );
-    return linked[0];
+    return linkedLicenses[0];
   }
 
-  private async insert(manager: EntityManager, wanted: NewLicense, purchaseIds?: PurchaseIds) {
+  private async insert(manager: EntityManager, newLicense: NewLicense, purchaseIds?: PurchaseIds) {
     const { license_id: id, purchase_id } = purchaseIds ?? { license_id: uuidv7(), purchase_id: null };
     const created_at = this.clock.now();
     const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);
-    const { email } = wanted;
+    const { email } = newLicense;
     const terms = {
-      machines_allowed: wanted.machines_allowed ?? this.config.defaultMachinesPerLicense,
-      expires_at: wanted.expires_at ?? null,
-      on_expiry: wanted.on_expiry ?? this.config.defaultOnExpiry,
+      machines_allowed: newLicense.machines_allowed ?? this.config.defaultMachinesPerLicense,
+      expires_at: newLicense.expires_at ?? null,
+      on_expiry: newLicense.on_expiry ?? this.config.defaultOnExpiry,
     };
     await manager.insert(License, {
       id,
@@ -116,7 +119,7 @@ export class LicensesService {
   /**
    * Changes the given columns. Lowering `machines_allowed` ends no activation. A change of the e-mail address is mailed to
    * both addresses.
-   * @param revision the `licenseRevision` on which the change is based; undefined if any will do
+   * @param revision the `licenseRevision` on which the change is based; undefined accepts every revision
    * @throws Problem `not_found`, `license_changed`, `license_erased`
    */
   async set(id: string, change: LicenseChange, audit: AuditContext, revision?: string): Promise<void> {
@@ -133,11 +136,11 @@ export class LicensesService {
       );
       const end_changed_at = endChangedAt(before, { ...before, ...change, ended_at }, at);
       const hasNewEmail = change.email !== undefined && change.email !== before.email;
-      const since = hasNewEmail && {
-        email_since: await notBeforeActivations(manager, id, at),
+      const emailColumns = hasNewEmail && {
+        email_since: await changeTime(manager, id, at),
         address_lost_at: null,
       };
-      await manager.update(License, { id }, { ...change, ...since, ended_at, end_changed_at });
+      await manager.update(License, { id }, { ...change, ...emailColumns, ended_at, end_changed_at });
       // Audit entries are kept after an erasure, so they do not contain the address.
       const { email: _, ...terms } = change;
       const names = Object.keys(terms) as (keyof typeof terms)[];
@@ -177,9 +180,9 @@ export class LicensesService {
    */
   async rekey(id: string, audit: AuditContext): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const { key_generation, key_hash: replaced } = await lockLicense(manager, id);
+      const { key_generation, key_hash: replacedHash } = await lockLicense(manager, id);
       const before = await mailableKey(manager, this.keys, id);
-      // A key that was not made here is replaced by one that is.
+      // A key that cannot be derived, such as an imported one, is replaced by one that can.
       if (typeof before === 'string' && before !== 'not_made_here')
         throw problem('key_not_mailable', { reason: before });
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
@@ -188,7 +191,7 @@ export class LicensesService {
       await manager.query(
         `insert into replaced_key (license_id, key_hash, replaced_at) values ($1, $2, $3)
          on conflict (license_id, key_hash) do update set replaced_at = excluded.replaced_at`,
-        [id, replaced, await notBeforeActivations(manager, id, at)],
+        [id, replacedHash, await changeTime(manager, id, at)],
       );
       await manager.update(License, { id }, { key_hash, ...change });
       await endSessions(manager, id);
@@ -198,7 +201,7 @@ export class LicensesService {
     });
   }
 
-  /** The current key; null if `mailableKey` cannot derive it. */
+  /** Derives the current key; null if it cannot be derived or the license has ended (`NotMailableReason`). */
   async currentKey(id: string): Promise<string | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     return typeof key === 'string' ? null : key.license_key;
@@ -231,10 +234,10 @@ async function endSessions(manager: EntityManager, id: string): Promise<void> {
 }
 
 /**
- * The time of a change that is made under the lock of the license. It is not before any existing activation, even if the
- * clocks of two instances differ.
+ * Returns the time to store for a change under the lock of the license: `at`, or the time of the newest activation if that is
+ * later because the clocks of two instances differ.
  */
-async function notBeforeActivations(manager: EntityManager, id: string, at: Date): Promise<Date> {
+async function changeTime(manager: EntityManager, id: string, at: Date): Promise<Date> {
   const sql =
     'select greatest($2::timestamptz, max(activated_at)) as at from activation where license_id = $1';
   const row = await queryOne<{ at: Date }>(manager, sql, [id, at]);

@@ -17,15 +17,17 @@ const POOLS = {
   sign_in_codes: { concurrency: 1, connections: 2 },
 } as const;
 export type JobPool = keyof typeof POOLS;
-/** The poll interval for jobs that are due; new jobs are notified at once. */
+/** The interval at which workers look for due jobs; they are notified of a new job at once. */
 const JOB_POLL_INTERVAL_MS = 2_000;
+/** The interval at which the jobs of killed instances are unlocked. */
 const UNLOCK_INTERVAL_MS = 5_000;
-/** On shutdown, running jobs are aborted after this time; they are tried again later. */
+/** On shutdown, running jobs are aborted after this time. They are tried again later. */
 const SHUTDOWN_GRACE_MS = 1_500;
+/** The delay before an ended worker pool is started again. */
 const RESTART_DELAY_MS = 1_000;
 
-// A killed instance leaves its jobs locked. The connections of an instance have the name with which it locks jobs, so a job
-// whose lock has no such connection is abandoned.
+// A killed instance leaves its jobs locked. An instance gives its database connections the name with which it locks jobs.
+// So a job is abandoned if no connection has the name of its lock.
 const UNLOCK_ABANDONED_JOBS = `
   select graphile_worker.force_unlock_workers(array_agg(distinct locked_by))
   from graphile_worker.jobs
@@ -42,10 +44,10 @@ type Task = (ids: JobIds, signal: AbortSignal) => Promise<void>;
 @Injectable()
 export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #tasks: Readonly<Record<JobPool, TaskList>> = { main: {}, sign_in_codes: {} };
-  readonly #ending = new AbortController();
-  readonly #workers: Partial<Record<JobPool, WorkerPool>> = {};
-  #done = 0;
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #shutdown = new AbortController();
+  readonly #workerPools: Partial<Record<JobPool, WorkerPool>> = {};
+  #completedJobs = 0;
+  #allPoolsEnded: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly databaseUrl: DatabaseUrl,
@@ -57,7 +59,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     return Object.values(this.#tasks).flatMap((tasks) => Object.keys(tasks));
   }
 
-  /** Registers the handler of a task. Must be called before the application has started. */
+  /** Registers the handler of a task. This is possible only before the application has started. */
   register(name: string, task: Task, pool: JobPool = 'main'): void {
     this.#tasks[pool][name] = async (ids, { abortSignal }) => {
       try {
@@ -71,28 +73,30 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   onApplicationBootstrap(): void {
     const pools = Object.keys(POOLS) as JobPool[];
-    this.#running = Promise.all(pools.map((pool) => this.#keepRunning(pool)));
+    this.#allPoolsEnded = Promise.all(pools.map((pool) => this.#keepRunning(pool)));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const [startedAt, doneBefore] = [performance.now(), this.#done];
-    this.#ending.abort();
+    const [startedAt, completedBefore] = [performance.now(), this.#completedJobs];
+    this.#shutdown.abort();
     // `gracefulShutdown` rejects for a pool that has already ended.
-    const shutdowns = Object.values(this.#workers).map(async (workers) => workers.gracefulShutdown());
+    const shutdowns = Object.values(this.#workerPools).map(async (workerPool) =>
+      workerPool.gracefulShutdown(),
+    );
     await Promise.allSettled(shutdowns);
-    await this.#running;
+    await this.#allPoolsEnded;
     const milliseconds = Math.round(performance.now() - startedAt);
-    this.log.info('jobs ended', { done: this.#done - doneBefore, milliseconds });
+    this.log.info('jobs ended', { done: this.#completedJobs - completedBefore, milliseconds });
   }
 
   async #keepRunning(pool: JobPool): Promise<void> {
-    const { signal } = this.#ending;
+    const { signal } = this.#shutdown;
     while (!signal.aborted) {
       const connections = jobsPool(this.databaseUrl.value, POOLS[pool].connections);
-      const events = this.#events(connections);
+      const events = this.#createEvents(connections);
       let unlockTimer: NodeJS.Timeout | undefined;
       try {
-        // graphile-worker keeps started pools in memory, so a pool is started only while the database is available.
+        // graphile-worker keeps each started pool in memory, so none is started while the database is unavailable.
         await unlockOnSeparateConnection(connections);
         signal.throwIfAborted();
         // A failure is ignored: without the database no job can be unlocked, and the next interval tries again.
@@ -100,9 +104,9 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
           () => void unlockAbandonedJobs(connections).catch(() => undefined),
           UNLOCK_INTERVAL_MS,
         );
-        const workers = this.#start(pool, connections, events);
-        this.#workers[pool] = workers;
-        await workers.promise;
+        const workerPool = this.#start(pool, connections, events);
+        this.#workerPools[pool] = workerPool;
+        await workerPool.promise;
       } catch (error) {
         if (!signal.aborted && !isConnectionError(error)) this.log.failed('job worker ended', error);
       }
@@ -119,16 +123,16 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       pollInterval: JOB_POLL_INTERVAL_MS,
       gracefulShutdownAbortTimeout: SHUTDOWN_GRACE_MS,
       noHandleSignals: true,
-      // Its log could contain messages with personal data. The events below are logged instead.
+      // The log of graphile-worker could contain personal data. `#createEvents` logs its events instead.
       logger: new Logger(() => () => undefined),
-      // With a delay, nothing awaits the update of a finished job, and its failure would end the process.
+      // With a delay, graphile-worker would not await the update of a finished job, and a failed update would end the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       events,
     };
     return runTaskList(options, this.#tasks[pool], connections);
   }
 
-  #events(connections: pg.Pool): WorkerEvents {
+  #createEvents(connections: pg.Pool): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
     events.on('pool:create', ({ workerPool }) => {
       connections.options.application_name = workerPool.id;
@@ -138,7 +142,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       const shutDown = async () => worker.workerPool.gracefulShutdown();
       shutDown().catch(() => undefined);
     });
-    events.on('job:success', () => void (this.#done += 1));
+    events.on('job:success', () => void (this.#completedJobs += 1));
     events.on('job:error', ({ job, error }) => {
       const { task_identifier: task, id: job_id, attempts, max_attempts } = job;
       const fields = { task, job_id, attempts, max_attempts, reason: (error as Error).message };

@@ -13,7 +13,7 @@ export interface MailMessage {
   readonly body: readonly Block[];
 }
 
-/** The plain text part. */
+/** Renders the plain text part. */
 export function messageText({ body }: Pick<MailMessage, 'body'>): string {
   return body.map((block) => `${blockText(block)}\n`).join('\n');
 }
@@ -25,7 +25,7 @@ function blockText(block: Block): string {
   return block.facts.map(([name, value]) => `${name}: ${value}`).join('\n');
 }
 
-/** The HTML part. It loads nothing, shows the address of each link, and uses the colours of the mail client. */
+/** Renders the HTML part. It loads nothing, shows the address of each link, and uses the colours of the mail client. */
 export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>): string {
   return [
     '<!doctype html>',

@@ -7,13 +7,13 @@ import { addJob, type JobIds } from './jobs.js';
 import type { MailMessage } from './mail-message.js';
 import { Mailer } from './mailer.js';
 
-/** The prefix of the task names of mails, before the kind of mail. */
-export const MAIL_TASK = 'mail_';
+/** The task of a mail is named with this prefix and the kind of mail. */
+export const MAIL_TASK_PREFIX = 'mail_';
 
 interface MailOptions {
   /** The recipient, if no row contains it when the mail is sent. It is stored until then. */
   readonly to?: string;
-  /** Sends the mail before others of its pool. Not for mails that can be requested without limit. */
+  /** Whether the mail is sent before others of its pool. Mails that can be requested without limit would delay all others. */
   readonly isUrgent?: boolean;
 }
 
@@ -34,7 +34,12 @@ export async function enqueueMail(
     await manager.query(sql, [mail_id, to, at]);
   }
   const key = `${kind} ${about}${to === undefined ? '' : ` ${mail_id}`}`;
-  await addJob(manager, MAIL_TASK + kind, { mail_id, about }, { key, ...(isUrgent && { priority: -1 }) });
+  await addJob(
+    manager,
+    MAIL_TASK_PREFIX + kind,
+    { mail_id, about },
+    { key, ...(isUrgent && { priority: -1 }) },
+  );
 }
 
 /** Options of a kind of mail. */
@@ -71,7 +76,7 @@ export class MailService {
       if (storedRecipient)
         await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
     };
-    this.jobs.register(MAIL_TASK + kind, send, pool);
+    this.jobs.register(MAIL_TASK_PREFIX + kind, send, pool);
   }
 
   private async findStoredRecipient(mailId: string): Promise<string | undefined> {

@@ -103,7 +103,7 @@ export class Mailer {
     }
   }
 
-  // Renames the file when it is complete. Another attempt replaces the earlier file.
+  // The file gets its name when it is complete. Another attempt replaces the earlier file.
   private async write(mailId: string, message: SendMailOptions): Promise<void> {
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
     const { message: bytes } = await transport.sendMail(message);
@@ -121,7 +121,7 @@ export class Mailer {
   }
 }
 
-/** Each mail server accepts a domain in ASCII form. The local part cannot be converted. */
+/** Converts the domain of an address to ASCII, which each mail server accepts. The local part cannot be converted. */
 function withAsciiDomain(address: string): string {
   const [local, domain] = address.split('@') as [string, string];
   // `domainToASCII` would decode a percent sign and so change the domain.
@@ -134,7 +134,7 @@ function withoutReservedParameters(smtpUrl: string): string {
   return url.href;
 }
 
-/** The reason of a failure without the response of the mail server, which may contain the recipient. */
+/** Describes why a delivery failed, without the response of the mail server, which may contain the recipient. */
 function describeFailure(error: unknown): string {
   const {
     code = 'unknown',

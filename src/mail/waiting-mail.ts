@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
-import { MAIL_TASK } from './mail.service.js';
+import { MAIL_TASK_PREFIX } from './mail.service.js';
 
 /** A mail whose delivery has failed so far. */
 export interface FailingMail {
@@ -35,12 +35,12 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** A process that is killed during the last attempt stores no error. */
+/** SQL condition of a job with a failed attempt. A process that is killed during the last attempt stores no error. */
 export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 
 /** The waiting and the failing mails, without personal data. */
 export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
-  const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK}') and key is not null`;
+  const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK_PREFIX}') and key is not null`;
   const [count, rows] = await Promise.all([
     queryOne<Omit<WaitingMail, 'failing'>>(
       dataSource,

@@ -8,7 +8,7 @@ import { ManifestService } from './manifest.service.js';
 export class Coverage {
   constructor(private readonly manifests: ManifestService) {}
 
-  /** The refusal if the version requires a later license expiry; undefined if the license covers the version. */
+  /** Returns the refusal if the version requires a later license expiry; undefined if the license covers the version. */
   async refusal(appVersion: string, licenseExpiry: Date | null): Promise<Problem | undefined> {
     if (this.covers(appVersion, licenseExpiry)) return undefined;
     // Reads the published manifests before a refusal: the required expiry may have been lowered since the last poll.
@@ -23,7 +23,7 @@ export class Coverage {
     });
   }
 
-  /** Whether a license covers a version by the manifests in memory. A refusal needs a refresh first. */
+  /** Whether a license covers a version by the manifests in memory. Only `refusal` may refuse, because it refreshes them first. */
   covers(appVersion: string, licenseExpiry: Date | null): boolean {
     if (!licenseExpiry) return true;
     return covers(this.manifests.versions.find(appVersion)?.minimum_license_expiry ?? null, licenseExpiry);

@@ -21,24 +21,24 @@ export class ManifestResponses implements PreparedRoute {
     const { live } = this.manifests;
     if (!live) return null;
     if (this.#prepared?.live !== live) this.#prepared = prepareResponses(live);
-    return matches(ifNoneMatch, live.etag) ? this.#prepared.unchanged : this.#prepared.whole;
+    return containsEtag(ifNoneMatch, live.etag) ? this.#prepared.notModified : this.#prepared.ok;
   }
 }
 
-/** The responses 200 and 304. */
+/** Prepares the responses 200 and 304. */
 function prepareResponses(live: LiveManifest) {
   const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
   const content = {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(live.body),
   };
-  const whole: PreparedResponse = { status: 200, headers: { ...headers, ...content }, body: live.body };
-  const unchanged: PreparedResponse = { status: 304, headers, body: '' };
-  return { live, whole, unchanged };
+  const ok: PreparedResponse = { status: 200, headers: { ...headers, ...content }, body: live.body };
+  const notModified: PreparedResponse = { status: 304, headers, body: '' };
+  return { live, ok, notModified };
 }
 
-/** RFC 9110, 13.1.2: a list, `*`, and weak comparison. */
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+/** Whether `If-None-Match`, a list of ETags or `*`, contains the ETag. The comparison is weak (RFC 9110, section 13.1.2). */
+function containsEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes(etag) || tags.includes('*');

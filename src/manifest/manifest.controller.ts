@@ -12,7 +12,7 @@ export class ManifestController {
   manifest(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     const response = this.responses.respond(request.headers['if-none-match']);
     if (!response) throw problem('no_version_published');
-    // Without a body Fastify sends no content type.
+    // A 304 has an empty body. Fastify adds a content type for an empty string, and none for undefined.
     void reply
       .code(response.status)
       .headers(response.headers)

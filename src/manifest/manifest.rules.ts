@@ -29,6 +29,9 @@ export interface LiveContent {
 /** The largest step of a sequence, which keeps a mistake from using up all sequence numbers. */
 const MAX_SEQUENCE_STEP = 999_999_999;
 
+/** The earliest time of a `Date`, in milliseconds. */
+const EARLIEST_TIME_MS = -8.64e15;
+
 /** The default validity of a manifest, which limits how long an old copy can be replayed. */
 export const MANIFEST_VALIDITY_DAYS = 90;
 
@@ -39,7 +42,10 @@ export interface ManifestOffer {
   readonly expires: Date;
 }
 
-/** The content of the manifest that follows the live one, or of the first manifest. */
+/**
+ * Returns the content of the manifest that follows the live one, or of the first manifest.
+ * @param first the sequence of the first manifest
+ */
 export function nextManifest(
   live: LiveContent | null,
   { entry, also_available, expires }: ManifestOffer,
@@ -89,8 +95,8 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
   );
   if (live) refuseWrongSuccessor(next, live, context);
   else refuseWrongFirst(next, isWithdrawal);
-  const known = versions.find(next.version);
-  if (known) refuseChanged(next, known);
+  const publishedVersion = versions.find(next.version);
+  if (publishedVersion) refuseChangedVersion(next, publishedVersion);
   // Without a live manifest the versions that another server published are unknown.
   if (!live) return;
   for (const older of next.also_available) refuseWrongOlderVersion(older, versions.find(older.version));
@@ -141,25 +147,28 @@ function refuseWrongSuccessor(
 }
 
 /** Refuses a change of a published version: its image stays the same, and no license loses the version. */
-function refuseChanged({ version, dmg, minimum_license_expiry }: ManifestEntry, known: ManifestEntry): void {
+function refuseChangedVersion(
+  { version, dmg, minimum_license_expiry }: ManifestEntry,
+  published: ManifestEntry,
+): void {
   refuseIf(
-    dmg.sha256 !== known.dmg.sha256,
+    dmg.sha256 !== published.dmg.sha256,
     `Version ${version} is published with another image: give the new image a new version.`,
   );
   refuseIf(
-    !covers(minimum_license_expiry, lowestExpiry(known)),
+    !covers(minimum_license_expiry, lowestExpiry(published)),
     `Version ${version} is published already, and its minimum license expiry cannot be raised.`,
   );
 }
 
 /** Refuses a version of `also_available` that was not published, was withdrawn, or has another minimum license expiry. */
-function refuseWrongOlderVersion(older: ManifestEntry, known: PublishedVersion | undefined): void {
+function refuseWrongOlderVersion(older: ManifestEntry, published: PublishedVersion | undefined): void {
   const name = `Version ${older.version} of also_available`;
-  if (!known) throw new PublishRefused(`${name} was never published.`);
-  refuseIf(known.isWithdrawn, `${name} was withdrawn.`);
-  refuseChanged(older, known);
+  if (!published) throw new PublishRefused(`${name} was never published.`);
+  refuseIf(published.isWithdrawn, `${name} was withdrawn.`);
+  refuseChangedVersion(older, published);
   // With a lower minimum here, clients would be offered a version for which their heartbeats are refused.
-  const isLowered = !covers(known.minimum_license_expiry, lowestExpiry(older));
+  const isLowered = !covers(published.minimum_license_expiry, lowestExpiry(older));
   refuseIf(isLowered, `${name} has another minimum license expiry than it was published with.`);
 }
 
@@ -178,7 +187,7 @@ function refuseIf(isRefused: boolean, sentence: string): void {
   if (isRefused) throw new PublishRefused(sentence);
 }
 
-// The earliest license expiry that covers a version. Without a minimum each license covers it.
+// The earliest license expiry that covers a version: without a minimum, the earliest time that a `Date` can have.
 function lowestExpiry({ minimum_license_expiry }: ManifestEntry): Date {
-  return new Date(minimum_license_expiry ?? -8.64e15);
+  return new Date(minimum_license_expiry ?? EARLIEST_TIME_MS);
 }

@@ -10,7 +10,7 @@ import { AppLogger } from '../core/logger.js';
 import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import {
   assembleManifest,
-  outerMatches,
+  findDifferingUnsignedMember,
   parseSigned,
   readDocument,
   verifyManifest,
@@ -43,8 +43,13 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   #versions = new PublishedVersions();
   #live: LiveManifest | null = null;
   #timer?: NodeJS.Timeout;
-  // Calls within a few milliseconds share one refresh, which starts after all of them.
-  readonly #refreshes = new Batch<null, null>((calls) => this.readNewer().then(() => calls), Infinity, 1);
+  // Calls that arrive together, or while a refresh is running, share the next refresh, so each call sees what was published
+  // before it. A batch needs one result for each call: the calls themselves, which are null.
+  readonly #refreshes = new Batch<null, null>(
+    (calls) => this.readNewerManifests().then(() => calls),
+    Infinity,
+    1,
+  );
 
   constructor(
     private readonly dataSource: DataSource,
@@ -54,7 +59,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     private readonly log: AppLogger,
   ) {}
 
-  // A row that cannot be parsed, such as one of a newer version, must not keep the service from starting.
+  // A row that cannot be parsed, such as one that a newer version of Mooring wrote, must not keep the service from starting.
   async onModuleInit(): Promise<void> {
     await this.refresh().catch((error: unknown) => this.log.failed('manifests not read', error));
   }
@@ -118,19 +123,19 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  /** The published document that a withdrawal of the live version restores; null if there is none. */
+  /** Finds the published document that a withdrawal of the live version restores; null if there is none. */
   async findWithdrawalTarget(): Promise<SignedManifest | null> {
     const target = this.#live && this.#versions.newestBelow(this.#live.content.version);
     if (!target) return null;
-    const [row] = await this.rowsFrom(target.sequence);
+    const [row] = await this.readRowsFrom(target.sequence);
     return assembleManifest(row!.signed, row!.signatures);
   }
 
   private verify(document: unknown): ManifestContent {
     const content = verifyManifest(document, this.keys.trusted);
-    const differingMember = outerMatches(document, content);
+    const differingMember = findDifferingUnsignedMember(document, content);
     if (differingMember)
-      throw new PublishRefused(`The outer ${differingMember} differs from the signed one.`);
+      throw new PublishRefused(`The unsigned copy of ${differingMember} differs from the signed value.`);
     return content;
   }
 
@@ -139,10 +144,10 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return { live: this.#live, versions: this.#versions, product, now, isWithdrawal };
   }
 
-  private async readNewer(): Promise<void> {
+  private async readNewerManifests(): Promise<void> {
     const live = this.#live;
     if (live) {
-      const [current, ...newer] = await this.rowsFrom(live.content.sequence);
+      const [current, ...newer] = await this.readRowsFrom(live.content.sequence);
       if (current?.signed === live.signed) {
         this.#live = applyPublished(newer, this.#versions) ?? live;
         return;
@@ -150,11 +155,11 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     }
     // The first read, or a restored backup: the database replaces the manifests in memory.
     const versions = new PublishedVersions();
-    this.#live = applyPublished(await this.rowsFrom(0), versions);
+    this.#live = applyPublished(await this.readRowsFrom(0), versions);
     this.#versions = versions;
   }
 
-  private rowsFrom(sequence: number): Promise<PublishedRow[]> {
+  private readRowsFrom(sequence: number): Promise<PublishedRow[]> {
     const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
     return this.dataSource.query(sql, [sequence]);
   }

@@ -38,24 +38,26 @@ export class PublishedVersions {
     this.#set({ ...entryOf(content), sequence, isWithdrawn: false });
   }
 
-  /** The entry of a version (`3.2` equals `3.2.0`). A version that was never published has no requirements. */
+  /** The entry of a version (`3.2` equals `3.2.0`); undefined if it was never published, so that every license covers it. */
   find(version: string): PublishedVersion | undefined {
     return this.#versions.get(canonicalVersion(version));
   }
 
   /** The newest version that a license with this expiry covers. */
   newestCovered(licenseExpiry: Date | null): ManifestEntry | undefined {
-    return this.#offered().find(({ minimum_license_expiry }) =>
+    return this.#offeredVersions().find(({ minimum_license_expiry }) =>
       covers(minimum_license_expiry, licenseExpiry),
     );
   }
 
   /** The newest version below the live one that was live itself; a withdrawal restores it. */
   newestBelow(live: string): PublishedVersion | undefined {
-    return this.#offered().find((known) => known.sequence > 0 && compareVersions(known.version, live) < 0);
+    return this.#offeredVersions().find(
+      (known) => known.sequence > 0 && compareVersions(known.version, live) < 0,
+    );
   }
 
-  #offered(): PublishedVersion[] {
+  #offeredVersions(): PublishedVersion[] {
     return [...this.#versions.values()]
       .filter(({ isWithdrawn }) => !isWithdrawn)
       .toSorted((a, b) => compareVersions(b.version, a.version));

@@ -5,30 +5,34 @@ import { createOldestDueQuery } from '../retention/deletion.js';
 import { ERASURE_DEADLINE_DAYS } from '../erasure/erasure.view.js';
 import type { RetentionRule } from '../retention/policy.js';
 
-/** The oldest day (`YYYY-MM-DD`) of each kind of data that the retention policy deletes; null if there is no row. */
+/** The ages of stored data and the results of retention runs. `mooring status --json` prints them. Days are `YYYY-MM-DD`. */
 export interface DataAges {
   /** The time of the database's clock. */
   readonly now: Date;
+  /** The oldest day of telemetry outside the inbox; null if there is none. */
   readonly telemetry: string | null;
+  /** The oldest day of telemetry in the inbox; null if it is empty. */
   readonly telemetry_inbox: string | null;
+  /** The day on which the first of the stored ended activations ended; null if there is none. */
   readonly ended_activation: string | null;
-  /** The day on which the most urgent deletion request is due. */
+  /** The earliest deadline (30 days after the receipt) of the waiting deletion requests; null if none waits. */
   readonly erasure_due: string | null;
-  /** The day on which the oldest pending deletion request should have been carried out. */
+  /** The earliest day, past or future, for which a waiting deletion request is scheduled; null if none waits. */
   readonly erasure_runs: string | null;
   /** By table of the policy: the day of the oldest row that should have been deleted a day ago; null if there is none. */
   readonly overdue: Readonly<Record<string, string | null>>;
-  /** When the last scheduled retention run finished; null before the first. */
+  /** When the last retention run finished, of those for the day on which they started; null before the first. */
   readonly retention_finished: Date | null;
   /** When the database was created. */
   readonly database_since: Date;
-  /** The day of the oldest table file that the last retention run should have rewritten. */
+  /** The earliest day of the last rewrite of a table file that the last retention run should have rewritten; null if none. */
   readonly file_rewrite: string | null;
-  /** The tables where the last retention run failed. */
+  /** The tables of the steps that failed in the last finished retention run. */
   readonly failed: readonly string[];
 }
 
-// A manual run for another day is ignored: it does not show whether today's data was deleted.
+// `retention_finished` ignores manual runs for another day: they do not show whether today's data was deleted. `file_rewrite`
+// and `failed` use every finished run, because each run rewrites files and runs every step.
 const AGES = `
   select clock_timestamp() as now,
          (select min(received_on) from telemetry)::text as telemetry,
@@ -49,7 +53,7 @@ const AGES = `
 
 /**
  * Reads the age of the data instead of the success of jobs, because every kind of failure makes data too old. Due rows are
- * deleted within the hour; a rule counts as overdue a day later, because an outage can take a night.
+ * deleted within the hour; a rule counts as overdue a day later, because an outage can last for hours.
  * @param now the service's clock, which decides what is due
  */
 export async function readDataAges(
@@ -68,6 +72,6 @@ export async function readDataAges(
   return { ...ages, overdue };
 }
 
-/** The end of the last retention run; before the first one, the creation of the database. */
+/** Returns the end of the last retention run; before the first one, the creation of the database. */
 export const lastRetentionOrCreation = ({ retention_finished, database_since }: DataAges): Date =>
   retention_finished ?? database_since;

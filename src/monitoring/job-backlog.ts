@@ -6,7 +6,7 @@ import { HAS_FAILED } from '../mail/waiting-mail.js';
 
 /** The unfinished jobs of a task. */
 export interface JobCounts {
-  /** `other` for tasks of an older or newer version. */
+  /** `other` for tasks that this version does not know. */
   readonly task: string;
   /** Jobs that will be attempted, including those that have failed before. */
   readonly waiting: number;

@@ -96,7 +96,7 @@ export class WarningsService {
     ];
   }
 
-  // Data counts as overdue a day after it is due: it is deleted within the hour, and an outage can take a night.
+  // Data counts as overdue a day after it is due: it is deleted within the hour, and an outage can last for hours.
   private overdueDataWarnings(ages: DataAges): string[] {
     const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
     const now = this.clock.now();
@@ -127,7 +127,7 @@ export class WarningsService {
     ];
   }
 
-  // A run starts every hour. If it hangs, is always interrupted or never starts, no other effect is visible for months.
+  // A run starts every hour. If runs hang, are always interrupted or never start, nothing else shows it for months.
   private retentionRunWarnings(ages: DataAges): string[] {
     const since = lastRetentionOrCreation(ages);
     if (this.clock.now().getTime() - since.getTime() <= DAY_MS) return [];
@@ -139,34 +139,36 @@ export class WarningsService {
   }
 
   private erasureWarnings({ unrecorded, licenses_without_address }: ErasureState): string[] {
-    const unreadable = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
-    const missing = unrecorded
+    const unreadableFile = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
+    const missingRecords = unrecorded
       ? [
           `TOMBSTONE_FILE lacks deletion requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
         ]
       : [];
-    const lost = licenses_without_address
+    const lostAddresses = licenses_without_address
       ? [
           `Licenses without an e-mail address since a restore: ${licenses_without_address}. mooring status names them; set it with mooring license set --email.`,
         ]
       : [];
-    return [...unreadable, ...missing, ...lost];
+    return [...unreadableFile, ...missingRecords, ...lostAddresses];
   }
 
   private mailWarnings({ failing, late }: WaitingMail): string[] {
     if (this.config.production && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
-    const undelivered = failing.filter(
+    const undeliveredMails = failing.filter(
       ({ kind, attempts }) => attempts >= MIN_REPORTED_ATTEMPTS && kind !== CODE_MAIL,
     );
-    const reasons = Map.groupBy(undelivered, ({ reason }) => reason);
-    const unsent = late > 0 ? [`Mails that no instance sends: ${late}, due for over 5 minutes.`] : [];
-    const failed = [...reasons].map(
+    const reasons = Map.groupBy(undeliveredMails, ({ reason }) => reason);
+    const lateMailWarnings =
+      late > 0 ? [`Mails that no instance sends: ${late}, due for over 5 minutes.`] : [];
+    // `failing` contains at most 100 mails.
+    const undeliveredMailWarnings = [...reasons].map(
       ([reason, mails]) =>
         `Undelivered mails: ${mails.length === 100 ? 'at least 100' : mails.length}, because ${reason}; mooring status names them.`,
     );
-    return [...unsent, ...failed];
+    return [...lateMailWarnings, ...undeliveredMailWarnings];
   }
 
   private replicaWarnings(): string[] {

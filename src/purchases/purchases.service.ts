@@ -68,7 +68,10 @@ export class PurchasesService {
     });
   }
 
-  /** @param email null if the buyer was erased: then no license is issued, also for a replayed report */
+  /**
+   * Links an existing license, or issues one.
+   * @param email null if the buyer was erased: then no license is issued, also for a replayed report
+   */
   private async issue(
     manager: EntityManager,
     ids: PurchaseIds,
@@ -101,7 +104,7 @@ async function lockPurchase(
   return purchase;
 }
 
-/** Finds the license of a purchase, in a statement after the lock: one that waits for a lock would read the earlier state. */
+/** Finds the license of a purchase. `lockPurchase` cannot: a statement that waits for a lock reads other rows as before the wait. */
 async function findLicenseId(manager: EntityManager, purchaseId: string): Promise<string | null> {
   const sql = 'select id from license where purchase_id = $1';
   const license = await queryRow<{ id: string }>(manager, sql, [purchaseId]);

@@ -21,7 +21,7 @@ export class ReleaseDecisionMails implements OnModuleInit {
   }
 
   private async compose(id: string): Promise<MailMessage | null> {
-    const declined = await queryRow<{
+    const request = await queryRow<{
       email: string | null;
       hostname_hint: string | null;
       asked_at: Date;
@@ -32,18 +32,18 @@ export class ReleaseDecisionMails implements OnModuleInit {
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
       [id],
     );
-    if (!declined) return null;
+    if (!request) return null;
     const product = this.config.mailFrom.name;
     return {
-      to: declined.email,
+      to: request.email,
       subject: `A machine stays on your license for ${product}`,
       body: [
         `You asked our support to release a machine from your license for ${product}. It was not released, and stays active.`,
         {
           facts: [
-            ['Machine', declined.hostname_hint ?? 'without a name'],
-            ['Asked', readableMoment(declined.asked_at)],
-            ...(declined.reason === null ? [] : [['Reason', declined.reason] as const]),
+            ['Machine', request.hostname_hint ?? 'without a name'],
+            ['Asked', readableMoment(request.asked_at)],
+            ...(request.reason === null ? [] : [['Reason', request.reason] as const]),
           ],
         },
         'If you have a question about this, please answer this mail.',

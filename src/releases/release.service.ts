@@ -14,14 +14,14 @@ import { activationView } from '../activation/license-overview.js';
 import { countSelfReleases } from './self-releases.js';
 
 /** An activation after a release. */
-export interface Released {
+export interface ReleaseResult {
   readonly activation: Activation;
   /** Whether this call released it; false if it had already ended. */
   readonly was_active: boolean;
 }
 
 /** The response to a release. */
-export const releasedView = ({ activation, was_active }: Released) => ({
+export const releasedView = ({ activation, was_active }: ReleaseResult) => ({
   activation: activationView(activation),
   was_active,
 });
@@ -36,7 +36,7 @@ export class ReleaseService {
   ) {}
 
   /** Releases an activation for staff. @throws Problem `not_found` */
-  async release(id: string, audit: AuditContext): Promise<Released> {
+  async release(id: string, audit: AuditContext): Promise<ReleaseResult> {
     return this.withLockedLicense(id, (manager, activation) =>
       this.releaseLocked(manager, activation, audit),
     );
@@ -46,7 +46,7 @@ export class ReleaseService {
    * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days.
    * @param email the address of the holder; a license of another address is `not_found` @throws Problem `not_found`, `release_needs_support`
    */
-  async releaseForHolder(id: string, email: string): Promise<Released> {
+  async releaseForHolder(id: string, email: string): Promise<ReleaseResult> {
     return this.withLockedLicense(id, async (manager, { license_id, ended_at }, license) => {
       if (license.email !== email) throwNotFound();
       if (ended_at) return;
@@ -64,11 +64,11 @@ export class ReleaseService {
   private async withLockedLicense(
     id: string,
     work: (manager: EntityManager, activation: Activation, license: License) => Promise<void>,
-  ): Promise<Released> {
+  ): Promise<ReleaseResult> {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
-      // Activations take the same lock, so the next one no longer counts the released machine.
+      // Activations take the same lock, so the next activation no longer counts the released machine.
       const license = await lockLicense(manager, license_id);
       const before = await manager.findOneByOrFail(Activation, { id });
       await work(manager, before, license);

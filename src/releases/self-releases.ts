@@ -7,8 +7,8 @@ import { sinceCurrentHolder } from '../licenses/former-holder.js';
 const SELF_RELEASE_WINDOW_MS = 365 * DAY_MS;
 
 /**
- * The number of activations of each license that its current holder released within the last 365 days. Licenses without
- * such a release are omitted.
+ * Counts the activations of each license that its current holder released within the last 365 days. Licenses without such a
+ * release are omitted.
  */
 export async function countSelfReleases(
   database: Pick<DataSource, 'query'>,

@@ -6,7 +6,7 @@ import { firstDayKept } from './cutoff.js';
 import { dropPartition, partitionOf, findExpiredPartitions } from '../telemetry/partitions.js';
 import type { RetentionRule } from './policy.js';
 
-/** The times of a run: the time that it applies the policy for, and the present. */
+/** The times of a run: the time for which it applies the policy, and the current time. */
 interface RunTimes {
   readonly asOf: Date;
   readonly now: Date;
@@ -15,8 +15,8 @@ interface RunTimes {
 /** The number of rows that one statement deletes, small enough that other transactions do not wait long for locks. */
 const DELETE_BATCH_ROWS = 5_000;
 
-/** The time between the end of an activation and the deletion of its license, in which a wrong run can be noticed. */
-const GUARD_DAYS = 14;
+/** The minimum time between the end of an activation and the deletion of its license, in which staff can notice a wrong run. */
+const MIN_DAYS_AFTER_ACTIVATION_END = 14;
 
 /** Returns the time or the day, as SQL text, before which rows are due for deletion. */
 function computeCutoff({ months, days }: RetentionRule, asOf: Date): string {
@@ -28,18 +28,19 @@ const formatDueCondition = ({ keptFrom, condition }: RetentionRule, placeholder 
   `${keptFrom} < ${placeholder}::timestamptz${condition ? ` and ${condition}` : ''}`;
 
 const formatDeletableCondition = (rule: RetentionRule) =>
-  formatDueCondition(rule) + (rule.guard ? ` and ${rule.guard}` : '');
+  formatDueCondition(rule) + (rule.deleteCondition ? ` and ${rule.deleteCondition}` : '');
 
-// The guard uses the earlier of both times, so that an `asOf` in the future does not shorten it.
+// The 14 days are counted back from the earlier of both times, so that an `asOf` in the future does not shorten them.
 function createParameters(rule: RetentionRule, { asOf, now }: RunTimes): unknown[] {
-  const guardFrom = Math.min(asOf.getTime(), now.getTime());
-  return [computeCutoff(rule, asOf), ...(rule.guard ? [new Date(guardFrom - GUARD_DAYS * DAY_MS)] : [])];
+  const earlier = Math.min(asOf.getTime(), now.getTime());
+  const latestActivationEnd = new Date(earlier - MIN_DAYS_AFTER_ACTIVATION_END * DAY_MS);
+  return [computeCutoff(rule, asOf), ...(rule.deleteCondition ? [latestActivationEnd] : [])];
 }
 
 /**
- * Creates the query for the `keptFrom` day of the oldest row that is due, even if a guard prevents its deletion. If no row is
- * due, the query reads only the index on `keptFrom`.
- * @param placeholder of the value, such as `$1`
+ * Creates the query for the `keptFrom` day of the oldest row that is due, even if `deleteCondition` prevents its deletion. If
+ * no row is due, the query reads only the index on `keptFrom`.
+ * @param placeholder the SQL placeholder of the returned value, such as `$1`
  */
 export function createOldestDueQuery(
   rule: RetentionRule,
@@ -57,8 +58,8 @@ export async function countDeletable(
   times: RunTimes,
 ): Promise<number> {
   const sql = `select count(*)::integer as rows from ${rule.table} where ${formatDeletableCondition(rule)}`;
-  const counted = await queryOne<{ rows: number }>(runner, sql, createParameters(rule, times));
-  return counted.rows;
+  const { rows } = await queryOne<{ rows: number }>(runner, sql, createParameters(rule, times));
+  return rows;
 }
 
 /** Deletes the rows that are due, in batches, each in a transaction of its own. @returns the number of rows */
@@ -98,8 +99,8 @@ export async function findOldestDay(
   { table, keptFrom }: RetentionRule,
 ): Promise<string | null> {
   const sql = `select (min(${keptFrom}))::date::text as day from ${table}`;
-  const oldest = await queryOne<{ day: string | null }>(runner, sql);
-  return oldest.day;
+  const { day } = await queryOne<{ day: string | null }>(runner, sql);
+  return day;
 }
 
 // Dropping the partition of a month takes the same time for any number of rows.
@@ -112,7 +113,7 @@ async function dropPastPartitions(runner: QueryRunner, firstKept: string): Promi
   return rows;
 }
 
-// PostgreSQL's estimate, if there is one, avoids reading a partition that is only dropped.
+// Returns PostgreSQL's estimate if there is one, because a partition that is about to be dropped should not be read.
 async function estimateRows(runner: QueryRunner, table: string): Promise<number> {
   const estimate = await queryOne<{ rows: number }>(
     runner,
@@ -120,8 +121,8 @@ async function estimateRows(runner: QueryRunner, table: string): Promise<number>
     [table],
   );
   if (estimate.rows >= 0) return estimate.rows;
-  const counted = await queryOne<{ rows: number }>(runner, `select count(*)::integer as rows from ${table}`);
-  return counted.rows;
+  const count = await queryOne<{ rows: number }>(runner, `select count(*)::integer as rows from ${table}`);
+  return count.rows;
 }
 
 const createDeleteByCtid = (rule: RetentionRule) => `

@@ -33,8 +33,8 @@ const DECIDE_RELEASE_REQUESTS = `
 export async function countDueActivations(runner: QueryRunner, asOf: Date): Promise<number> {
   const sql = `select count(*)::integer as rows from activation
                where ended_at is null and license_id in (select id from license where ${LICENSE_IS_DUE})`;
-  const counted = await queryOne<{ rows: number }>(runner, sql, [computeCutoff(asOf)]);
-  return counted.rows;
+  const { rows } = await queryOne<{ rows: number }>(runner, sql, [computeCutoff(asOf)]);
+  return rows;
 }
 
 /**
@@ -51,11 +51,16 @@ export async function endActivations(runner: QueryRunner, asOf: Date, now: Date)
 }
 
 async function endBatch(manager: EntityManager, asOf: Date, now: Date): Promise<number> {
-  const due = await queryRows<{ id: string }>(manager, SELECT_DUE_ACTIVATIONS, [computeCutoff(asOf)]);
-  const ids = due.map(({ id }) => id);
-  const ended = await queryRows<{ id: string; license_id: string }>(manager, END_ACTIVATIONS, [ids, now]);
+  const dueActivations = await queryRows<{ id: string }>(manager, SELECT_DUE_ACTIVATIONS, [
+    computeCutoff(asOf),
+  ]);
+  const ids = dueActivations.map(({ id }) => id);
+  const endedActivations = await queryRows<{ id: string; license_id: string }>(manager, END_ACTIVATIONS, [
+    ids,
+    now,
+  ]);
   await manager.query(DECIDE_RELEASE_REQUESTS, [ids, now]);
-  for (const { id: activation_id, license_id } of ended) {
+  for (const { id: activation_id, license_id } of endedActivations) {
     const change = { activation_id };
     await recordAudit(manager, RETENTION_AUDIT, {
       action: 'activation.release',

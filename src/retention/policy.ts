@@ -18,10 +18,10 @@ export interface RetentionRule {
   /** SQL condition over the row that must also hold for the row to be due. */
   readonly condition?: string;
   /** SQL condition over the row that must hold before a due row is deleted; `$2` is the time two weeks ago. */
-  readonly guard?: string;
+  readonly deleteCondition?: string;
 }
 
-const YEAR_AFTER = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
+const START_OF_NEXT_YEAR = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
 
 /** Creates the retention policy (docs/privacy.md#retention). Each table is listed here or in `EXEMPT_TABLES`. */
 export const createRetentionPolicy = ({
@@ -52,11 +52,11 @@ export const createRetentionPolicy = ({
     table: 'license',
     description: 'Licenses',
     period:
-      'while valid, and 12 months after they end or are erased, or after that was recorded if it was later',
+      'while valid, and 12 months from the end or erasure, or from the day on which the end was recorded if that is later',
     keptFrom: LICENSE_RETENTION_START,
     months: 12,
     // A license with an active activation is kept. The foreign key prevents the deletion as well.
-    guard: `not exists (select 1 from activation a
+    deleteCondition: `not exists (select 1 from activation a
               where a.license_id = license.id and coalesce(a.ended_at, 'infinity') > $2)`,
     beforeDelete:
       'delete from activation where license_id in (select id from expired) and ended_at is not null',
@@ -65,9 +65,10 @@ export const createRetentionPolicy = ({
     table: 'purchase',
     description: 'Purchases reported by the payment processor',
     period: `${taxRetentionYears} years from the end of the year of purchase, for tax; the e-mail only until an erasure`,
-    keptFrom: YEAR_AFTER,
+    keptFrom: START_OF_NEXT_YEAR,
     months: taxRetentionYears * 12,
-    // The state of the purchase becomes the staff status of the license: a refund is final, and the dispute was not settled.
+    // Before a purchase is deleted, its license gets a staff status with the same effect: a refunded license stays revoked, and
+    // a license with an unsettled dispute stays suspended.
     beforeDelete: `update license l set purchase_id = null, staff_status = case
               when p.state = 'refunded' then 'revoked'
               when p.state = 'disputed' and l.staff_status = 'active' then 'suspended' else l.staff_status end
@@ -107,7 +108,7 @@ export const createRetentionPolicy = ({
   {
     table: 'mail_recipient',
     description: 'Recipients of queued mails',
-    period: 'until it is sent, at most 7 days',
+    period: 'until the mail is sent, at most 7 days',
     keptFrom: 'since',
     days: 6,
   },
@@ -119,7 +120,8 @@ export const createRetentionPolicy = ({
     days: 6,
     condition: 'attempts >= max_attempts and locked_at is null',
   },
-  // The clock of the database decides too, because a trigger prevents the deletion of younger rows for any `asOf`.
+  // A trigger refuses the deletion of entries that are below 24 months by the clock of the database, whatever `asOf` is. The
+  // condition therefore excludes these entries.
   {
     table: 'audit_event',
     description: 'Audit trail: actions of staff, and activations that retention ended',

@@ -7,6 +7,7 @@ import { RetentionService, type RetentionReport } from './retention.service.js';
 
 /** Time limit of a run, so that a connection that was lost without an error does not block later runs. */
 const RUN_TIMEOUT_MS = 30 * 60_000;
+/** How long a shutdown waits for a run in progress. */
 const SHUTDOWN_WAIT_MS = 2_000;
 
 /**
@@ -28,7 +29,8 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.run();
   }
 
-  // A run that takes longer ends when the database connections are closed. Each step can be interrupted; the next run repeats it.
+  // A run that takes longer than this wait ends when the database connections are closed. Each step can be interrupted; the
+  // next run repeats it.
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.race([this.whenIdle(), wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
   }

@@ -26,7 +26,7 @@ export interface RetentionReport {
   readonly weeks_counted: number;
   /** The number of activations that were ended because their license ended 11 months ago. */
   readonly activations_ended: number;
-  /** The number of deleted rows by table, without tables that lost none. Dropped partitions may be an estimate. */
+  /** The number of deleted rows by table, without zeros. The number of rows in dropped partitions may be an estimate. */
   readonly deleted: Readonly<Record<string, number>>;
   /** The number of tables whose file was rewritten without deleted rows. */
   readonly files_rewritten: number;
@@ -56,10 +56,10 @@ export class RetentionService {
 
   /**
    * Runs the retention. Only one instance runs it at a time, and a run can be repeated safely. It creates future partitions,
-   * moves telemetry of past days out of the inbox, counts whole weeks, deletes rows that are due, rewrites files and records
-   * the run.
-   * @param asOf the time to apply the policy for; by default the present, read after the clocks were compared
-   * @returns null if another instance runs it
+   * moves telemetry of past days out of the inbox, counts whole weeks, ends activations of licenses that ended 11 months ago,
+   * deletes rows that are due, rewrites files and records the run.
+   * @param asOf the time for which the policy is applied; by default the current time, read after the clocks were compared
+   * @returns null if another run is in progress
    * @throws ClocksDiffer if the clocks differ and it is not a dry run
    */
   async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
@@ -92,7 +92,9 @@ export class RetentionService {
     const inbox = await queryOne<{ rows: number }>(runner, sql, [utcDay(asOf)]);
     const steps = new StepRunner();
     const now = this.clock.now();
-    const ended = await steps.run('activation', () => countDueActivations(runner, minDate(asOf, now)));
+    const dueActivationCount = await steps.run('activation', () =>
+      countDueActivations(runner, minDate(asOf, now)),
+    );
     const deleted = await this.forEachRule(steps, onProgress, (rule) =>
       countDeletable(runner, rule, { asOf, now }),
     );
@@ -100,7 +102,7 @@ export class RetentionService {
       as_of: asOf,
       telemetry_rows_moved: inbox.rows,
       weeks_counted: 0,
-      activations_ended: ended ?? 0,
+      activations_ended: dueActivationCount ?? 0,
       deleted,
       files_rewritten: 0,
       failed: steps.failed,
@@ -117,9 +119,11 @@ export class RetentionService {
     const insert = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
     await runner.query(insert, [id, asOf, now]);
     const steps = new StepRunner();
-    const moved = await steps.run('telemetry_inbox', () => moveInbox(runner, asOf, now));
-    const counted = await steps.run('fleet_week', () => rollUpWeeks(runner, minDate(asOf, now)));
-    const ended = await steps.run('activation', () => endActivations(runner, minDate(asOf, now), now));
+    const movedRowCount = await steps.run('telemetry_inbox', () => moveInbox(runner, asOf, now));
+    const weekCount = await steps.run('fleet_week', () => rollUpWeeks(runner, minDate(asOf, now)));
+    const endedActivationCount = await steps.run('activation', () =>
+      endActivations(runner, minDate(asOf, now), now),
+    );
     const oldest: Record<string, string> = {};
     const deleted = await this.forEachRule(steps, onProgress, async (rule) => {
       const rows = await deleteExpired(runner, rule, { asOf, now });
@@ -136,9 +140,9 @@ export class RetentionService {
     );
     return {
       as_of: asOf,
-      telemetry_rows_moved: moved ?? 0,
-      weeks_counted: counted ?? 0,
-      activations_ended: ended ?? 0,
+      telemetry_rows_moved: movedRowCount ?? 0,
+      weeks_counted: weekCount ?? 0,
+      activations_ended: endedActivationCount ?? 0,
       deleted,
       files_rewritten,
       failed,

@@ -26,7 +26,7 @@ export const REWRITTEN_TABLES: readonly string[] = [
 export const LARGE_TABLE_BYTES = 16 * 1024 * 1024;
 /** With hourly runs, a file is rewritten within 24 hours of any erasure. */
 const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
-/** With the three days in which a holder can cancel, six nights remain for retries within the promised 30 days. */
+/** With the three days in which a holder can cancel, six days remain for retries within the promised 30 days. */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
 
 /** How long each attempt waits for the exclusive lock; all requests for the table wait behind it. */
@@ -83,9 +83,10 @@ const OLD_TRANSACTIONS_TIMEOUT_MS = 10_000;
 const OLD_TRANSACTIONS_POLL_MS = 100;
 
 const SELECT_NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
-// `vacuum full` keeps deleted rows that any of these can still read. `oldest` is the oldest transaction that it sees as running.
+// `vacuum full` keeps deleted rows that any of these can still read. `oldest` is the oldest transaction that each of them regards
+// as running.
 const COUNT_OLD_TRANSACTIONS = `
-  select count(*)::integer as held from (
+  select count(*)::integer as blockers from (
     select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity
     where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
     union all select xmin from pg_replication_slots
@@ -99,8 +100,8 @@ const COUNT_OLD_TRANSACTIONS = `
 export async function waitForOldTransactions(runner: QueryRunner): Promise<void> {
   const { next } = await queryOne<{ next: string }>(runner, SELECT_NEXT_TRANSACTION);
   for (let waited = 0; ; waited += OLD_TRANSACTIONS_POLL_MS) {
-    const { held } = await queryOne<{ held: number }>(runner, COUNT_OLD_TRANSACTIONS, [next]);
-    if (held === 0) return;
+    const { blockers } = await queryOne<{ blockers: number }>(runner, COUNT_OLD_TRANSACTIONS, [next]);
+    if (blockers === 0) return;
     if (waited >= OLD_TRANSACTIONS_TIMEOUT_MS) throw new DeletedRowsRemain();
     await wait(OLD_TRANSACTIONS_POLL_MS);
   }

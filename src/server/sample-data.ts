@@ -28,7 +28,7 @@ export interface Sample {
   readonly staff: { readonly email: string; readonly link: string } | null;
 }
 
-/** Creates a sample license and a manifest in an empty database, in development only. */
+/** Creates a sample license and a manifest if the database has no license, and a sign-in link; in development only. */
 export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
@@ -38,7 +38,7 @@ export async function makeSample(app: INestApplicationContext): Promise<Sample> 
   return { email: EMAIL, license_key, staff: await createSignInLink(app) };
 }
 
-// Creates a link at each start, for the embedded database only, because another database may have staff of its own.
+// A link is created at each start, but only for the embedded database, because another database may have staff of its own.
 async function createSignInLink(app: INestApplicationContext): Promise<Sample['staff']> {
   if (app.get(Config).databaseUrl !== undefined) return null;
   const { manager } = app.get(DataSource);
@@ -52,7 +52,7 @@ async function createSampleData(app: INestApplicationContext): Promise<void> {
   if (await app.get(DataSource).manager.exists(License)) return;
   await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, SAMPLE_AUDIT);
   await app.get(ManifestService).refresh();
-  // The private half of a key from the settings is not on the server.
+  // A manifest can be signed only with the development key: the private halves of keys in the settings are not on the server.
   const hasConfiguredKeys = app.get(Config).manifestPublicKeys !== undefined;
   if (!hasConfiguredKeys && !app.get(ManifestService).live) await publishSample(app);
 }
@@ -61,7 +61,7 @@ async function createSampleData(app: INestApplicationContext): Promise<void> {
 async function withSampleLock(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
   await withMaintenanceConnection(app.get(DatabaseUrl).value, (dataSource) =>
     dataSource.transaction(async (manager) => {
-      await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sample]);
+      await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sampleData]);
       await work();
     }),
   );

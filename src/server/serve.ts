@@ -14,21 +14,21 @@ import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample } from './sample-data.js';
 import { welcomeText } from './welcome.js';
 
-/** The time limit of the shutdown, after SHUTDOWN_DELAY_SECONDS; then the process ends in any case. */
+/** The process ends in any case when the shutdown has lasted this long, not counting SHUTDOWN_DELAY_SECONDS. */
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 
 const printMessage = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 /** The opened resources, which are closed in reverse order. */
 const resources = new AsyncDisposableStack();
 const shutdown = new AbortController();
-let delayMs = 0;
-/** `start` replaces this logger by one with the level of the settings. */
+let shutdownDelayMs = 0;
+/** The logger of the process. `start` replaces it by one with the log level of the settings. */
 let log = new AppLogger('fatal');
-let starting: Promise<void> | undefined;
+let startPromise: Promise<void> | undefined;
 
 async function start(config: Config): Promise<void> {
   log = new AppLogger(config.logLevel);
-  resources.defer(() => log.written());
+  resources.defer(() => log.waitUntilWritten());
   const clock = new Clock();
   // An unusable key ring ends the start here, before anything is opened that must be closed again.
   await openKeyRing(config, clock.now());
@@ -51,10 +51,12 @@ async function start(config: Config): Promise<void> {
   shutdown.signal.throwIfAborted();
   const { port, host } = config;
   await app.listen({ port, host, backlog: BACKLOG }).catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(`Nothing can listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`);
+    throw new ConfigError(
+      `Mooring cannot listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`,
+    );
   });
   shutdown.signal.throwIfAborted();
-  delayMs = config.shutdownDelaySeconds * 1000;
+  shutdownDelayMs = config.shutdownDelaySeconds * 1000;
   resources.defer(() => app.get(MonitoringController).drain());
   log.info('listening', {
     host: config.host,
@@ -63,18 +65,18 @@ async function start(config: Config): Promise<void> {
   });
   if (!pagesAreBuilt())
     printMessage(
-      'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ are unknown here.',
+      'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ do not exist.',
     );
   if (!config.production) printMessage(welcomeText(config, await makeSample(app)));
 }
 
-/** Closes the opened resources once: Ctrl-C reaches the launcher and its child, so a signal may arrive twice. */
-async function end(exitCode: number): Promise<void> {
+/** Closes the resources and ends the process. Only the first call has an effect: Ctrl-C also closes the launcher's channel. */
+async function shutDown(exitCode: number): Promise<void> {
   if (shutdown.signal.aborted) return;
   shutdown.abort();
-  setTimeout(() => process.exit(exitCode || 1), delayMs + SHUTDOWN_TIMEOUT_MS).unref();
+  setTimeout(() => process.exit(exitCode || 1), shutdownDelayMs + SHUTDOWN_TIMEOUT_MS).unref();
   // A start in progress finishes its step first, so that the resource it opens is closed too.
-  await starting?.catch(() => undefined);
+  await startPromise?.catch(() => undefined);
   await resources.disposeAsync();
   process.exit(exitCode);
 }
@@ -83,16 +85,16 @@ async function end(exitCode: number): Promise<void> {
 export function serve(config: Config): void {
   exitOnUncaught(async (error) => {
     log.fatalError('uncaught error', error);
-    await log.written();
+    await log.waitUntilWritten();
   });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
-  // The launcher (`npm start`) has ended, and no other process would end this one.
-  process.on('disconnect', () => void end(0));
-  starting = start(config);
-  starting.catch((error: unknown) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void shutDown(0));
+  // The channel closes when the launcher (`npm start`) ends or is interrupted. No other process would end this one.
+  process.on('disconnect', () => void shutDown(0));
+  startPromise = start(config);
+  startPromise.catch((error: unknown) => {
     if (shutdown.signal.aborted) return;
     printMessage(error instanceof Error ? error.message : 'Mooring could not start.');
     if (!(error instanceof ConfigError)) printMessage(JSON.stringify(errorFields(error)));
-    void end(error instanceof ConfigError ? 2 : 1);
+    void shutDown(error instanceof ConfigError ? 2 : 1);
   });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Config } from '../core/config.js';
 import type { Sample } from './sample-data.js';
 
-/** The text that `npm start` prints: the pages, a sample license, and a command to try it. */
+/** Returns the text that `npm start` prints: the pages, a sample license, and a command to try it. */
 export function welcomeText({ publicUrl, smtpUrl, dataDir }: Config, sample: Sample): string {
   const { email, license_key, staff } = sample;
   const body = JSON.stringify({
@@ -13,7 +13,7 @@ export function welcomeText({ publicUrl, smtpUrl, dataDir }: Config, sample: Sam
     hostname_hint: 'Studio Mac',
     app_version: '1.0.0',
   });
-  const tryIt = [
+  const activationExample = [
     `  Sample license   ${license_key}   (${email})`,
     '',
     '  Activate it:',
@@ -32,7 +32,7 @@ export function welcomeText({ publicUrl, smtpUrl, dataDir }: Config, sample: Sam
     `  Health           ${publicUrl}/health/ready`,
     `  Errors           ${publicUrl}/docs/errors`,
     ...(smtpUrl ? [] : [`  Mail             is written to ${join(dataDir, 'outbox')}`]),
-    ...(license_key ? tryIt : []),
+    ...(license_key ? activationExample : []),
     '',
     '  The requests of a client, in order:  npm run demo',
     '  The command line:                    npm run --silent mooring -- --help',

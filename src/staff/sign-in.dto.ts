@@ -4,7 +4,7 @@ import { Member } from '../http/parsing/member.js';
 /** Body of `POST /support/api/session/link`. */
 export class LinkRequest {
   @Member(
-    textField('must be the 43 characters behind #link= of the address', (text) =>
+    textField('must be the 43 characters after #link= in the address', (text) =>
       /^[\w-]{43}$/.test(text) ? text : null,
     ),
   )

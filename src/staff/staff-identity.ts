@@ -14,7 +14,7 @@ export type AuthenticatedStaff = Pick<Staff, 'id' | 'email' | 'role'> & {
   readonly session_id: string | null;
 };
 
-/** Finds the staff member who makes a request, with the present role. */
+/** Finds the staff member who makes a request. The role is read each time, so that a change applies to the next request. */
 @Injectable()
 export class StaffIdentity {
   constructor(

@@ -57,7 +57,11 @@ export class StaffService {
     return row.id;
   }
 
-  /** Adds a staff member. @param email in the form of `canonicalEmail` @throws Problem `invalid_request` if it exists */
+  /**
+   * Adds a staff member.
+   * @param email in the form of `canonicalEmail`
+   * @throws Problem `invalid_request` if the address belongs to a staff member already
+   */
   async add(email: string, role: Role, audit: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
       const staff_id = await this.insert(manager, email, role, audit);

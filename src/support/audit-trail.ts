@@ -9,9 +9,9 @@ export interface AuditEvent {
   readonly actor: string;
   readonly action: string;
   readonly license_id: string | null;
-  /** The end of the key of this license; null without a license, and once it is deleted. */
+  /** The last two symbols of the license key; null if the entry has no license, or the license was deleted. */
   readonly key_hint: string | null;
-  /** The staff member whom the entry concerns; null without one, and once the person is removed. */
+  /** The staff member whom the action changed; null if there is none, or the person was removed. */
   readonly staff_email: string | null;
   readonly reason: string | null;
   readonly change: Readonly<Record<string, unknown>>;

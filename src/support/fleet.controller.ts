@@ -5,7 +5,7 @@ import { readFleet } from '../telemetry/fleet.queries.js';
 import { StaffGuard } from '../staff/staff.guard.js';
 
 const DEFAULT_WEEKS = 12;
-/** Weekly counts are kept for 24 months. */
+/** Weekly counts are kept for 24 months, which is at most 105 weeks. */
 const MAX_WEEKS = 105;
 
 /** `GET /support/api/fleet`: weekly telemetry counts. */

@@ -15,11 +15,11 @@ import type { LicenseChange, NewLicense } from '../licenses/licenses.service.js'
 const SEARCH_MEMBERS = ['email', 'license_key', 'license_id', 'transaction_id', 'activation_id'] as const;
 const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
 
-// Staff search for ids that they copied, also for one with a space in it.
+// Staff paste transaction ids from other systems. The search accepts any text, also one with spaces.
 const searchedTransactionId = textField('must be a transaction id', (text) =>
   text !== '' && text.length <= 200 ? text : null,
 );
-const id = textField('must be a UUID', (text) => (isUuid(text) ? text : null));
+const uuidField = textField('must be a UUID', (text) => (isUuid(text) ? text : null));
 
 /** Body of `POST /support/api/licenses/search`: exactly one of its members. */
 export class SearchRequest {
@@ -32,10 +32,10 @@ export class SearchRequest {
   @Member(optional(searchedTransactionId))
   transaction_id?: string;
 
-  @Member(optional(id))
+  @Member(optional(uuidField))
   license_id?: string;
 
-  @Member(optional(id))
+  @Member(optional(uuidField))
   activation_id?: string;
 }
 

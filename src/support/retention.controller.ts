@@ -13,11 +13,13 @@ interface RetentionRunRow {
   readonly failed: readonly string[];
 }
 
+const MAX_LISTED_RUNS = 30;
+
 const SELECT_RETENTION_RUNS = `
   select id, as_of, started_at, finished_at, deleted, failed from retention_run
-  order by started_at desc, id desc limit 30`;
+  order by started_at desc, id desc limit ${MAX_LISTED_RUNS}`;
 
-/** `GET /support/api/retention`: the retention runs, with the number of deleted rows by table. */
+/** `GET /support/api/retention`: the last retention runs, with the number of deleted rows by table. */
 @Controller('support/api/retention')
 @UseGuards(StaffGuard)
 export class RetentionController {

@@ -3,7 +3,10 @@ import { queryRows } from '../database/sql.js';
 import { SMALL_CELL_THRESHOLD } from './suppress-small-cells.js';
 import { DIMENSIONS } from './telemetry.fields.js';
 
-/** The count of one value, of a pair of values by their field names, or of all others. Null means that it was not sent. */
+/**
+ * The number of heartbeats with one value, with a pair of values (each under the name of its field), or with all other values.
+ * A null value means that the client did not send the field.
+ */
 type CellView = { readonly heartbeats: number } & Readonly<Record<string, string | number | boolean | null>>;
 
 interface CellRow {
@@ -24,7 +27,7 @@ interface CrashRow {
   readonly crash_sig: string;
   readonly crash_label: string | null;
   readonly crash_frame: string | null;
-  /** One list for each week with such a crash. */
+  /** The versions that crashed, as one list for each week with such a crash. */
   readonly versions: string[][];
   readonly weeks: { week_end: string; crashes: number }[];
 }
@@ -39,20 +42,23 @@ const READ_WEEKS = `
        (select soc_name, p50, p90, p95 from fleet_latency where week_end = week.week_end) l) as latency
   from week order by week_end desc`;
 
-// Selects the 200 largest groups before it aggregates them, because one client can create thousands of groups. Each step
-// reads only the previous one, without joins: outdated planner statistics cannot lead to a slow plan.
+/** The page of staff shows the largest crash groups, because one client can create thousands of groups. */
+const MAX_SHOWN_CRASH_GROUPS = 200;
+
+// Selects the largest groups before it aggregates them. Each step reads only the previous one, without joins: outdated planner
+// statistics cannot lead to a slow plan.
 const READ_CRASH_GROUPS = `
   with counted as (
     select *, sum(crashes) over (partition by crash_sig) as total from crash_week
     where week_end >= (select min(week_end) from
-      (select week_end from fleet_week order by week_end desc limit $1) asked)),
-  placed as (select *, dense_rank() over (order by total desc, crash_sig) as place from counted),
+      (select week_end from fleet_week order by week_end desc limit $1) requested)),
+  ranked as (select *, dense_rank() over (order by total desc, crash_sig) as size_rank from counted),
   weekly as (
     select crash_sig, total, week_end, sum(crashes)::integer as crashes,
       (array_agg(crash_label order by crashes desc) filter (where crash_label is not null))[1] as crash_label,
       (array_agg(crash_frame order by crashes desc) filter (where crash_frame is not null))[1] as crash_frame,
       json_agg(distinct app_version) filter (where app_version is not null) as versions
-    from placed where place <= 200 group by 1, 2, 3)
+    from ranked where size_rank <= ${MAX_SHOWN_CRASH_GROUPS} group by 1, 2, 3)
   select crash_sig,
     (array_agg(crash_label order by week_end desc) filter (where crash_label is not null))[1] as crash_label,
     (array_agg(crash_frame order by week_end desc) filter (where crash_frame is not null))[1] as crash_frame,
@@ -60,31 +66,34 @@ const READ_CRASH_GROUPS = `
     json_agg(json_build_object('week_end', week_end, 'crashes', crashes) order by week_end desc) as weeks
   from weekly group by crash_sig, total order by total desc, crash_sig`;
 
-/** The telemetry of the last `weeks` counted weeks: counts of heartbeats, never of machines, and no rows. */
+/** Reads the telemetry of the last `weeks` counted weeks: numbers of heartbeats, never of machines, and no single rows. */
 export async function readFleet(dataSource: DataSource, weeks: number) {
   const rows = await queryRows<WeekRow>(dataSource, READ_WEEKS, [weeks]);
   const crashes = await queryRows<CrashRow>(dataSource, READ_CRASH_GROUPS, [weeks]);
   return {
     threshold: SMALL_CELL_THRESHOLD,
     weeks: rows.map(({ week_end, cells, latency }) => ({ week_end, ...groupByDimension(cells), latency })),
-    crash_groups: crashes.map(crashGroup),
+    crash_groups: crashes.map(toCrashGroup),
   };
 }
 
 function groupByDimension(cells: CellRow[]): Record<string, CellView[]> {
   const byDimension = Map.groupBy(cells, ({ dimension }) => dimension);
   return Object.fromEntries(
-    Object.keys(DIMENSIONS).map((dimension) => [dimension, (byDimension.get(dimension) ?? []).map(cellView)]),
+    Object.keys(DIMENSIONS).map((dimension) => [
+      dimension,
+      (byDimension.get(dimension) ?? []).map(toCellView),
+    ]),
   );
 }
 
-function cellView({ dimension, value, value_2, is_other, heartbeats }: CellRow): CellView {
+function toCellView({ dimension, value, value_2, is_other, heartbeats }: CellRow): CellView {
   if (is_other) return { other: true, heartbeats };
   const [field, field_2] = DIMENSIONS[dimension]!;
   return field_2 ? { [field!]: value, [field_2]: value_2, heartbeats } : { value, heartbeats };
 }
 
-function crashGroup({ versions, ...group }: CrashRow) {
+function toCrashGroup({ versions, ...group }: CrashRow) {
   const sorted = versions.flat().toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   return { ...group, first_version: sorted[0] ?? null, last_version: sorted.at(-1) ?? null };
 }

@@ -11,8 +11,8 @@ const FIND_WAITING = `
 
 /**
  * Moves the telemetry of past days from the inbox to `telemetry`, in the order of the random ids and in one transaction.
- * The position of a moved row then does not show when it arrived or next to which row (docs/privacy.md#telemetry,
- * docs/decisions/0020).
+ * The position of a moved row then reveals neither when it arrived nor which rows arrived before and after it
+ * (docs/privacy.md#telemetry, docs/decisions/0020).
  * @param asOf the moment that the retention run is for
  * @param now the current moment; its month always gets a partition
  * @returns the number of moved rows
@@ -28,10 +28,10 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
   const { oldest, is_due, is_interrupted } = waiting;
   const first = oldest === null ? now : new Date(Math.min(now.getTime(), Date.parse(oldest)));
   await createPartitions(runner, first, asOf > now ? asOf : now);
-  const resumed = is_interrupted ? await moveDueRows(runner, today) : 0;
-  if (!is_due) return resumed;
+  const resumedRows = is_interrupted ? await moveDueRows(runner, today) : 0;
+  if (!is_due) return resumedRows;
   await swapInboxes(runner);
-  return resumed + (await moveDueRows(runner, today));
+  return resumedRows + (await moveDueRows(runner, today));
 }
 
 /** The time limit for one attempt to get the locks: inserts of telemetry wait behind the request for them. */
@@ -62,8 +62,8 @@ const MOVE_DUE_ROWS =
 const RETURN_TODAYS_ROWS =
   'insert into telemetry_inbox select * from telemetry_inbox_draining where received_on >= $1 order by id';
 
-// Returns the rows of today to the inbox, also in the order of their ids. Then it truncates the table: deleted rows would
-// remain in its file in the order of arrival.
+// Moves the rows of past days to `telemetry` and returns the rows of today to the inbox, both in the order of their ids. Then
+// it truncates the table, because deleted rows would remain in its file in the order of arrival.
 // The statements name no columns: the three tables have the same columns, and a row keeps those that only a newer version
 // of the service knows.
 async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {

@@ -5,12 +5,12 @@ import { queryRows } from '../database/sql.js';
 /** Partitions are created this many months ahead, so that a missed run leaves no row without a partition. */
 const MONTHS_AHEAD = 3;
 
-/** The first day (UTC) of the month that is `offset` months after the month of `day`. */
+/** Returns the first day (UTC) of the month that is `offset` months after the month of `day`. */
 function monthStart(day: Date, offset: number): Date {
   return new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + offset, 1));
 }
 
-/** The name of the partition for the rows of a day (`YYYY-MM-DD`). */
+/** Returns the name of the partition for the rows of a day (`YYYY-MM-DD`). */
 export function partitionOf(day: string): string {
   return `telemetry_${day.slice(0, 7).replace('-', '_')}`;
 }
@@ -24,7 +24,7 @@ export async function createPartitions(runner: QueryRunner, from: Date, until: D
     const name = partitionOf(first);
     const state = existing.find((partition) => partition.name === name)?.state ?? 'detached';
     if (state !== 'detached') continue;
-    // Creating it as a partition would lock `telemetry` exclusively, and inserts would wait behind each long query.
+    // Creating the table as a partition would lock `telemetry` exclusively, and inserts would wait behind each long query.
     await runner.query(`create table if not exists ${name} (like telemetry)`);
     await runner.query(
       `alter table telemetry attach partition ${name} for values from ('${first}') to ('${utcDay(monthStart(month, 1))}')`,
@@ -48,8 +48,8 @@ const PARTITIONS = `
   order by i.inhdetachpending desc nulls last, c.relname`;
 
 /**
- * The partitions with rows from before `firstKept` (`YYYY-MM-DD`) only. A pending partition comes first: PostgreSQL
- * detaches no other partition until its detach is finished.
+ * Finds the partitions whose rows are all from before `firstKept` (`YYYY-MM-DD`). A partition with an interrupted detach comes
+ * first, because PostgreSQL detaches no other partition until that detach is finished.
  */
 export async function findExpiredPartitions(runner: QueryRunner, firstKept: string): Promise<Partition[]> {
   const partitions = await queryRows<Partition>(runner, PARTITIONS);
@@ -60,7 +60,7 @@ export async function findExpiredPartitions(runner: QueryRunner, firstKept: stri
   });
 }
 
-/** Detaches a partition without blocking inserts, and drops it. It continues after each step of an interrupted run. */
+/** Detaches a partition without blocking inserts, and drops it. Steps that an interrupted run has completed are not repeated. */
 export async function dropPartition(runner: QueryRunner, { name, state }: Partition): Promise<void> {
   // Dropping a pending partition would block writers, so its detach is finished first.
   if (state === 'pending') await runner.query(`alter table telemetry detach partition ${name} finalize`);

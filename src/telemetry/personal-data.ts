@@ -35,11 +35,12 @@ const HOST_ENDINGS =
   'local|localdomain|lan|home|internal|intranet|corp|fritz\\.box|arpa' +
   '|com|net|org|edu|gov|mil|biz|(?:com?|ac|gov|edu)\\.[a-z]{2}';
 
-/** The length of the shortest license key or UUID, and the separators of computer names: they avoid needless matching. */
+/** The length of the shortest license key or UUID. Shorter texts are not matched with their patterns. */
 const MIN_IDENTIFIER_LENGTH = 19;
+/** Each computer name contains one of these. Other texts are not matched with the patterns of computer names. */
 const NAME_SEPARATOR = /[-_'\u2019]/;
 
-/** Whether a text or a frame contains an identifier of a machine or of a license. */
+/** Returns whether a text or a frame contains an identifier of a machine or of a license. */
 function containsIdentifier(value: string): boolean {
   const matches = (pattern: RegExp) => pattern.test(value);
   if (MAC_ADDRESSES.some(matches) || TOKEN.test(value)) return true;
@@ -58,11 +59,12 @@ const PERSONAL_PATTERNS: readonly RegExp[] = [
   /[/\\\u2044\u2215\u2216\u2571\u2572\u27CB\u27CD\u29F5\u29F8\u29F9]|(^|\s)~/,
   // A control character, such as a line break: it occurs in logs and prose.
   /\p{Cc}/u,
-  // URLs that have the form of a frame (`app.data:42`), and host names; `threading.local.get` is a function.
+  // URLs with the scheme `file` or `data`. The frame `app.data:42` matches too, so frames have patterns of their own.
   /\b(file|data):\S/i,
+  // A host name. `threading.local.get` does not match, because it is the name of a function.
   new RegExp(`\\S\\.(?:${HOST_ENDINGS})\\b(?!\\.\\w)`, 'i'),
 ];
-/** The first groups of assigned addresses; `std::__1::bad_alloc` and `cc::Add` have others. */
+/** The beginnings of assigned IPv6 addresses. C++ names such as `std::__1::bad_alloc` and `cc::Add` begin differently. */
 const IPV6 = /^([23][0-9a-f]{3}|fe[89ab][0-9a-f]|f[cd][0-9a-f]{2}|64:ff9b|::\d|::ffff)/i;
 const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
 
@@ -76,14 +78,14 @@ const FRAME_PATTERNS: readonly RegExp[] = [
   /^(([A-Z]\.)?Users|home|C)\./,
 ];
 
-/** Whether a crash frame contains personal data; see `looksPersonal`. */
+/** Returns whether a crash frame contains personal data, as `looksPersonal` does for a text. */
 export function frameLooksPersonal(value: string): boolean {
   return containsIdentifier(value) || FRAME_PATTERNS.some((pattern) => pattern.test(value));
 }
 
 /**
- * Whether a text, as sent or after decoding, contains an e-mail, IP or MAC address, a UUID, a URL, a file path, a license
- * key, a token or the name of a computer.
+ * Returns whether a text, as sent or after decoding, contains an e-mail, IP or MAC address, a UUID, a URL, a file path, a
+ * license key, a token or the name of a computer.
  * @param mayContainVersion true if `1.2.3.4` is a version in this field
  */
 export function looksPersonal(value: string, mayContainVersion = false): boolean {
@@ -102,7 +104,8 @@ function isPersonal(value: string, mayContainVersion: boolean): boolean {
 /** An IPv6 address has eight groups. */
 const MAX_IPV6_PARTS = 8;
 
-// Also finds an address after a label (`en0:cafe:fe80::1`), before a port or a word, and at the end of a sentence.
+// Returns whether a text contains an IPv6 address, also after a label (`en0:cafe:fe80::1`), before a port or a word, and at
+// the end of a sentence.
 function containsIPv6(part: string): boolean {
   const parts = part.split(/(?<!:):(?!:)/);
   return parts.some((_, from) => {

@@ -4,7 +4,7 @@ import { queryOne, queryRows } from '../database/sql.js';
 import { suppressSmallCells, SMALL_CELL_THRESHOLD, type Cell } from './suppress-small-cells.js';
 import { DIMENSIONS } from './telemetry.fields.js';
 
-/** Counts each week that has ended and is not yet counted, oldest first. A week is counted once. @returns how many */
+/** Counts each week that has ended and is not yet counted, oldest first. A week is counted once. @returns the number of weeks */
 export async function rollUpWeeks(runner: QueryRunner, asOf: Date): Promise<number> {
   const weekEnds = await findWeeksToCount(runner, asOf);
   for (const weekEnd of weekEnds) await rollUpWeek(runner, weekEnd);

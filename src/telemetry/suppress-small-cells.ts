@@ -1,4 +1,4 @@
-/** The heartbeats of ten machines in a week, each with 28 (docs/privacy.md#telemetry). Staff see no smaller count. */
+/** The heartbeats that ten machines send in a week, 28 each (docs/privacy.md#telemetry). Staff see no smaller count. */
 export const SMALL_CELL_THRESHOLD = 280;
 
 /** The number of heartbeats with the same value, or with the same pair of values. */
@@ -9,7 +9,7 @@ export interface Cell {
 }
 
 export interface ShownCell extends Cell {
-  /** The sum of the suppressed cells. */
+  /** True for the cell that sums up the suppressed cells. */
   readonly is_other: boolean;
 }
 
@@ -21,11 +21,11 @@ export interface ShownCell extends Cell {
  */
 export function suppressSmallCells(cells: readonly Cell[], rest: number): ShownCell[] {
   // Equal counts are ordered by value, so that the choice of the suppressed cell reveals nothing.
-  const kept = cells.toSorted((a, b) => b.heartbeats - a.heartbeats || (key(a) < key(b) ? -1 : 1));
+  const remaining = cells.toSorted((a, b) => b.heartbeats - a.heartbeats || (key(a) < key(b) ? -1 : 1));
   let suppressed = rest;
-  while (suppressed > 0 && suppressed < SMALL_CELL_THRESHOLD && kept.length > 0)
-    suppressed += kept.pop()!.heartbeats;
-  const shown = kept.map((cell) => ({ ...cell, is_other: false }));
+  while (suppressed > 0 && suppressed < SMALL_CELL_THRESHOLD && remaining.length > 0)
+    suppressed += remaining.pop()!.heartbeats;
+  const shown = remaining.map((cell) => ({ ...cell, is_other: false }));
   if (suppressed < SMALL_CELL_THRESHOLD) return shown;
   return [...shown, { value: null, value_2: null, is_other: true, heartbeats: suppressed }];
 }

@@ -17,7 +17,7 @@ interface ValueRule {
 
 interface TelemetryField extends ValueRule {
   /** The meaning of the field in docs/privacy.md and in the comments of its columns. */
-  readonly means: string;
+  readonly meaning: string;
   /** The weekly table that counts the field. Two fields of one table are counted as pairs. */
   readonly dimension?: string;
 }
@@ -25,8 +25,8 @@ interface TelemetryField extends ValueRule {
 /**
  * The closed list of telemetry fields (docs/privacy.md#telemetry). A member that is not listed is never stored.
  *
- * The insert, the weekly counts (`DIMENSIONS`), the fleet queries and docs/privacy.md derive from this table, and the move
- * out of the inbox names no field. A new field is added in six places:
+ * The insert, the weekly counts (`DIMENSIONS`), the fleet queries and docs/privacy.md are created from this table, and the
+ * statements that empty the inbox name no field. A new field is added in six places:
  *
  * 1. this table;
  * 2. a migration: the column and its comment in `telemetry_inbox`, `telemetry_inbox_draining` (both `set statistics 0`) and
@@ -41,49 +41,55 @@ interface TelemetryField extends ValueRule {
  * test/telemetry/fields.test.ts names each place that is missing.
  */
 export const TELEMETRY_FIELDS = {
-  app_version: { means: 'Application version', dimension: 'app_version', ...version(isVersion) },
+  app_version: { meaning: 'Application version', dimension: 'app_version', ...version(isVersion) },
   os_version: {
-    means: 'Operating-system name and version',
+    meaning: 'Operating-system name and version',
     dimension: 'os_version',
     ...text({ mayContainVersion: true }),
   },
   // Each model has a known chip. Two separate tables would let a hidden model be computed from the shown chips.
-  mac_model: { means: 'Hardware model identifier', dimension: 'hardware', ...text() },
-  arch: { means: 'CPU architecture', ...word() },
-  cpu_cores: { means: 'CPU core count', ...count() },
-  ram_gb_bucket: { means: 'Memory size bucket in GB', dimension: 'ram_gb_bucket', ...text() },
-  camera_count: { means: 'Count of cameras, never anything about them', ...count() },
-  detector_type: { means: 'Detector backend type', ...word() },
-  uptime_hours: { means: 'Uptime in hours', ...count() },
-  crash_count_since_last: { means: 'Crashes since the previous heartbeat', ...count() },
-  soc_name: { means: 'Name of the system-on-chip', dimension: 'hardware', ...text() },
+  mac_model: { meaning: 'Hardware model identifier', dimension: 'hardware', ...text() },
+  arch: { meaning: 'CPU architecture', ...word() },
+  cpu_cores: { meaning: 'CPU core count', ...count() },
+  ram_gb_bucket: { meaning: 'Memory size bucket in GB', dimension: 'ram_gb_bucket', ...text() },
+  camera_count: { meaning: 'Count of cameras, never anything about them', ...count() },
+  detector_type: { meaning: 'Detector backend type', ...word() },
+  uptime_hours: { meaning: 'Uptime in hours', ...count() },
+  crash_count_since_last: { meaning: 'Crashes since the previous heartbeat', ...count() },
+  soc_name: { meaning: 'Name of the system-on-chip', dimension: 'hardware', ...text() },
   detector_compute: {
-    means: 'The compute target configured: ane or gpu',
+    meaning: 'The compute target configured: ane or gpu',
     dimension: 'detector_compute',
     ...oneOf('ane', 'gpu'),
   },
-  recent_inference_ms: { means: 'Most recent detector latency in milliseconds', ...count() },
+  recent_inference_ms: { meaning: 'Most recent detector latency in milliseconds', ...count() },
   detector_compute_units_resolved: {
-    means: 'Which compute units the detector actually got',
+    meaning: 'Which compute units the detector actually got',
     dimension: 'detector_compute',
     ...word(),
   },
   unlock_retry_outcome: {
-    means: 'Whether the launch-time license check had to retry, and how it ended',
+    meaning: 'Whether the launch-time license check had to retry, and how it ended',
     ...word(),
   },
-  crash_kind: { means: 'After a crash: native, python or unknown', ...oneOf('native', 'python', 'unknown') },
-  crash_signal: { means: 'After a native crash: the OS signal name', ...text() },
-  crash_label: { means: 'After a crash: faulting binary or exception type', ...text() },
-  crash_frame: { means: 'After a crash: application-relative frame, module.path.function:line', ...frame() },
-  crash_sig: { means: 'After a crash: 16 hex digits that group like crashes', ...hex16() },
-  crash_uptime_secs: { means: 'After a crash: seconds the crashed run had lived', ...count() },
-  crash_frame_source: { means: 'After a crash: which rule picked the frame', ...word() },
+  crash_kind: {
+    meaning: 'After a crash: native, python or unknown',
+    ...oneOf('native', 'python', 'unknown'),
+  },
+  crash_signal: { meaning: 'After a native crash: the OS signal name', ...text() },
+  crash_label: { meaning: 'After a crash: faulting binary or exception type', ...text() },
+  crash_frame: {
+    meaning: 'After a crash: application-relative frame, module.path.function:line',
+    ...frame(),
+  },
+  crash_sig: { meaning: 'After a crash: 16 hex digits that group like crashes', ...hex16() },
+  crash_uptime_secs: { meaning: 'After a crash: seconds the crashed run had lived', ...count() },
+  crash_frame_source: { meaning: 'After a crash: which rule picked the frame', ...word() },
   crash_app_version: {
-    means: 'After a crash: the build whose line numbers the frame belongs to',
+    meaning: 'After a crash: the build whose line numbers the frame belongs to',
     ...version((value) => BUILD_VERSION.test(value) && !looksPersonal(value, true)),
   },
-  crash_abort_reason: { means: 'After an abort: its known category, never the message', ...word() },
+  crash_abort_reason: { meaning: 'After an abort: its known category, never the message', ...word() },
 } as const satisfies Record<string, TelemetryField>;
 
 export type TelemetryName = keyof typeof TELEMETRY_FIELDS;
@@ -135,7 +141,7 @@ function text({ mayContainVersion = false } = {}): ValueRule {
   );
 }
 
-/** A value of an enumeration that has no fixed list of values. */
+/** One word, for enumerations whose values are not listed here. */
 function word(): ValueRule {
   const shape = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}$/;
   return textWhere((value) => shape.test(value) && !looksPersonal(value));

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
 import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { Batch, TooManyWait } from '../database/batch.js';
+import { Batch, BatchQueueFull } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
 import { withTimeout } from '../database/timeout.js';
 import { AppLogger } from '../core/logger.js';
@@ -15,7 +15,7 @@ const MAX_BLOCK_BYTES = 8 * 1024;
 
 const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
 const TYPES = ['uuid', 'date', ...TELEMETRY_NAMES.map((name) => TELEMETRY_FIELDS[name].type)];
-// This statement is a transaction of its own, which writes only telemetry.
+// The statement is a transaction of its own, so that no transaction id links telemetry to a license.
 const INSERT_ROWS = `insert into telemetry_inbox (${COLUMNS.join(', ')})
   select * from unnest(${TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`;
 
@@ -64,7 +64,7 @@ export class TelemetryStore {
     }
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
     this.droppedMembers += dropped.length;
-    // The client would be answered before the commit, and might send the row again.
+    // No time is left: the client would get the response before the commit, and might send the block again.
     if (timeoutMs <= 0) {
       this.blocks.failed += 1;
       return { stored: false, dropped };
@@ -75,13 +75,13 @@ export class TelemetryStore {
       return { stored, dropped };
     } catch (error) {
       this.blocks.failed += 1;
-      // A full queue would log one line for each heartbeat.
-      if (!(error instanceof TooManyWait)) this.log.failed('telemetry not stored', error);
+      // A full queue is not logged, because it would log one line for each heartbeat.
+      if (!(error instanceof BatchQueueFull)) this.log.failed('telemetry not stored', error);
       return { stored: false, dropped };
     }
   }
 
-  // The limit keeps one client from filling the disk. The log has one line on each day when it is reached.
+  // The limit keeps one client from filling the disk. The log contains one line for each day on which the limit is reached.
   private isOverLimit(): boolean {
     const outcome = this.#dailyLimit.count(this.clock.now());
     if (outcome === 'reached')

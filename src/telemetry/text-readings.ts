@@ -26,7 +26,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   sol: '/',
 };
 
-/** A text and its form after each decoding, or null if it cannot be decoded completely (docs/decisions/0026). */
+/** Returns a text and its form after each decoding, or null if it cannot be decoded completely (docs/decisions/0026). */
 export function readDecodings(value: string): string[] | null {
   if (PLAIN_TEXT.test(value)) return [value];
   const readings = [value];

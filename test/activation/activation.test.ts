@@ -5,7 +5,7 @@ import { activation, machineId, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
@@ -73,7 +73,7 @@ test('after a release another machine can activate, and the released one gets a 
   const license = await service.issue();
   const first = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   expect((await service.activate(license, 'laptop')).status).toBe(409);
-  await service.app.get(ReleaseService).release(first.json.activation.id, ACT);
+  await service.app.get(ReleaseService).release(first.json.activation.id, AUDIT_CONTEXT);
   expect((await service.activate(license, 'laptop')).status).toBe(201);
   expect((await service.activate(license, 'studio')).status).toBe(409);
   await service.setLicense(license.license_id, { machines_allowed: 2 });

@@ -20,11 +20,12 @@ test.each([
   ['an e-mail address in capitals', 'MOOR_0101-0101-0101-0101', '\tADA@Example.COM'],
 ])('accepts %s', async (_what, license_key, email) => {
   const license = await service.issue();
-  // The check symbol matters only if no license has the key, so an imported key need not have one.
+  // Another case of this test may have given the key to its license, and a key belongs to one license.
   await service.sql(
     'update license set key_hash = sha256(random()::text::bytea) where key_hash = sha256($1)',
     [Buffer.from('MOOR_0101-0101-0101-0101')],
   );
+  // The license gets the key of the request. A license is found by a key without a correct check symbol too.
   await service.sql('update license set key_hash = sha256($1) where id = $2', [
     Buffer.from('MOOR_0101-0101-0101-0101'),
     license.license_id,

@@ -11,7 +11,7 @@ afterAll(() => service.close());
 
 const DIGEST = machineId('studio');
 const NOT_A_STRING = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };
-const UNSTORABLE = (text: string) => ({
+const unstorable = (text: string) => ({
   'a NUL': `${text}\0`,
   'a NUL before it': `\0${text}`,
   'a high surrogate alone': `${text}\ud83d`,
@@ -24,7 +24,7 @@ const REQUIRED = { absent: undefined, null: null, empty: '', blank: '   ', ...NO
 const INVALID: Record<string, Record<string, unknown>> = {
   license_key: {
     ...REQUIRED,
-    ...UNSTORABLE('MOOR_E6S7-Z8KJ-TB3R-QKX6'),
+    ...unstorable('MOOR_E6S7-Z8KJ-TB3R-QKX6'),
     'a prefix of one': 'M_E6S7-Z8KJ-TB3R-QKX6',
     'a prefix of thirteen': 'MMMMMMMMMMMMM_E6S7-Z8KJ-TB3R-QKX6',
     'three groups': 'MOOR_E6S7-Z8KJ-TB3R',
@@ -38,7 +38,7 @@ const INVALID: Record<string, Record<string, unknown>> = {
   },
   email: {
     ...REQUIRED,
-    ...UNSTORABLE('ada@example.com'),
+    ...unstorable('ada@example.com'),
     'no @': 'ada.example.com',
     'two @': 'ada@eve@example.com',
     'nothing before the @': '@example.com',
@@ -49,7 +49,7 @@ const INVALID: Record<string, Record<string, unknown>> = {
   },
   machine_id: {
     ...REQUIRED,
-    ...UNSTORABLE(DIGEST),
+    ...unstorable(DIGEST),
     '63 digits': DIGEST.slice(1),
     '65 digits': `${DIGEST}0`,
     'a letter past f': `${DIGEST.slice(1)}g`,
@@ -61,14 +61,14 @@ const INVALID: Record<string, Record<string, unknown>> = {
   },
   hostname_hint: {
     ...NOT_A_STRING,
-    ...UNSTORABLE('Studio Mac'),
+    ...unstorable('Studio Mac'),
     '101 characters': 'x'.repeat(101),
     '101 characters of two units each': '🖥'.repeat(101),
     'sixteen thousand characters': 'x'.repeat(15_000),
   },
   app_version: {
     ...REQUIRED,
-    ...UNSTORABLE('3.2'),
+    ...unstorable('3.2'),
     'a v before it': 'v3.2',
     'a build part': '3.2.0+456',
     'a pre-release': '3.2-beta',
@@ -100,7 +100,7 @@ test.each(CASES)('422 at /$member if it is $what', async ({ member, value }) => 
   if (typeof value === 'string' && value.length > 4) expect(answer.text).not.toContain(value.slice(0, 100));
 });
 
-test('none of them created an activation', async () => {
+test('no request with an invalid member created an activation', async () => {
   expect(await service.sql('select id from activation')).toEqual([]);
 });
 

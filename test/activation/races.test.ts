@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { activation, answered, call, Service, type Answer } from '../support/harness.js';
+import { activation, retryWhileUnavailable, call, Service, type Answer } from '../support/harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 /** Two instances with one database, as behind a load balancer. */
@@ -26,7 +26,7 @@ async function race(requests: ((url: string) => Promise<Answer>)[]) {
   const counts = { created: 0, existing: 0, refused: 0 };
   const outcomes = { 201: 'created', 200: 'existing', 409: 'refused' } as const;
   const send = async (request: (url: string) => Promise<Answer>, i: number): Promise<void> => {
-    const { status, text } = await answered(() => request(i % 2 ? two.url : one.url));
+    const { status, text } = await retryWhileUnavailable(() => request(i % 2 ? two.url : one.url));
     if (!(status in outcomes)) throw new Error(text);
     counts[outcomes[status as keyof typeof outcomes]] += 1;
   };
@@ -42,7 +42,7 @@ const releasing = (id: string) => (url: string) =>
 
 const fifty = <T>(make: (i: number) => T) => Array.from({ length: 50 }, (_, i) => make(i));
 
-async function active({ license_id }: License): Promise<string[]> {
+async function activeIds({ license_id }: License): Promise<string[]> {
   const rows = await one.sql<{ id: string }>(
     'select id from activation where license_id = $1 and ended_at is null',
     [license_id],
@@ -57,7 +57,7 @@ test.each(ROUNDS)(
     const { created, existing, refused } = await race(fifty((i) => activating(license, `machine ${i}`)));
     // A repeated request finds its activation if the first response was a 503.
     expect({ allowed: created + existing, refused }).toEqual({ allowed: 3, refused: 47 });
-    expect(await active(license)).toHaveLength(3);
+    expect(await activeIds(license)).toHaveLength(3);
   },
 );
 
@@ -73,7 +73,7 @@ test.each(ROUNDS)('50 concurrent activations of one machine create one activatio
   );
   expect(counts.created).toBeLessThanOrEqual(1);
   expect(counts.created + counts.existing).toBe(50);
-  expect(await active(license)).toEqual([...ids]);
+  expect(await activeIds(license)).toEqual([...ids]);
 });
 
 test.each(ROUNDS)(
@@ -81,7 +81,7 @@ test.each(ROUNDS)(
   async () => {
     const license = await one.issue({ machines_allowed: 3 });
     await race(['a', 'b', 'c'].map((machine) => activating(license, machine)));
-    const releases = (await active(license)).map(releasing);
+    const releases = (await activeIds(license)).map(releasing);
     // Some activations are sent before a release, some after it.
     const requests = fifty((i) => activating(license, `machine ${i}`));
     let released = 0;
@@ -94,14 +94,15 @@ test.each(ROUNDS)(
 
     const observed = { maximum: 0, isOver: false };
     const watch = async () => {
-      while (!observed.isOver) observed.maximum = Math.max(observed.maximum, (await active(license)).length);
+      while (!observed.isOver)
+        observed.maximum = Math.max(observed.maximum, (await activeIds(license)).length);
     };
     const [counts] = await Promise.all([race(requests).finally(() => (observed.isOver = true)), watch()]);
 
     const allowed = counts.created + counts.existing - released;
     expect({ released, activations: allowed + counts.refused }).toEqual({ released: 3, activations: 50 });
     expect(observed.maximum).toBeLessThanOrEqual(3);
-    expect(await active(license)).toHaveLength(allowed);
+    expect(await activeIds(license)).toHaveLength(allowed);
     expect(allowed).toBeLessThanOrEqual(3);
   },
 );

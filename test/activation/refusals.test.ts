@@ -3,7 +3,7 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { Service, type Answer } from '../support/harness.js';
 import { downloadUrl, publish } from '../manifest/publish.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => {
@@ -33,19 +33,22 @@ test('if several refusals apply, the first in their order is returned', async ()
   const id = license.license_id;
   await service.setLicense(id, { staff_status: 'revoked', on_expiry: 'stop' });
   await setPurchase(id, 'refunded');
-  const lifts: [code: string, lift: () => Promise<unknown>][] = [
+  const removals: [code: string, removeCause: () => Promise<unknown>][] = [
     ['license_refunded', () => setPurchase(id, 'disputed')],
     ['license_revoked', () => service.setLicense(id, { staff_status: 'suspended' })],
     ['license_suspended', () => service.setLicense(id, { staff_status: 'active' })],
     ['license_suspended', () => setPurchase(id, 'dispute_won')],
     ['license_expired', () => service.setLicense(id, { on_expiry: 'keep' })],
     ['version_not_covered', () => publish(service, '3.11.0', '2026-11-01T00:00:00Z')],
-    ['machine_limit_reached', () => service.app.get(ReleaseService).release(other.json.activation.id, ACT)],
+    [
+      'machine_limit_reached',
+      () => service.app.get(ReleaseService).release(other.json.activation.id, AUDIT_CONTEXT),
+    ],
   ];
-  for (const [code, lift] of lifts) {
+  for (const [code, removeCause] of removals) {
     const { json } = await service.activate(license, 'studio', { app_version: '3.11' });
     expect([json.code, json.client_action]).toEqual([code, 'stop']);
-    await lift();
+    await removeCause();
   }
   expect((await service.activate(license, 'studio', { app_version: '3.11' })).status).toBe(201);
 });
@@ -155,16 +158,16 @@ test('machine_limit_reached has the numbers of machines and the portal, and no l
 
 test('two concurrent activations of a machine create one: 201 and 200', async () => {
   const license = await service.issue();
-  const holder = await service.database.connect();
-  await holder.query('begin');
-  await holder.query('select 1 from license where id = $1 for update', [license.license_id]);
+  const lockHolder = await service.database.connect();
+  await lockHolder.query('begin');
+  await lockHolder.query('select 1 from license where id = $1 for update', [license.license_id]);
   const responses = [service.activate(license), service.activate(license)];
   const isOver = Promise.race(responses).then(() => true);
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   // Both requests have read the license without an activation.
   while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 1)])));
-  await holder.query('commit');
-  holder.release();
+  await lockHolder.query('commit');
+  lockHolder.release();
   const answers = await Promise.all(responses);
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201]);
   expect(answers[0]!.json.activation).toEqual(answers[1]!.json.activation);

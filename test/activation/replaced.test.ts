@@ -6,10 +6,10 @@ import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { erase } from '../erasure/harness.js';
-import { answered, Service, type Answer } from '../support/harness.js';
+import { retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 /** A key with a correct check symbol that no license has. */
 const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 
@@ -33,9 +33,10 @@ async function activatedLicense(machine = 'studio'): Promise<{ license: License;
   return { license, first };
 }
 
-const rekey = (id: string) => service.app.get(LicensesService).rekey(id, ACT);
+const rekey = (id: string) => service.app.get(LicensesService).rekey(id, AUDIT_CONTEXT);
 const changeAddress = (id: string) => service.setLicense(id, { email: `${randomUUID()}@example.com` });
-const release = ({ json }: Answer) => service.app.get(ReleaseService).release(json.activation.id, ACT);
+const release = ({ json }: Answer) =>
+  service.app.get(ReleaseService).release(json.activation.id, AUDIT_CONTEXT);
 
 /** The rows of all activations of a license. */
 const activationRows = (id: string) =>
@@ -227,9 +228,9 @@ test('a concurrent release never leads to a new activation', async () => {
     const { license, first } = await activatedLicense();
     await rekey(license.license_id);
     const answers = await Promise.all([
-      answered(() => service.activate(license, 'studio')),
-      release(first).then(() => answered(() => service.activate(license, 'studio'))),
-      answered(() => service.activate(license, 'studio')),
+      retryWhileUnavailable(() => service.activate(license, 'studio')),
+      release(first).then(() => retryWhileUnavailable(() => service.activate(license, 'studio'))),
+      retryWhileUnavailable(() => service.activate(license, 'studio')),
     ]);
     for (const { status } of answers) expect([200, 404]).toContain(status);
     expectUnknown(answers[1]!);

@@ -19,7 +19,7 @@ afterAll(async () => {
 const show = (stdin: string, ...args: string[]) =>
   terminal.run(['license', 'show', ...args, '--json'], { stdin });
 
-test('license show - reads the key, or the id, from standard input', async () => {
+test('`license show -` reads the key or the id from standard input', async () => {
   for (const stdin of [
     `${license.license_key}\n`,
     license.license_key.toLowerCase(),
@@ -41,12 +41,12 @@ test.each([
     'x',
     [],
   ],
-])('%d: %s', async (code, sentence, stdin, args) => {
+])('exit code %d: %s', async (code, sentence, stdin, args) => {
   expect(await show(stdin, ...args)).toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
 });
 
 test.each([[[]], [['-']]])(
-  'without an argument a terminal is asked, and shows nothing of what is typed: %j',
+  'at a terminal the key is asked for and not shown, with the arguments %j',
   (args) => {
     const command = [process.execPath, CLI, 'license', 'show', ...args].join(' ');
     const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
@@ -56,7 +56,7 @@ test.each([[[]], [['-']]])(
       encoding: 'utf8',
     });
     if (error) return; // no such program on this machine
-    // What comes before is the terminal's own echo of what was typed ahead of the question.
+    // The terminal itself echoes the input that it gets before the question.
     const shown = stdout.slice(stdout.indexOf('License id'));
     expect([status, shown]).toEqual([
       0,

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal, type RunOptions } from '../support/processes/cli-harness.js';
 
-const FOLLOWED = expect.stringMatching(
+const ROTATED_MESSAGE = expect.stringMatching(
   /^Every instance that reads \/.*tokens uses the new key within 2 seconds; all tokens stay valid\.\n$/,
 );
-const REACTIVATED =
+const REVOKED_MESSAGE =
   'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.\n';
 const TOO_YOUNG = /^The next key is too young for every instance to know it: try again in [1-5] s\.\n$/;
 const FAR_TOO_YOUNG = /^The next key is too young for every instance to know it: try again in \d{4} s\.\n$/;
@@ -20,7 +20,7 @@ let terminal: Terminal;
 beforeAll(() => void (terminal = new Terminal({ DATABASE_URL: 'postgres://127.0.0.1:9/none' })));
 afterAll(() => terminal.close());
 
-/** Runs the commands on a folder of keys, in either mode. */
+/** Runs `mooring keys` on a folder of keys, with the settings of development or production. */
 class Keys {
   constructor(
     readonly dir: string,
@@ -32,8 +32,8 @@ class Keys {
   }
 
   /** A key id may begin with a dash, so `--` precedes it. */
-  revoke(kid: string, ...more: string[]) {
-    return this.run('revoke', ...more, '--', kid);
+  revoke(kid: string, ...moreArgs: string[]) {
+    return this.run('revoke', ...moreArgs, '--', kid);
   }
 
   list(): Promise<Omit<RingEntry, 'file'>[]> {
@@ -53,13 +53,13 @@ class Keys {
   }
 
   /** Makes the ring an hour old. */
-  settle(): void {
+  makeRingOld(): void {
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const keys = this.entries.map((entry) => ({ ...entry, since }));
     writeFileSync(join(this.dir, 'ring.json'), JSON.stringify({ keys }));
   }
 
-  spoil(text: string): void {
+  writeRing(text: string): void {
     writeFileSync(join(this.dir, 'ring.json'), text);
   }
 }
@@ -71,8 +71,8 @@ const development = (name = 'development') => {
 
 const production = async () => {
   const settings = await terminal.json(['init', 'production']);
-  const others = { MANIFEST_PUBLIC_KEYS: 'A'.repeat(43), DATA_DIR: '/nonexistent' };
-  return new Keys(settings.TOKEN_KEYS_DIR, { ...settings, ...others });
+  const otherSettings = { MANIFEST_PUBLIC_KEYS: 'A'.repeat(43), DATA_DIR: '/nonexistent' };
+  return new Keys(settings.TOKEN_KEYS_DIR, { ...settings, ...otherSettings });
 };
 
 describe.each([
@@ -97,10 +97,10 @@ describe.each([
   });
 
   test('rotate changes the states of the keys, prints the next step, and prints the ring', async () => {
-    keys.settle();
+    keys.makeRingOld();
     const [first, second] = keys.entries as [RingEntry, RingEntry];
     const rotated = await keys.run('rotate', '--json');
-    expect(rotated).toMatchObject({ code: 0, stderr: FOLLOWED });
+    expect(rotated).toMatchObject({ code: 0, stderr: ROTATED_MESSAGE });
     expect(rotated.json).toEqual([
       { kid: first.kid, state: 'verifying', since: NOW },
       { kid: second.kid, state: 'active', since: NOW },
@@ -108,16 +108,16 @@ describe.each([
     ]);
     expect(await keys.list()).toEqual(rotated.json);
 
-    keys.settle();
+    keys.makeRingOld();
     const again = await keys.run('rotate');
-    expect(again).toMatchObject({ code: 0, stderr: FOLLOWED });
+    expect(again).toMatchObject({ code: 0, stderr: ROTATED_MESSAGE });
     expect(again.stdout).toMatch(
       /^Key +State +Since\n(\S+ +verifying +\S+\n){2}\S+ +active +\S+\n\S+ +next +\S+\n$/,
     );
   });
 
   test('revoke revokes a key of any state, and prints the ring', async () => {
-    keys.settle();
+    keys.makeRingOld();
     const [verifying, , active, next] = keys.entries.map(({ kid }) => kid) as [
       string,
       string,
@@ -125,12 +125,12 @@ describe.each([
       string,
     ];
     const first = await keys.revoke(verifying);
-    expect(first).toMatchObject({ code: 0, stderr: REACTIVATED });
+    expect(first).toMatchObject({ code: 0, stderr: REVOKED_MESSAGE });
     expect(first.stdout).toMatch(new RegExp(`^Key .*\n${verifying} +revoked +`));
     expect(await keys.states()).toEqual(['revoked', 'verifying', 'active', 'next']);
 
     const second = await keys.revoke(active, '--json');
-    expect(second).toMatchObject({ code: 0, stderr: REACTIVATED });
+    expect(second).toMatchObject({ code: 0, stderr: REVOKED_MESSAGE });
     expect(second.json).toEqual(await keys.list());
     expect(await keys.states()).toEqual(['revoked', 'verifying', 'revoked', 'active', 'next']);
     expect(keys.entries[3]!.kid).toBe(next);
@@ -146,7 +146,7 @@ describe('refusals:', () => {
   beforeAll(async () => {
     keys = development('refusals');
     await keys.list();
-    keys.settle();
+    keys.makeRingOld();
     await keys.run('rotate');
     const { kid } = keys.entries[2]!;
     await keys.revoke(kid);
@@ -156,7 +156,7 @@ describe('refusals:', () => {
     // The time is in the future, so that the key is too young for both commands also on a slow machine.
     const since = new Date(Date.now() + 1_800_000).toISOString();
     const before = keys.entries.map((entry) => ({ ...entry, since }));
-    keys.spoil(JSON.stringify({ keys: before }));
+    keys.writeRing(JSON.stringify({ keys: before }));
     expect(await keys.run('rotate', '--json')).toMatchObject({
       code: 1,
       stdout: '',
@@ -174,18 +174,18 @@ describe('refusals:', () => {
 
   test('revoke prints why it refuses', async () => {
     const before = keys.text;
-    const gone = keys.entries.find(({ state }) => state === 'revoked')!.kid;
+    const revoked = keys.entries.find(({ state }) => state === 'revoked')!.kid;
     const unknown = 'A'.repeat(43);
     for (const [kid, sentence] of [
-      [gone, `The key ${gone} is revoked already.\n`],
+      [revoked, `The key ${revoked} is revoked already.\n`],
       [unknown, `The ring has no key ${unknown}: mooring keys list names them.\n`],
     ] as const)
       expect(await keys.revoke(kid, '--json')).toMatchObject({ code: 1, stdout: '', stderr: sentence });
     expect(keys.text).toBe(before);
   });
 
-  test('one of two simultaneous commands is refused, and no revocation is lost', async () => {
-    keys.settle();
+  test('of simultaneous commands at least one succeeds, the others are refused, and no revocation is lost', async () => {
+    keys.makeRingOld();
     const active = keys.entries.find(({ state }) => state === 'active')!.kid;
     const runs = await Promise.all([keys.revoke(active), keys.run('rotate'), keys.run('rotate')]);
     const [revoked] = runs;
@@ -198,23 +198,26 @@ describe('refusals:', () => {
     expect((await keys.states()).filter((each) => each === 'active')).toHaveLength(1);
   });
 
-  test.each([['revoke'], ['revoke', 'one', 'two'], ['rotate', 'one'], ['rotate', '--force'], ['turn']])(
-    '%j %j %j is not a command: it prints the usage, exit code 2',
-    async (...args) => {
-      const before = keys.text;
-      const run = await keys.run(...args);
-      expect(run).toMatchObject({ code: 2, stdout: '' });
-      expect(run.stderr).toMatch(/^[A-Z][^\n]+\n$/);
-      expect(keys.text).toBe(before);
-    },
-  );
+  test.each([
+    [['revoke']],
+    [['revoke', 'one', 'two']],
+    [['rotate', 'one']],
+    [['rotate', '--force']],
+    [['turn']],
+  ])('`mooring keys` with the arguments %j prints one sentence, with exit code 2', async (args) => {
+    const before = keys.text;
+    const run = await keys.run(...args);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toMatch(/^[A-Z][^\n]+\n$/);
+    expect(keys.text).toBe(before);
+  });
 
   test('an unusable ring is reported in one sentence, and not changed', async () => {
     const good = keys.text;
     const kid = keys.entries[0]!.kid;
     const files = readdirSync(keys.dir);
     for (const broken of ['{', good.replace('"active"', '"verifying"')]) {
-      keys.spoil(broken);
+      keys.writeRing(broken);
       for (const run of [
         await keys.run('list'),
         await keys.run('rotate', '--json'),
@@ -228,7 +231,7 @@ describe('refusals:', () => {
       expect(keys.text).toBe(broken);
     }
     expect(readdirSync(keys.dir)).toEqual(files);
-    keys.spoil(good);
+    keys.writeRing(good);
   });
 });
 
@@ -240,7 +243,7 @@ describe('in production', () => {
   });
 
   test.each(['list', 'rotate'])(
-    '%s creates no keys: a missing folder is named, exit code 2',
+    '`keys %s` creates no keys: a missing folder is reported with exit code 2',
     async (command) => {
       const missing = terminal.file('missing');
       const env = { ...settings, TOKEN_KEYS_DIR: missing };

@@ -20,31 +20,28 @@ afterAll(async () => {
   await created.drop();
 });
 
-const record = (transaction: string, ...status: string[]) =>
-  terminal.json(['purchase', 'record', '--transaction', transaction, '--status', ...status]);
+const record = (transaction: string, ...statusAndOptions: string[]) =>
+  terminal.json(['purchase', 'record', '--transaction', transaction, '--status', ...statusAndOptions]);
 /** Records a purchase. @returns the id of its license */
 const sell = async (transaction: string): Promise<string> =>
   (await record(transaction, 'paid', '--email', 'ada@example.com')).license_id;
 
-describe('license rekey is refused in one sentence:', () => {
+describe('license rekey is refused in one sentence', () => {
   const refund = (_id: string, transaction: string) => record(transaction, 'refunded');
   const erase = (id: string) => database.query('update license set email = null where id = $1', [id]);
 
   test.each([
     ['refunded', refund, 'The purchase of this license was refunded, so it gets no key by mail any more.'],
     ['erased', erase, 'No e-mail address is known of this license any more.'],
-  ])(
-    'of a license that was %s: the key is unchanged and no mail is enqueued',
-    async (what, end, sentence) => {
-      const id = await sell(`tx-${what}`);
-      await end(id, `tx-${what}`);
-      const before = await everyRow(database);
-      const { code, stdout, stderr } = await terminal.run(['license', 'rekey', id, '--reason', 'leaked']);
-      expect([code, stdout, stderr]).toEqual([1, '', `${sentence}\n`]);
-      expect(await everyRow(database)).toEqual(before);
-      expect(before.filter((row) => row.includes('license_key_replaced'))).toEqual([]);
-    },
-  );
+  ])('if the license was %s: the key is unchanged and no mail is enqueued', async (what, end, sentence) => {
+    const id = await sell(`tx-${what}`);
+    await end(id, `tx-${what}`);
+    const before = await everyRow(database);
+    const { code, stdout, stderr } = await terminal.run(['license', 'rekey', id, '--reason', 'leaked']);
+    expect([code, stdout, stderr]).toEqual([1, '', `${sentence}\n`]);
+    expect(await everyRow(database)).toEqual(before);
+    expect(before.filter((row) => row.includes('license_key_replaced'))).toEqual([]);
+  });
 });
 
 describe('license show takes a transaction id', () => {

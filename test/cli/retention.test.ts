@@ -5,7 +5,7 @@ import { RetentionHarness } from '../retention/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 
 const RUN = ['retention', 'run'];
-const MIDNIGHT = '2026-11-20T00:05:00Z';
+const AS_OF = '2026-11-20T00:05:00Z';
 const FUTURE = '2099-01-01';
 
 let harness: RetentionHarness;
@@ -21,7 +21,7 @@ beforeEach(async () => {
   await harness.run('2024-12-01T12:00:00Z');
   await harness.receive({ '2026-11-19': 3, '2026-11-20': 2 });
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
-  // The commands use the real clock, and run on these tables for the first time.
+  // The commands use the real clock, so they must not find the records of the run above.
   await harness.sql('truncate retention_run, file_rewrite');
 });
 afterAll(async () => {
@@ -29,8 +29,8 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** Every row of every table, and its physical place. */
-async function dump(): Promise<string> {
+/** A digest of every row of every table and its physical place. */
+async function digestOfTables(): Promise<string> {
   const tables = await harness.sql<{ name: string }>(
     `select oid::regclass::text as name from pg_class where relkind = 'r'
      and relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace) order by 1`,
@@ -43,8 +43,8 @@ async function dump(): Promise<string> {
 
 describe('retention run', () => {
   test('deletes rows at the end of their period, prints the counts and stores them', async () => {
-    expect(await terminal.json([...RUN, '--as-of', MIDNIGHT])).toEqual({
-      as_of: MIDNIGHT,
+    expect(await terminal.json([...RUN, '--as-of', AS_OF])).toEqual({
+      as_of: AS_OF,
       dry_run: false,
       telemetry_rows_moved: 3,
       weeks_counted: 0,
@@ -59,14 +59,14 @@ describe('retention run', () => {
         'select as_of, finished_at is not null as finished, deleted, failed from retention_run',
       ),
     ).toEqual([
-      { as_of: new Date(MIDNIGHT), finished: true, deleted: { telemetry: 9, one_time_code: 1 }, failed: [] },
+      { as_of: new Date(AS_OF), finished: true, deleted: { telemetry: 9, one_time_code: 1 }, failed: [] },
     ]);
   });
 
   test('--dry-run counts the same, and changes nothing at all', async () => {
-    const before = await dump();
-    expect(await terminal.json([...RUN, '--as-of', MIDNIGHT, '--dry-run'])).toEqual({
-      as_of: MIDNIGHT,
+    const before = await digestOfTables();
+    expect(await terminal.json([...RUN, '--as-of', AS_OF, '--dry-run'])).toEqual({
+      as_of: AS_OF,
       dry_run: true,
       telemetry_rows_moved: 3,
       weeks_counted: 0,
@@ -75,30 +75,30 @@ describe('retention run', () => {
       files_rewritten: 0,
       failed: [],
     });
-    expect(await dump()).toBe(before);
-    // A real run does change the dump.
-    await harness.run(MIDNIGHT);
-    expect(await dump()).not.toBe(before);
+    expect(await digestOfTables()).toBe(before);
+    // A real run changes the digest.
+    await harness.run(AS_OF);
+    expect(await digestOfTables()).not.toBe(before);
   });
 
   test('without --json it prints lines of text', async () => {
-    const run = await terminal.run([...RUN, '--as-of', MIDNIGHT, '--dry-run']);
+    const run = await terminal.run([...RUN, '--as-of', AS_OF, '--dry-run']);
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
       [
-        `As of  ${MIDNIGHT}`,
+        `As of  ${AS_OF}`,
         'Telemetry  3 rows would move out of the inbox',
         'telemetry  9 rows would be deleted',
         'one_time_code  1 rows would be deleted',
         '',
       ].join('\n'),
     );
-    await harness.run(MIDNIGHT);
+    await harness.run(AS_OF);
     await harness.sql('truncate file_rewrite');
-    const again = await terminal.run([...RUN, '--as-of', MIDNIGHT]);
+    const again = await terminal.run([...RUN, '--as-of', AS_OF]);
     expect(again.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
       [
-        `As of  ${MIDNIGHT}`,
+        `As of  ${AS_OF}`,
         'Telemetry  0 rows moved out of the inbox',
         'Weeks  0 counted',
         'Deleted  nothing',
@@ -110,7 +110,7 @@ describe('retention run', () => {
 
   test('a table whose rows cannot be deleted is named, with exit code 1', async () => {
     await harness.sql('alter table one_time_code rename to elsewhere');
-    const run = await terminal.run([...RUN, '--as-of', MIDNIGHT, '--json']);
+    const run = await terminal.run([...RUN, '--as-of', AS_OF, '--json']);
     await harness.sql('alter table elsewhere rename to one_time_code');
     expect(run).toMatchObject({
       code: 1,
@@ -119,7 +119,7 @@ describe('retention run', () => {
     });
   });
 
-  test('ends if another run is active', async () => {
+  test('is refused while another run is active', async () => {
     const other = await harness.database.connect();
     await other.query('select pg_advisory_lock($1)', [LOCKS.retention]);
     const run = await terminal.run([...RUN, '--json']);
@@ -154,14 +154,14 @@ describe('a day in the future', () => {
   });
 
   test('is refused in production, and changes nothing', async () => {
-    const before = await dump();
+    const before = await digestOfTables();
     expect(await terminal.run(future, { env })).toMatchObject({
       code: 1,
       stdout: '',
       stderr:
         'A future day is accepted only with --dry-run or in development: deleted data cannot be restored.\n',
     });
-    expect(await dump()).toBe(before);
+    expect(await digestOfTables()).toBe(before);
   });
 
   test('is accepted with --dry-run, also in production', async () => {
@@ -169,8 +169,8 @@ describe('a day in the future', () => {
     expect(dryRun).toMatchObject({ code: 0, json: { dry_run: true, deleted: { telemetry: 15 } } });
   });
 
-  test('is the only kind refused in production: today and past days are accepted', async () => {
-    const { deleted } = await terminal.json([...RUN, '--as-of', MIDNIGHT], { env });
+  test('is the only kind of day that is refused in production: a past day is accepted', async () => {
+    const { deleted } = await terminal.json([...RUN, '--as-of', AS_OF], { env });
     expect(deleted).toEqual({ telemetry: 9, one_time_code: 1 });
   });
 

@@ -45,16 +45,16 @@ describe('init', () => {
     );
   });
 
-  test('never overwrites', async () => {
-    for (const left of ['mooring.env', 'tokens']) {
-      const dir = terminal.file(`left-${left}`);
-      mkdirSync(`${dir}/${left}`, { recursive: true });
+  test('overwrites no file and no folder', async () => {
+    for (const existing of ['mooring.env', 'tokens']) {
+      const dir = terminal.file(`existing-${existing}`);
+      mkdirSync(`${dir}/${existing}`, { recursive: true });
       expect(await terminal.run(['init', dir], { env: production })).toMatchObject({
         code: 1,
         stdout: '',
-        stderr: `${dir}/${left} exists already, and is never overwritten.\n`,
+        stderr: `${dir}/${existing} exists already, and is never overwritten.\n`,
       });
-      expect(readdirSync(dir)).toEqual([left]);
+      expect(readdirSync(dir)).toEqual([existing]);
     }
   });
 });
@@ -76,7 +76,7 @@ describe('with the embedded database', () => {
     const server = terminal.start(MAIN, [], env);
     const ended = new Promise((resolve) => server.once('exit', resolve));
     try {
-      await printed(server, 'Mooring is ready');
+      await untilPrinted(server, 'Mooring is ready');
       writeFileSync(terminal.file('App.dmg'), 'an image');
       const image = ['--dmg', 'App.dmg', '--version', '1.1.0', '--url', 'https://dl.example.com/App.dmg'];
       const signed = await terminal.run(['manifest', 'sign', ...image, '--first', '--json'], { env });
@@ -92,14 +92,14 @@ describe('with the embedded database', () => {
 });
 
 /** Resolves once the program has printed this on standard error. */
-function printed(child: ChildProcess, words: string): Promise<void> {
-  let heard = '';
+function untilPrinted(child: ChildProcess, words: string): Promise<void> {
+  let output = '';
   return new Promise((resolve, reject) => {
     child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      heard += text;
-      if (heard.includes(words)) resolve();
+      output += text;
+      if (output.includes(words)) resolve();
     });
-    child.once('exit', () => reject(new Error(`It ended, having printed: ${heard}`)));
+    child.once('exit', () => reject(new Error(`The program ended too early. It printed: ${output}`)));
     child.stdout!.resume();
   });
 }

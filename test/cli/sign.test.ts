@@ -12,13 +12,13 @@ import {
   type ManifestContent,
 } from '../../src/keys/manifests/signed-manifest.js';
 import {
-  ALONE,
+  WITHOUT_SERVER,
   imageUrl,
-  NOWHERE,
+  UNREACHABLE_URL,
   PASSPHRASE,
   Publisher,
-  signing,
-  unkeyed,
+  signArgs,
+  signArgsWithoutKey,
 } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
 
@@ -54,32 +54,32 @@ describe('sign', () => {
 
   test('continues the live manifest from a file, a URL or the database, and prints which', async () => {
     const first = await terminal.sign('1.0.0', '--first');
-    const next = (content: ManifestContent) => {
+    const expectContinued = (content: ManifestContent) => {
       expect(content).toMatchObject({ sequence: 2, previous: hash('sha256', first.signed) });
       expect(content.also_available.map(({ version }) => version)).toEqual(['1.0.0']);
     };
-    const args = signing('1.1.0', '--minimum-license-expiry', '2027-01-04', '--json');
+    const args = signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04', '--json');
     const file = await terminal.run([...args, '--previous', terminal.written('first.json', first)], {
-      env: ALONE,
+      env: WITHOUT_SERVER,
     });
     expect(file.stderr).toBe('The live manifest is from first.json: version 1.0.0, sequence 1.\n');
-    next(parseSigned(file.json.signed));
+    expectContinued(parseSigned(file.json.signed));
 
-    await using server = await served(first);
-    const address = await terminal.run(args, { env: { ...ALONE, PUBLIC_URL: server.url } });
+    await using server = await serveDocument(first);
+    const address = await terminal.run(args, { env: { ...WITHOUT_SERVER, PUBLIC_URL: server.url } });
     expect(address.stderr).toContain(`from ${server.url}/v1/manifest: version 1.0.0`);
-    next(parseSigned(address.json.signed));
-    const named = await terminal.run([...args, '--previous', `${server.url}/any`], { env: ALONE });
-    next(parseSigned(named.json.signed));
+    expectContinued(parseSigned(address.json.signed));
+    const named = await terminal.run([...args, '--previous', `${server.url}/any`], { env: WITHOUT_SERVER });
+    expectContinued(parseSigned(named.json.signed));
 
     const own = await createDatabase();
     try {
       const env = { DATABASE_URL: own.url };
       await terminal.json(['manifest', 'publish', 'first.json'], { env });
-      for (const PUBLIC_URL of [NOWHERE, undefined]) {
+      for (const PUBLIC_URL of [UNREACHABLE_URL, undefined]) {
         const stored = await terminal.run(args, { env: { ...env, PUBLIC_URL } });
         expect(stored.stderr).toContain('from the database: version 1.0.0');
-        next(parseSigned(stored.json.signed));
+        expectContinued(parseSigned(stored.json.signed));
       }
     } finally {
       await own.drop();
@@ -87,19 +87,21 @@ describe('sign', () => {
   });
 
   test('signs with each given key, and asks for the passphrase of the encrypted one', async () => {
-    const args = signing('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '3');
-    const { signatures } = await terminal.json(args, { env: ALONE, fd3: `${PASSPHRASE}\n` });
+    const args = signArgs('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '3');
+    const { signatures } = await terminal.json(args, { env: WITHOUT_SERVER, fd3: `${PASSPHRASE}\n` });
     expect(signatures).toHaveLength(2);
-    const wrong = await terminal.run([...args, '--json'], { env: ALONE, fd3: 'wrong horse' });
+    const wrong = await terminal.run([...args, '--json'], { env: WITHOUT_SERVER, fd3: 'wrong horse' });
     expect(wrong).toMatchObject({ code: 1, stdout: '' });
     expect(wrong.stderr).toBe(`The passphrase does not open ${terminal.file('one.pem')}.\n`);
-    const unasked = await terminal.run(signing('1.0.0', '--first', '--key', 'one.pem'), { env: ALONE });
-    expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining('no terminal') });
+    const withoutTerminal = await terminal.run(signArgs('1.0.0', '--first', '--key', 'one.pem'), {
+      env: WITHOUT_SERVER,
+    });
+    expect(withoutTerminal).toMatchObject({ code: 1, stderr: expect.stringContaining('no terminal') });
   });
 
-  test('in development it signs with the key that the server trusts', async () => {
+  test('in development signs with the key that the server trusts', async () => {
     const env = { MANIFEST_PUBLIC_KEYS: undefined };
-    const args = unkeyed('1.0.0', '--first', '--out', 'development.json');
+    const args = signArgsWithoutKey('1.0.0', '--first', '--out', 'development.json');
     const run = await terminal.run(args, { env });
     expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('Written to  ') });
     expect((await terminal.run(['manifest', 'verify', 'development.json'], { env })).code).toBe(0);
@@ -107,45 +109,49 @@ describe('sign', () => {
     expect(production).toMatchObject({ code: 2, stderr: '--key must name the key to sign with.\n' });
   });
 
-  test('the document is written to --out, which is never overwritten, or to standard output', async () => {
-    const { code, stdout } = await terminal.run(signing('1.0.0', '--first', '--out', 'out.json'), {
-      env: ALONE,
+  test('writes the document to --out, which is never overwritten, or to standard output', async () => {
+    const { code, stdout } = await terminal.run(signArgs('1.0.0', '--first', '--out', 'out.json'), {
+      env: WITHOUT_SERVER,
     });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^Version +1\.0\.0 of /) });
     expect(JSON.parse(readFileSync(terminal.file('out.json'), 'utf8'))).toMatchObject({ version: '1.0.0' });
-    const again = await terminal.run(signing('1.0.0', '--first', '--out', 'out.json'), { env: ALONE });
+    const again = await terminal.run(signArgs('1.0.0', '--first', '--out', 'out.json'), {
+      env: WITHOUT_SERVER,
+    });
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('never overwritten') });
-    const plain = await terminal.run(signing('1.0.0', '--first'), { env: ALONE });
+    const plain = await terminal.run(signArgs('1.0.0', '--first'), { env: WITHOUT_SERVER });
     expect(plain.json).toMatchObject({ version: '1.0.0' });
     expect(plain.stderr).toMatch(/^Version +1\.0\.0 of /);
   });
 
-  test('does not continue a manifest that no known key has signed', async () => {
-    const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
+  test('refuses a live manifest that no known key has signed', async () => {
+    const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
     const { public_key } = await terminal.json(keygen);
-    const document = await terminal.json(unkeyed('1.0.0', '--first', '--key', 'stranger.pem'), {
-      env: ALONE,
+    const document = await terminal.json(signArgsWithoutKey('1.0.0', '--first', '--key', 'untrusted.pem'), {
+      env: WITHOUT_SERVER,
     });
-    const built = signing('1.1.0', '--previous', terminal.written('stranger.json', document), '--json');
-    const refused = await terminal.run(built, { env: ALONE });
+    const built = signArgs('1.1.0', '--previous', terminal.written('untrusted.json', document), '--json');
+    const refused = await terminal.run(built, { env: WITHOUT_SERVER });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('signed by no trusted key');
-    expect((await terminal.run([...built, '--public-key', public_key], { env: ALONE })).code).toBe(0);
+    expect((await terminal.run([...built, '--public-key', public_key], { env: WITHOUT_SERVER })).code).toBe(
+      0,
+    );
   });
 
-  test('refuses what the server would refuse, before it is signed', async () => {
+  test('refuses a manifest that the server would refuse, before it is signed', async () => {
     const first = terminal.written(
       'live.json',
       await terminal.sign('1.0.0', '--first', '--minimum-license-expiry', '2027-01-04'),
     );
-    const refused = async (version: string, ...more: string[]) =>
-      terminal.run(signing(version, '--previous', first, '--json', ...more), { env: ALONE });
+    const refused = async (version: string, ...moreArgs: string[]) =>
+      terminal.run(signArgs(version, '--previous', first, '--json', ...moreArgs), { env: WITHOUT_SERVER });
     expect((await refused('0.9.0')).stderr).toContain('The live version is 1.0.0; this one is 0.9.0');
     expect((await refused('1.0.0', '--minimum-license-expiry', '2028-01-04')).stderr).toContain(
       'cannot be raised',
     );
-    const other = await terminal.run(signing('1.1.0', '--previous', first), {
-      env: { ...ALONE, PRODUCT: 'other' },
+    const other = await terminal.run(signArgs('1.1.0', '--previous', first), {
+      env: { ...WITHOUT_SERVER, PRODUCT: 'other' },
     });
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('PRODUCT is other') });
   });
@@ -154,7 +160,7 @@ describe('sign', () => {
     [1, /\/v1\/manifest does not answer\.$/, []],
     [1, /nonsense does not exist/, ['--previous', 'nonsense']],
     [1, /App\.dmg is not a manifest\.$/, ['--previous', 'App.dmg']],
-    [1, /does not answer\.$/, ['--previous', `${NOWHERE}/v1/manifest`]],
+    [1, /does not answer\.$/, ['--previous', `${UNREACHABLE_URL}/v1/manifest`]],
     [1, /App\.dmg is not an Ed25519 private key in PEM\.$/, ['--first', '--key', 'App.dmg']],
     [1, /gone\.dmg does not exist/, ['--first', '--dmg', 'gone.dmg']],
     [2, /^--key names the same key twice\.$/, ['--first', '--key', 'two.pem']],
@@ -164,8 +170,8 @@ describe('sign', () => {
     [2, /^--expires must be in the future\.$/, ['--first', '--expires', '2020-01-01']],
     [2, /^--minimum-license-expiry must be a day/, ['--first', '--minimum-license-expiry', 'soon']],
     [2, /^--public-key must be an Ed25519 public key/, ['--first', '--public-key', 'x']],
-  ])('%d: %s', async (code, sentence, more) => {
-    const run = await terminal.run(signing('1.0.0', '--json', ...more), { env: ALONE });
+  ])('exit code %d: %s', async (code, sentence, moreArgs) => {
+    const run = await terminal.run(signArgs('1.0.0', '--json', ...moreArgs), { env: WITHOUT_SERVER });
     expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
     expect(run.stderr.trim()).toMatch(sentence);
     expect(run.stderr).toMatch(/^[^\n]+\n$/);
@@ -176,15 +182,15 @@ describe('a DMG', () => {
   const changes: [string, (file: string) => void][] = [
     ['grows', (file) => appendFileSync(file, 'more')],
     ['is cut short', (file) => truncateSync(file, 1)],
-    ['is touched', (file) => utimesSync(file, 1, 1)],
+    ['gets another modification time', (file) => utimesSync(file, 1, 1)],
     ['is replaced', (file) => (writeFileSync(`${file}.new`, 'another'), renameSync(`${file}.new`, file))],
   ];
 
   test.each(changes)('that %s while it is read is refused', async (_how, change) => {
     const file = terminal.file('changing.dmg');
     writeFileSync(file, Buffer.alloc(3 << 20));
-    let total = 0;
-    const reading = readImage(file, () => void (total++ === 0 && change(file)));
+    let chunks = 0;
+    const reading = readImage(file, () => void (chunks++ === 0 && change(file)));
     await expect(reading).rejects.toThrow('changed while it was read');
   });
 
@@ -195,8 +201,8 @@ describe('a DMG', () => {
   });
 });
 
-/** A server that answers every request with this document. */
-async function served(document: unknown) {
+/** Starts a server that answers every request with this document. */
+async function serveDocument(document: unknown) {
   const server = createServer((_request, response) => void response.end(JSON.stringify(document)));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -3,7 +3,7 @@ import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
 
 const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
-const WHY = ['--reason', 'asked by phone'];
+const REASON = ['--reason', 'asked by phone'];
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Terminal;
@@ -16,16 +16,16 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('refuses with one sentence and nothing on standard output', () => {
+describe('a mistake is reported in one sentence, and nothing on standard output', () => {
   const cases: [code: 1 | 2, sentence: RegExp, ...args: string[]][] = [
     [1, /^No license has this id, key or transaction\.$/, 'license', 'show', UNKNOWN_ID],
     [1, /^No license has this id, key or transaction\.$/, 'license', 'show', 'nonsense'],
     [1, /which holds a typing error\.$/, 'license', 'show', 'MOOR_E6S7-Z8KJ-TB3R-QKX5'],
-    [1, /^No license has this id\.$/, 'license', 'set', UNKNOWN_ID, '--machines', '2', ...WHY],
-    [1, /^No license has this id\.$/, 'license', 'set', 'nonsense', '--machines', '2', ...WHY],
-    [1, /^No license has this id\.$/, 'license', 'rekey', UNKNOWN_ID, ...WHY],
-    [1, /^No activation has this id\.$/, 'activation', 'release', UNKNOWN_ID, ...WHY],
-    [1, /^No activation has this id\.$/, 'activation', 'release', 'nonsense', ...WHY],
+    [1, /^No license has this id\.$/, 'license', 'set', UNKNOWN_ID, '--machines', '2', ...REASON],
+    [1, /^No license has this id\.$/, 'license', 'set', 'nonsense', '--machines', '2', ...REASON],
+    [1, /^No license has this id\.$/, 'license', 'rekey', UNKNOWN_ID, ...REASON],
+    [1, /^No activation has this id\.$/, 'activation', 'release', UNKNOWN_ID, ...REASON],
+    [1, /^No activation has this id\.$/, 'activation', 'release', 'nonsense', ...REASON],
     [1, /^No staff member has this e-mail address/, 'staff', 'token', 'unknown@example.com'],
     [1, /^No staff member has this e-mail address/, 'staff', 'link', 'unknown@example.com'],
     [1, /^No staff member has this e-mail address/, 'staff', 'remove', 'unknown@example.com'],
@@ -66,7 +66,7 @@ describe('refuses with one sentence and nothing on standard output', () => {
       '--on-expiry',
       'x',
     ],
-    [2, /^Give at least one change: /, 'license', 'set', UNKNOWN_ID, ...WHY],
+    [2, /^Give at least one change: /, 'license', 'set', UNKNOWN_ID, ...REASON],
     [2, /^Required option '--reason <text>'/, 'license', 'set', UNKNOWN_ID, '--machines', '2'],
     [
       2,
@@ -76,7 +76,7 @@ describe('refuses with one sentence and nothing on standard output', () => {
       UNKNOWN_ID,
       '--status',
       'x',
-      ...WHY,
+      ...REASON,
     ],
     [2, /^--reason must say why/, 'license', 'rekey', UNKNOWN_ID, '--reason', ' '],
     [2, /^--reason must not hold an e-mail/, 'activation', 'release', UNKNOWN_ID, '--reason', 'for a@b.c'],
@@ -86,14 +86,14 @@ describe('refuses with one sentence and nothing on standard output', () => {
     [2, /^--as must be a name of 1 to 254/, 'status', '--as', ' '],
   ];
 
-  test.each(cases)('%d: %s', async (code, sentence, ...args) => {
+  test.each(cases)('exit code %d: %s', async (code, sentence, ...args) => {
     const run = await terminal.run([...args, '--json']);
     expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
     expect(run.stderr).toMatch(/^[^\n]+\n$/);
     expect(run.stderr.trim()).toMatch(sentence);
   });
 
-  test('2: a setting that cannot be used', async () => {
+  test('exit code 2: a setting that cannot be used', async () => {
     const run = await terminal.run(['status'], { env: { PORT: 'x' } });
     expect(run).toMatchObject({
       code: 2,
@@ -102,7 +102,7 @@ describe('refuses with one sentence and nothing on standard output', () => {
     });
   });
 
-  test('2: a group without its command', async () => {
+  test('exit code 2: a command group without a command', async () => {
     expect(await terminal.run(['license'])).toMatchObject({ code: 2, stdout: '' });
   });
 });

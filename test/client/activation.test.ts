@@ -6,7 +6,7 @@ import { Computer, EMAIL, HOUR, KEY, MACHINE_ID, MINUTE, problem } from './harne
 describe('activate', () => {
   test('sends exactly the members of the contract, and stores the answer', async () => {
     const computer = await Computer.activated();
-    expect(computer.service.of('/v1/activate').map(({ body }) => body)).toEqual([
+    expect(computer.service.callsTo('/v1/activate').map(({ body }) => body)).toEqual([
       {
         license_key: KEY,
         email: EMAIL,
@@ -26,7 +26,7 @@ describe('activate', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
-  test.each([undefined, '', '  '])('leaves a label of %p out', async (hint) => {
+  test.each([undefined, '', '  '])('sends no hostname_hint for the label %p', async (hint) => {
     const computer = await Computer.make();
     await computer.open();
     await computer.client.activate(KEY, EMAIL, hint);
@@ -36,9 +36,9 @@ describe('activate', () => {
   test('sends a request only after a click: a start, a day and a restart send none', async () => {
     const computer = await Computer.make();
     expect(await computer.open()).toEqual({ kind: 'not_activated' });
-    await computer.pass(24 * HOUR);
+    await computer.advanceTime(24 * HOUR);
     await computer.restart();
-    expect(computer.service.of('/v1/activate')).toEqual([]);
+    expect(computer.service.callsTo('/v1/activate')).toEqual([]);
     expect(computer.service.heartbeats).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('activate', () => {
   test('without a network throws ServiceUnreachable', async () => {
     const computer = await Computer.make();
     await computer.open();
-    computer.service.unplug();
+    computer.service.disconnect();
     await expect(computer.client.activate(KEY, EMAIL)).rejects.toBeInstanceOf(ServiceUnreachable);
   });
 
@@ -76,12 +76,12 @@ describe('activate', () => {
   test('sends one request after the other for two clicks', async () => {
     const computer = await Computer.make();
     await computer.open();
-    let under_way = 0;
-    let most = 0;
+    let underWay = 0;
+    let maximum = 0;
     computer.service.answer['/v1/activate'] = () => async () => {
-      most = Math.max(most, ++under_way);
+      maximum = Math.max(maximum, ++underWay);
       await new Promise((resolve) => setImmediate(resolve));
-      under_way--;
+      underWay--;
       return computer.service.confirm(200);
     };
     await Promise.all([
@@ -89,21 +89,21 @@ describe('activate', () => {
       computer.client.activate(KEY, EMAIL),
       computer.client.heartbeatNow(),
     ]);
-    expect(most).toBe(1);
+    expect(maximum).toBe(1);
     expect(computer.service.heartbeats.at(-1)?.body?.['token']).toBe('token-2');
   });
 });
 
 /** Sends one heartbeat now. The service gives these answers one after the other, and then confirmations. */
-async function answered(computer: Computer, ...answers: (() => Response)[]) {
+async function sendHeartbeat(computer: Computer, ...answers: (() => Response)[]) {
   computer.service.answer['/v1/heartbeat'] = () => answers.shift() ?? (() => computer.service.confirm());
   return computer.client.heartbeatNow();
 }
 
-const refused = () => problem(422, 'invalid_request', 'fix');
+const invalidRequest = () => problem(422, 'invalid_request', 'fix');
 const notCovered = () => problem(403, 'version_not_covered', 'stop', { newest_covered_version: '2.9.4' });
 
-async function stoppedBy(code = 'license_suspended'): Promise<Computer> {
+async function computerStoppedBy(code = 'license_suspended'): Promise<Computer> {
   const computer = await Computer.activated();
   computer.service.answer['/v1/heartbeat'] = () => problem(403, code, 'stop');
   await computer.client.heartbeatNow();
@@ -113,20 +113,22 @@ async function stoppedBy(code = 'license_suspended'): Promise<Computer> {
 describe('client_action', () => {
   test('retry keeps running', async () => {
     const computer = await Computer.activated();
-    expect((await answered(computer, () => problem(503, 'unavailable', 'retry'))).kind).toBe('running');
+    expect((await sendHeartbeat(computer, () => problem(503, 'unavailable', 'retry'))).kind).toBe('running');
   });
 
   test('an unknown code is a retry, whatever the status', async () => {
     const computer = await Computer.activated();
-    expect((await answered(computer, () => problem(403, 'new_thing', 'self_destruct'))).kind).toBe('running');
+    expect((await sendHeartbeat(computer, () => problem(403, 'new_thing', 'self_destruct'))).kind).toBe(
+      'running',
+    );
     expect(
-      (await answered(computer, () => problem(403, 'new_thing', undefined as unknown as string))).kind,
+      (await sendHeartbeat(computer, () => problem(403, 'new_thing', undefined as unknown as string))).kind,
     ).toBe('running');
   });
 
   test('fix keeps running, and the heartbeat is repeated once without telemetry', async () => {
     const computer = await Computer.activated({ telemetry: () => ({ cpu_cores: 8 }) });
-    expect((await answered(computer, refused, refused)).kind).toBe('running');
+    expect((await sendHeartbeat(computer, invalidRequest, invalidRequest)).kind).toBe('running');
     expect(computer.service.heartbeats.map(({ body }) => body)).toEqual([
       { token: 'token-1', app_version: '3.1.0', telemetry: { app_version: '3.1.0', cpu_cores: 8 } },
       { token: 'token-1', app_version: '3.1.0' },
@@ -135,28 +137,28 @@ describe('client_action', () => {
 
   test('fix is not repeated if the heartbeat had no telemetry', async () => {
     const computer = await Computer.activated({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
-    await answered(computer, () => problem(422, 'invalid_request', 'fix'));
+    await sendHeartbeat(computer, () => problem(422, 'invalid_request', 'fix'));
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
   test('reactivate activates with the stored key, e-mail and label, and keeps running', async () => {
     const computer = await Computer.activated();
-    expect((await answered(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
+    expect((await sendHeartbeat(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
       'running',
     );
-    const [first, second] = computer.service.of('/v1/activate');
+    const [first, second] = computer.service.callsTo('/v1/activate');
     expect(second!.body).toEqual(first!.body);
     await computer.client.heartbeatNow();
     expect(computer.service.heartbeats.at(-1)!.body!['token']).toBe('token-2');
   });
 
   test.each(['license_not_found', 'machine_limit_reached'])(
-    'reactivate answered by %s stops nothing before the old token’s time is over, and stops after it',
+    'a reactivate whose activation is refused with %s stops the application only after the old token has expired',
     async (code) => {
       const computer = await Computer.activated();
       computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
       computer.service.answer['/v1/activate'] = () => problem(409, code, 'stop');
-      await computer.pass(6.5 * 24 * HOUR);
+      await computer.advanceTime(6.5 * 24 * HOUR);
       const offline_until = '2026-11-27T13:00:00.000Z';
       const limit = code === 'machine_limit_reached' && { machine_limit_reached: {} };
       expect(computer.client.status).toEqual({
@@ -166,7 +168,7 @@ describe('client_action', () => {
         ...limit,
       });
       expect((await computer.restart()).kind).toBe('running');
-      await computer.pass(24 * HOUR);
+      await computer.advanceTime(24 * HOUR);
       expect(computer.client.status).toMatchObject({
         kind: 'stopped',
         reason: code,
@@ -186,14 +188,14 @@ describe('client_action', () => {
 
   test('license_not_found as the answer to a heartbeat stops the application', async () => {
     const computer = await Computer.activated();
-    const status = await answered(computer, () => problem(404, 'license_not_found', 'stop'));
+    const status = await sendHeartbeat(computer, () => problem(404, 'license_not_found', 'stop'));
     expect(status).toMatchObject({ kind: 'stopped', reason: 'license_not_found' });
   });
 
   test('reactivate that leads to another stop stops the application', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/activate'] = () => problem(403, 'license_revoked', 'stop');
-    const status = await answered(computer, () => problem(403, 'token_invalid', 'reactivate'));
+    const status = await sendHeartbeat(computer, () => problem(403, 'token_invalid', 'reactivate'));
     expect(status).toMatchObject({ kind: 'stopped', reason: 'license_revoked' });
   });
 
@@ -202,12 +204,12 @@ describe('client_action', () => {
     const machineId = async () => (broken ? Promise.reject(new Error('no ioreg')) : 'ab'.repeat(32));
     const computer = await Computer.activated({ machineId });
     broken = true;
-    expect((await answered(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
+    expect((await sendHeartbeat(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
       'running',
     );
     broken = false;
     computer.service.answer['/v1/activate'] = () => () => Promise.reject(new TypeError('fetch failed'));
-    expect((await answered(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
+    expect((await sendHeartbeat(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
       'running',
     );
   });
@@ -220,48 +222,48 @@ describe('client_action', () => {
       detail: 'detail of version_not_covered',
       extras: { newest_covered_version: '2.9.4' },
     };
-    expect(await answered(computer, notCovered)).toEqual(stopped);
+    expect(await sendHeartbeat(computer, notCovered)).toEqual(stopped);
     expect(computer.states.at(-1)).toEqual(stopped);
-    computer.service.unplug();
+    computer.service.disconnect();
     expect(await computer.restart()).toEqual(stopped);
   });
 });
 
 describe('after a stop', () => {
   test('no license call is sent until the application requests one', async () => {
-    const computer = await stoppedBy();
-    await computer.pass(48 * HOUR);
+    const computer = await computerStoppedBy();
+    await computer.advanceTime(48 * HOUR);
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('a confirmed retry by the user ends it, and heartbeats continue', async () => {
-    const computer = await stoppedBy();
+  test('a confirmed retry by the user ends the stop, and heartbeats continue', async () => {
+    const computer = await computerStoppedBy();
     computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
-    await computer.pass(7 * HOUR);
+    await computer.advanceTime(7 * HOUR);
     expect(computer.service.heartbeats).toHaveLength(3);
   });
 
-  test('a restart sends a heartbeat, whose confirmation ends it', async () => {
-    const computer = await stoppedBy();
+  test('a restart sends a heartbeat, whose confirmation ends the stop', async () => {
+    const computer = await computerStoppedBy();
     computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
     expect((await computer.restart()).kind).toBe('running');
     expect(computer.states.filter(({ kind }) => kind === 'needs_network')).toEqual([]);
-    computer.service.unplug();
+    computer.service.disconnect();
     expect((await computer.restart()).kind).toBe('running');
   });
 
   test('a reactivate is not followed in the background, so a released machine does not activate itself again', async () => {
-    const computer = await stoppedBy('binding_released');
+    const computer = await computerStoppedBy('binding_released');
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     expect((await computer.restart()).kind).toBe('stopped');
-    expect(computer.service.of('/v1/activate')).toHaveLength(1);
+    expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
   });
 
   test('the user may activate again', async () => {
-    const computer = await stoppedBy('binding_released');
+    const computer = await computerStoppedBy('binding_released');
     expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
-    computer.service.unplug();
+    computer.service.disconnect();
     expect((await computer.restart()).kind).toBe('running');
   });
 });
@@ -274,7 +276,7 @@ test('a callback of the application that throws has no effect on the client', as
     },
   });
   expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
-  await computer.pass(10 * MINUTE);
+  await computer.advanceTime(10 * MINUTE);
 });
 
 test('after close nothing is sent any more', async () => {

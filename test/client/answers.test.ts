@@ -1,7 +1,7 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { MooringClient } from '../../client/src/client.js';
 import { ANSWER_LIMIT_BYTES, Transport } from '../../client/src/transport.js';
-import { asObject, parseObject, readLicenseAnswer } from '../../client/src/believe.js';
+import { asObject, parseObject, readLicenseAnswer } from '../../client/src/answers.js';
 import { machineDigest, readToken } from '../../client/src/license-token.js';
 import { checkedMembers } from '../../client/src/problem-members.js';
 import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js';
@@ -180,7 +180,7 @@ describe('the options of an application', () => {
   test('are refused if appVersion is not a dotted version', () =>
     expect(() => withDefaults({ ...options, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
 
-  test('may be the required ones alone: the others default to the system’s', async () => {
+  test('may be only the required ones: the others default to those of the system', async () => {
     const { environment, random, clock } = withDefaults(options);
     expect(environment).toBe(process.env);
     expect(random).toBe(Math.random);
@@ -437,7 +437,7 @@ describe('the members of a problem', () => {
     [{ newer: [[[[]]]] }, true],
     [{ newer: [[[[[]]]]] }, false],
     [{ newer: [1, [[[[]]]]] }, false],
-  ])('%j are kept: %j', (members, isKept) =>
+  ])('%j: all members are kept (%j)', (members, isKept) =>
     expect(checkedMembers('machine_limit_reached', members)).toEqual(isKept ? members : {}),
   );
 });
@@ -467,25 +467,27 @@ async function computerWith(machine: string): Promise<Computer> {
 }
 
 describe('a file whose token is of another machine', () => {
-  test('is activated for this machine instead of a heartbeat, without the label of the other one', async () => {
+  test('activates this machine instead of sending a heartbeat, without the label of the other machine', async () => {
     const computer = await computerWith(MACHINE_ID);
-    const here = 'cd'.repeat(32);
-    computer.service.answer['/v1/activate'] = () => computer.service.confirm(201, { token: tokenOf(here) });
+    const thisMachine = 'cd'.repeat(32);
+    computer.service.answer['/v1/activate'] = () =>
+      computer.service.confirm(201, { token: tokenOf(thisMachine) });
     computer.service.calls = [];
-    expect(await computer.restart({ machineId: async () => here })).toMatchObject({ kind: 'running' });
-    await computer.pass(7 * HOUR);
-    expect(computer.service.of('/v1/activate')).toHaveLength(1);
+    expect(await computer.restart({ machineId: async () => thisMachine })).toMatchObject({ kind: 'running' });
+    await computer.advanceTime(7 * HOUR);
+    expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
     const licensing = computer.service.calls.filter(({ path }) => path !== '/v1/manifest');
-    expect(licensing[0]!.body).toMatchObject({ license_key: KEY, email: EMAIL, machine_id: here });
+    expect(licensing[0]!.body).toMatchObject({ license_key: KEY, email: EMAIL, machine_id: thisMachine });
     expect(licensing[0]!.body).not.toHaveProperty('hostname_hint');
     expect(computer.log).toContain('the license was activated on another machine: activating on this one');
     // The client sends this machine's own token from now on.
-    await computer.pass(7 * DAY - 1);
+    await computer.advanceTime(7 * DAY - 1);
     expect(computer.service.heartbeats.length).toBeGreaterThan(0);
-    for (const { body } of computer.service.heartbeats) expect(body).toMatchObject({ token: tokenOf(here) });
+    for (const { body } of computer.service.heartbeats)
+      expect(body).toMatchObject({ token: tokenOf(thisMachine) });
   });
 
-  test('runs until its end if the machine limit is reached, and reports that', async () => {
+  test('runs until the end of the token if the machine limit is reached, and reports the limit', async () => {
     const computer = await computerWith(MACHINE_ID);
     const extras = { portal_url: 'https://license.example/portal' };
     computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', extras);
@@ -494,34 +496,34 @@ describe('a file whose token is of another machine', () => {
       kind: 'running',
       machine_limit_reached: extras,
     });
-    await computer.pass(8 * DAY);
+    await computer.advanceTime(8 * DAY);
     expect(computer.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
   });
 
   describe('and that a refusal has stopped', () => {
-    const here = { machineId: async () => 'cd'.repeat(32) };
+    const onThisMachine = { machineId: async () => 'cd'.repeat(32) };
 
-    async function stoppedElsewhere(code: string): Promise<Computer> {
+    async function stoppedOnOtherMachine(code: string): Promise<Computer> {
       const computer = await computerWith(MACHINE_ID);
       computer.service.answer['/v1/heartbeat'] = () => problem(403, code, 'stop');
       await computer.client.heartbeatNow();
       computer.service.calls = [];
-      expect(await computer.restart(here)).toMatchObject({ kind: 'stopped', reason: code });
-      await computer.pass(HOUR);
-      expect(computer.service.of('/v1/activate')).toEqual([]);
+      expect(await computer.restart(onThisMachine)).toMatchObject({ kind: 'stopped', reason: code });
+      await computer.advanceTime(HOUR);
+      expect(computer.service.callsTo('/v1/activate')).toEqual([]);
       return computer;
     }
 
     test('stays released on this machine, also when the user retries', async () => {
-      const computer = await stoppedElsewhere('binding_released');
+      const computer = await stoppedOnOtherMachine('binding_released');
       expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'stopped' });
-      await computer.pass(DAY);
+      await computer.advanceTime(DAY);
       expect(computer.service.calls.filter(({ path }) => path !== '/v1/manifest')).toEqual([]);
       expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
     });
 
     test('reports the newest refusal when the user retries', async () => {
-      const computer = await stoppedElsewhere('license_expired');
+      const computer = await stoppedOnOtherMachine('license_expired');
       computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop');
       expect(await computer.client.heartbeatNow()).toMatchObject({
         kind: 'stopped',
@@ -530,9 +532,9 @@ describe('a file whose token is of another machine', () => {
     });
 
     test('is activated on this machine only when the user retries', async () => {
-      const computer = await stoppedElsewhere('license_expired');
+      const computer = await stoppedOnOtherMachine('license_expired');
       expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'running' });
-      expect(computer.service.of('/v1/activate')).toHaveLength(1);
+      expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
       expect(computer.service.heartbeats).toEqual([]);
     });
   });
@@ -544,7 +546,7 @@ describe('a file whose token is of this machine', () => {
     computer.service.calls = [];
     expect(await computer.restart()).toMatchObject({ kind: 'running' });
     expect(computer.service.calls).toEqual([]);
-    await computer.pass(10 * MINUTE);
+    await computer.advanceTime(10 * MINUTE);
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
@@ -555,11 +557,11 @@ describe('a file whose token is of this machine', () => {
     const time = { highest_seen: null, clock_ahead_seconds: 0 };
     await writeFile(computer.stateFile, JSON.stringify({ ...state, time }));
     computer.time.wall = START - 365 * DAY;
-    computer.service.unplug();
+    computer.service.disconnect();
     expect(await computer.open()).toMatchObject({ kind: 'running' });
-    await computer.pass(7 * DAY - HOUR);
+    await computer.advanceTime(7 * DAY - HOUR);
     expect(await computer.restart()).toMatchObject({ kind: 'running' });
-    await computer.pass(2 * HOUR);
+    await computer.advanceTime(2 * HOUR);
     expect(await computer.restart()).toMatchObject({ kind: 'needs_network' });
   });
 });

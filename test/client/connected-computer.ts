@@ -3,7 +3,7 @@ import type { ClientOptions, Status } from '../../client/src/client.js';
 import type { State } from '../../client/src/state-file.js';
 import { machineId, type Service } from '../support/harness.js';
 import { temporaryFolder } from './folders.js';
-import { Computer, type Seen } from './harness.js';
+import { Computer, type RecordedCall } from './harness.js';
 
 export interface LicenseToEnter {
   license_key: string;
@@ -11,14 +11,14 @@ export interface LicenseToEnter {
 }
 
 /** A call to the real service, and its answer. */
-export interface Answered extends Seen {
+export interface AnsweredCall extends RecordedCall {
   status: number;
   json: Record<string, unknown>;
 }
 
 /** A computer whose client calls a real service over a socket, and whose clock follows that of the service. */
 export class ConnectedComputer extends Computer {
-  readonly answered: Answered[] = [];
+  readonly answeredCalls: AnsweredCall[] = [];
   /** The hardware id from which the machine id is derived; null if it cannot be read. */
   hardware: string | null;
   isOnline = true;
@@ -89,12 +89,14 @@ export class ConnectedComputer extends Computer {
 
   /** The calls about the license so far, as `path status`. */
   get calls(): string[] {
-    return this.answered.map(({ path, status }) => `${path} ${status}`);
+    return this.answeredCalls.map(({ path, status }) => `${path} ${status}`);
   }
 
   /** The tokens of the heartbeats. */
   get sentTokens(): unknown[] {
-    return this.answered.filter(({ path }) => path === '/v1/heartbeat').map(({ body }) => body?.['token']);
+    return this.answeredCalls
+      .filter(({ path }) => path === '/v1/heartbeat')
+      .map(({ body }) => body?.['token']);
   }
 
   #fetch = async (url: string, init: RequestInit): Promise<Response> => {
@@ -107,7 +109,15 @@ export class ConnectedComputer extends Computer {
     const json = (await response.clone().json()) as Record<string, unknown>;
     const headers = init.headers as Record<string, string>;
     const { status } = response;
-    this.answered.push({ path, method: init.method!, body, headers, when: this.time.measured, status, json });
+    this.answeredCalls.push({
+      path,
+      method: init.method!,
+      body,
+      headers,
+      when: this.time.monotonic,
+      status,
+      json,
+    });
     return response;
   };
 }

@@ -32,7 +32,7 @@ export class Exchange {
     this.send(status, { 'content-type': 'text/html', ...headers }, '<html>Sign in to the hotel</html>');
   }
 
-  /** A problem document. One with a 4xx is recorded as sent to the client, which may obey it. */
+  /** Sends a problem document. The action of a 4xx is recorded, because the client may follow it. */
   problem(
     status: number,
     code: string,
@@ -48,7 +48,7 @@ export class Exchange {
     }
   }
 
-  /** 429 or 503 with this `retry-after`; `seconds` is the delay that a client must read from it. */
+  /** Sends 429 or 503 with this `retry-after`. @param seconds the delay that a client must read from it, if any */
   busy(status: 429 | 503, retryAfter: string, seconds?: number): void {
     if (seconds !== undefined) this.received.retry_after_seconds = seconds;
     this.page(status, { 'retry-after': retryAfter });

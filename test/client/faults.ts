@@ -15,7 +15,7 @@ const STOP = JSON.stringify({
   client_action: 'stop',
 });
 
-/** A confirmation with these members changed. */
+/** Sends a confirmation with these members changed. */
 const confirmed =
   (changes: Record<string, unknown>): Fault =>
   (exchange) =>
@@ -38,7 +38,7 @@ export const NO_ANSWERS = {
     exchange.begin(403, { ...PROBLEM_TYPE, 'content-length': '9999' });
     exchange.cut(STOP);
   },
-  'a stop shorter than it says': (exchange) => {
+  'a stop shorter than its content-length': (exchange) => {
     exchange.begin(403, { ...PROBLEM_TYPE, 'content-length': String(STOP.length + 1), connection: 'close' });
     exchange.response.write(STOP, () => exchange.response.socket!.end());
   },
@@ -58,8 +58,8 @@ export const NO_ANSWERS = {
   'a stop in a list': body(`[${STOP}]`, 403, PROBLEM_TYPE),
   'invalid UTF-8': body(Buffer.from([0xff, 0xfe, 0x7b])),
   'an empty answer': body(''),
-  'too much': (exchange) => confirmed({ x: 'x'.repeat(ANSWER_LIMIT_BYTES) })(exchange),
-  'a stop that is too much': body(
+  'an answer that is too large': (exchange) => confirmed({ x: 'x'.repeat(ANSWER_LIMIT_BYTES) })(exchange),
+  'a stop that is too large': body(
     STOP.replace('{', `{"x":"${'x'.repeat(ANSWER_LIMIT_BYTES)}",`),
     403,
     PROBLEM_TYPE,
@@ -71,9 +71,9 @@ export const NO_ANSWERS = {
   'busy until yesterday': (exchange) => exchange.busy(503, 'Thu, 19 Nov 2026 13:00:00 GMT', 0),
   'busy for no time': (exchange) => exchange.busy(503, '0', 0),
   'busy for ten years': (exchange) => exchange.busy(503, '315360000', 315_360_000),
-  'busy for less than nothing': (exchange) => exchange.busy(503, '-120'),
-  'busy until soon': (exchange) => exchange.busy(429, 'soon'),
-  'too many for a proxy': (exchange) => exchange.busy(429, '90', 90),
+  'busy for a negative time': (exchange) => exchange.busy(503, '-120'),
+  'busy until a text that is no time': (exchange) => exchange.busy(429, 'soon'),
+  'a 429 of a proxy': (exchange) => exchange.busy(429, '90', 90),
 } as const satisfies Record<string, Fault>;
 
 /** Answers of 200 whose JSON is not a confirmation. */
@@ -108,7 +108,7 @@ export const RETRY_PROBLEMS = {
 } as const satisfies Record<string, Fault>;
 
 /** Problem documents that report a bug of the client. */
-export const FIXES = {
+export const FIX_PROBLEMS = {
   not_found: (exchange) => exchange.problem(404, 'not_found', 'fix'),
   invalid_request: (exchange) =>
     exchange.problem(422, 'invalid_request', 'fix', { errors: [{ pointer: '/token', detail: 'no' }] }),

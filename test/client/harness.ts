@@ -22,12 +22,12 @@ interface Timer {
 /** A wall clock, a monotonic clock and timers that a test advances. The wall clock can also be set, as users do. */
 export class FakeTime {
   wall: number;
-  measured = 0;
+  monotonic = 0;
   readonly pending = new Set<Timer>();
-  readonly clock = { now: () => this.wall, monotonic: () => this.measured };
+  readonly clock = { now: () => this.wall, monotonic: () => this.monotonic };
   readonly timers = {
     set: (work: () => unknown, milliseconds: number) => {
-      const timer = { work, due: this.measured + milliseconds };
+      const timer = { work, due: this.monotonic + milliseconds };
       this.pending.add(timer);
       return timer;
     },
@@ -39,10 +39,10 @@ export class FakeTime {
   }
 
   async advance(milliseconds: number, settle: () => Promise<unknown>): Promise<void> {
-    const end = this.measured + milliseconds;
+    const end = this.monotonic + milliseconds;
     for (;;) {
       const next = [...this.pending].filter(({ due }) => due <= end).toSorted((a, b) => a.due - b.due)[0];
-      this.#move((next?.due ?? end) - this.measured);
+      this.#move((next?.due ?? end) - this.monotonic);
       if (!next) return;
       this.pending.delete(next);
       next.work();
@@ -51,19 +51,19 @@ export class FakeTime {
   }
 
   #move(milliseconds: number): void {
-    // Timers that became due while the computer slept run as soon as it wakes.
+    // A timer that became due while the computer slept is overdue, and runs without a further delay.
     if (milliseconds <= 0) return;
     this.wall += milliseconds;
-    this.measured += milliseconds;
+    this.monotonic += milliseconds;
   }
 }
 
-export interface Seen {
+export interface RecordedCall {
   path: string;
   method: string;
   body: Record<string, unknown> | undefined;
   headers: Record<string, string>;
-  /** The time of the measured clock. */
+  /** The time of the monotonic clock. */
   when: number;
 }
 
@@ -71,8 +71,8 @@ type Reply = Response | (() => Response | Promise<Response>);
 
 /** A simulated service: `answer` has the answer for each path, `calls` the received requests. */
 export class FakeService {
-  calls: Seen[] = [];
-  answer: Record<string, (call: Seen) => Reply>;
+  calls: RecordedCall[] = [];
+  answer: Record<string, (call: RecordedCall) => Reply>;
   /** Milliseconds by which the service's clock is ahead of the fake wall clock. */
   offset = 0;
   token = 0;
@@ -87,9 +87,9 @@ export class FakeService {
 
   fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const path = new URL(url).pathname;
-    const body = typeof init.body === 'string' ? (JSON.parse(init.body) as Seen['body']) : undefined;
+    const body = typeof init.body === 'string' ? (JSON.parse(init.body) as RecordedCall['body']) : undefined;
     const headers = init.headers as Record<string, string>;
-    const call = { path, method: init.method ?? 'GET', body, headers, when: this.time.measured };
+    const call = { path, method: init.method ?? 'GET', body, headers, when: this.time.monotonic };
     this.calls.push(call);
     const reply = this.answer[path]!(call);
     return typeof reply === 'function' ? reply() : reply;
@@ -110,16 +110,16 @@ export class FakeService {
     });
   }
 
-  of(path: string): Seen[] {
+  callsTo(path: string): RecordedCall[] {
     return this.calls.filter((call) => call.path === path);
   }
 
-  get heartbeats(): Seen[] {
-    return this.of('/v1/heartbeat');
+  get heartbeats(): RecordedCall[] {
+    return this.callsTo('/v1/heartbeat');
   }
 
   /** Disconnects the network: each call fails. */
-  unplug(): void {
+  disconnect(): void {
     this.answer = { '/v1/activate': noNetwork, '/v1/heartbeat': noNetwork, '/v1/manifest': noNetwork };
   }
 }
@@ -165,7 +165,7 @@ export class Computer {
     return new Computer(await temporaryFolder());
   }
 
-  /** A computer whose application was activated, and is running. */
+  /** Makes a computer whose application is activated and runs. */
   static async activated(options: Partial<ClientOptions> = {}): Promise<Computer> {
     const computer = await Computer.make();
     await computer.open(options);
@@ -210,7 +210,8 @@ export class Computer {
     return this.open(options);
   }
 
-  pass(milliseconds: number): Promise<void> {
+  /** Advances both clocks, and runs the timers that become due. */
+  advanceTime(milliseconds: number): Promise<void> {
     return this.time.advance(milliseconds, async () => {
       for (let turn = 0; turn < 2; turn++) {
         await nextTurn();
@@ -219,13 +220,13 @@ export class Computer {
     });
   }
 
-  /** Resolves when nothing more happens before time moves on. */
+  /** Resolves when nothing more happens until time advances. */
   protected settle(): Promise<void> {
     return this.client.idle();
   }
 }
 
-/** A real server on a free port, for tests that need a socket. */
+/** Starts a real server on a free port, for tests that need a socket. */
 export async function serve(listener: RequestListener): Promise<{ url: string; stop: () => Promise<void> }> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -8,56 +8,59 @@ import {
   type Telemetry,
 } from '../../client/src/telemetry.js';
 import { EVERY_FIELD } from '../telemetry/block.js';
-import { DAY, Computer, HOUR, json, MINUTE, problem, type Seen } from './harness.js';
+import { DAY, Computer, HOUR, json, MINUTE, problem, type RecordedCall } from './harness.js';
 
-const gaps = (calls: Seen[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);
+const gaps = (calls: RecordedCall[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);
 
 /** Starts an application that was activated earlier. */
-async function started(random = 0.5): Promise<{ computer: Computer; start: number }> {
+async function startActivated(random = 0.5): Promise<{ computer: Computer; start: number }> {
   const computer = await Computer.activated();
   await computer.restart({ random: () => random });
-  return { computer, start: computer.time.measured };
+  return { computer, start: computer.time.monotonic };
 }
 
 describe('the schedule', () => {
   test.each([0, 0.5, 0.999])(
     'the first heartbeat comes a few minutes after the start (random %p)',
     async (random) => {
-      const { computer, start } = await started(random);
-      await computer.pass(2 * MINUTE);
+      const { computer, start } = await startActivated(random);
+      await computer.advanceTime(2 * MINUTE);
       expect(computer.service.heartbeats).toEqual([]);
-      await computer.pass(8 * MINUTE);
+      await computer.advanceTime(8 * MINUTE);
       expect(computer.service.heartbeats).toHaveLength(1);
       expect(computer.service.heartbeats[0]!.when - start).toBeGreaterThan(2 * MINUTE);
     },
   );
 
-  test.each([0, 0.5, 0.999])('then about every six hours (random %p)', async (random) => {
-    const { computer } = await started(random);
-    await computer.pass(7 * DAY);
-    const waits = gaps(computer.service.heartbeats);
-    expect(waits.length).toBeGreaterThan(25);
-    for (const wait of waits) {
-      expect(wait).toBeGreaterThan(5.5 * HOUR);
-      expect(wait).toBeLessThan(6.5 * HOUR);
-    }
-  });
+  test.each([0, 0.5, 0.999])(
+    'the next heartbeats follow about every six hours (random %p)',
+    async (random) => {
+      const { computer } = await startActivated(random);
+      await computer.advanceTime(7 * DAY);
+      const waits = gaps(computer.service.heartbeats);
+      expect(waits.length).toBeGreaterThan(25);
+      for (const wait of waits) {
+        expect(wait).toBeGreaterThan(5.5 * HOUR);
+        expect(wait).toBeLessThan(6.5 * HOUR);
+      }
+    },
+  );
 
   test('the client uses another interval if the service asks for it', async () => {
-    const { computer } = await started();
+    const { computer } = await startActivated();
     computer.service.answer['/v1/heartbeat'] = () =>
       computer.service.confirm(200, { heartbeat_after_seconds: 8 * 3600 });
-    await computer.pass(2 * DAY);
+    await computer.advanceTime(2 * DAY);
     expect(new Set(gaps(computer.service.heartbeats))).toEqual(new Set([8 * HOUR]));
   });
 
   test.each([0, 1, -5, 1e300, 1e12, null, 'soon', Number.NaN])(
     'an interval of %p leads to waits of 5 to 13 hours',
     async (heartbeat_after_seconds) => {
-      const { computer } = await started();
+      const { computer } = await startActivated();
       computer.service.answer['/v1/heartbeat'] = () =>
         computer.service.confirm(200, { heartbeat_after_seconds });
-      await computer.pass(5 * DAY);
+      await computer.advanceTime(5 * DAY);
       for (const wait of gaps(computer.service.heartbeats)) {
         expect(wait).toBeGreaterThan(5 * HOUR);
         expect(wait).toBeLessThan(13 * HOUR);
@@ -66,7 +69,7 @@ describe('the schedule', () => {
     },
   );
 
-  test('no interval that an answer asks for leads to two heartbeats within five hours', () => {
+  test('whatever interval an answer asks for, heartbeats are more than five hours apart', () => {
     const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.double(), unit, fc.nat(100), (asked, random, failures) => {
@@ -84,54 +87,57 @@ describe('the schedule', () => {
     ['no answer', () => Promise.reject(new TypeError('fetch failed'))],
     ['a 500', () => problem(500, 'internal_error', 'retry')],
     ['a 429 of a proxy', () => new Response('slow down', { status: 429 })],
-  ])('without a retry-after, %s is tried again with the next interval', async (_, answer) => {
-    const { computer } = await started();
-    computer.service.answer['/v1/heartbeat'] = () => answer;
-    await computer.pass(3 * DAY);
-    expect(computer.service.heartbeats.length).toBeGreaterThan(10);
-    expect(Math.min(...gaps(computer.service.heartbeats))).toBeGreaterThan(5 * HOUR);
-  });
+  ])(
+    'after %s without a retry-after, the next heartbeat is sent at the usual interval',
+    async (_, answer) => {
+      const { computer } = await startActivated();
+      computer.service.answer['/v1/heartbeat'] = () => answer;
+      await computer.advanceTime(3 * DAY);
+      expect(computer.service.heartbeats.length).toBeGreaterThan(10);
+      expect(Math.min(...gaps(computer.service.heartbeats))).toBeGreaterThan(5 * HOUR);
+    },
+  );
 
   test.each([
     ['seconds', '900'],
     ['an HTTP date', 'Fri, 20 Nov 2026 13:15:00 GMT'],
   ])('the client waits for at least the retry-after, in %s', async (_, value) => {
-    const { computer } = await started(0);
+    const { computer } = await startActivated(0);
     const headers = { 'retry-after': value, date: 'Fri, 20 Nov 2026 13:00:00 GMT' };
     const answers = [() => problem(503, 'unavailable', 'retry', {}, headers)];
     computer.service.answer['/v1/heartbeat'] = () => answers.shift() ?? (() => computer.service.confirm());
-    await computer.pass(12 * HOUR);
+    await computer.advanceTime(12 * HOUR);
     const [first, second] = gaps(computer.service.heartbeats);
     expect(first).toBe(15 * MINUTE);
     expect(second).toBeGreaterThan(5 * HOUR);
   });
 
   test('the client waits longer each time if a server keeps asking for a short interval', async () => {
-    const { computer } = await started();
+    const { computer } = await startActivated();
     computer.service.answer['/v1/heartbeat'] = () =>
       new Response('', { status: 503, headers: { 'retry-after': '0' } });
-    await computer.pass(DAY);
+    await computer.advanceTime(DAY);
     expect(computer.service.heartbeats.length).toBeLessThan(32);
     expect(Math.min(...gaps(computer.service.heartbeats))).toBeGreaterThanOrEqual(MINUTE);
   });
 
   test('a retry-after of ten years is limited to six hours', async () => {
-    const { computer } = await started();
+    const { computer } = await startActivated();
     computer.service.answer['/v1/heartbeat'] = () =>
       problem(503, 'unavailable', 'retry', {}, { 'retry-after': '315360000' });
-    await computer.pass(2 * DAY);
+    await computer.advanceTime(2 * DAY);
     expect(computer.service.heartbeats.length).toBeGreaterThan(6);
   });
 
   test('two simultaneous calls of heartbeatNow send one heartbeat', async () => {
-    const { computer } = await started();
+    const { computer } = await startActivated();
     await Promise.all([computer.client.heartbeatNow(), computer.client.heartbeatNow()]);
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
   test('each heartbeat has the token of the previous confirmation', async () => {
-    const { computer } = await started();
-    await computer.pass(DAY);
+    const { computer } = await startActivated();
+    await computer.advanceTime(DAY);
     expect(computer.service.heartbeats.map(({ body }) => body!['token'])).toEqual(
       computer.service.heartbeats.map((_, i) => `token-${i + 1}`),
     );
@@ -141,24 +147,25 @@ describe('the schedule', () => {
 /** The fields of a crash signature; the number of crashes is sent with every heartbeat. */
 const isCrashField = (name: string) => name.startsWith('crash_') && name !== 'crash_count_since_last';
 const fields = Object.entries(EVERY_FIELD);
-const EVERYTHING = Object.fromEntries(fields.filter(([name]) => !isCrashField(name))) as Required<Telemetry>;
+const ALL_FIELDS = Object.fromEntries(fields.filter(([name]) => !isCrashField(name))) as Required<Telemetry>;
 const CRASH = Object.fromEntries(fields.filter(([name]) => isCrashField(name))) as Required<CrashSignature>;
 
 const SENT_ON = 'heartbeat sent (telemetry: on)';
 const SENT_OFF = 'heartbeat sent (telemetry: off)';
-const blocks = (computer: Computer) => computer.service.heartbeats.map(({ body }) => body!['telemetry']);
+const telemetryBlocks = (computer: Computer) =>
+  computer.service.heartbeats.map(({ body }) => body!['telemetry']);
 
 describe('telemetry', () => {
   test('is on by default, with every field that the application returns, and the log reports it', async () => {
-    const computer = await Computer.activated({ telemetry: () => EVERYTHING });
+    const computer = await Computer.activated({ telemetry: () => ALL_FIELDS });
     await computer.client.heartbeatNow();
-    expect(blocks(computer)).toEqual([EVERYTHING]);
+    expect(telemetryBlocks(computer)).toEqual([ALL_FIELDS]);
     expect(computer.log.filter((line) => line.startsWith('heartbeat'))).toEqual([SENT_ON]);
   });
 
-  test('with APP_TELEMETRY_DISABLED=1 the block is absent, and the log reports it', async () => {
+  test('with EXAMPLE_TELEMETRY_DISABLED=1 the telemetry block is absent, and the log reports it', async () => {
     const environment = { EXAMPLE_TELEMETRY_DISABLED: '1' };
-    const computer = await Computer.activated({ telemetry: () => EVERYTHING, environment });
+    const computer = await Computer.activated({ telemetry: () => ALL_FIELDS, environment });
     await computer.client.reportCrash(CRASH);
     await computer.client.heartbeatNow();
     expect(computer.service.heartbeats.map(({ body }) => body)).toEqual([
@@ -174,14 +181,14 @@ describe('telemetry', () => {
     [{ OTHER_TELEMETRY_DISABLED: '1' }, false],
     [{ MY_APP_TELEMETRY_DISABLED: ' 1 ' }, true],
     [{ MY_APP_TELEMETRY_DISABLED: 'true' }, true],
-  ])('with the environment %j, the application My App has opted out: %p', async (environment, isOff) => {
+  ])('with the environment %j, the telemetry of My App is off: %p', async (environment, isOff) => {
     const computer = await Computer.activated({ app: 'My App', environment });
     await computer.client.heartbeatNow();
-    expect(blocks(computer)[0] === undefined).toBe(isOff);
+    expect(telemetryBlocks(computer)[0] === undefined).toBe(isOff);
   });
 
   test.each(['My App', 'my-app', 'My – App'])(
-    'the application %p is MY_APP in the name of the variable',
+    'the variable of the application %p is MY_APP_TELEMETRY_DISABLED',
     (app) => {
       expect(isTelemetryDisabled(app, { MY_APP_TELEMETRY_DISABLED: '1' })).toBe(true);
     },
@@ -194,30 +201,30 @@ describe('telemetry', () => {
     await computer.client.heartbeatNow();
     await computer.restart({ environment });
     await computer.client.heartbeatNow();
-    expect(blocks(computer).map((block) => block !== undefined)).toEqual([true, false]);
+    expect(telemetryBlocks(computer).map((block) => block !== undefined)).toEqual([true, false]);
   });
 
-  test('a callback that throws does not prevent the heartbeat', async () => {
+  test('a telemetry callback that throws does not prevent the heartbeat', async () => {
     const computer = await Computer.activated({
       telemetry: () => {
         throw new Error('secret camera name');
       },
     });
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
-    expect(blocks(computer)).toEqual([{ app_version: '3.1.0' }]);
+    expect(telemetryBlocks(computer)).toEqual([{ app_version: '3.1.0' }]);
     expect(computer.log.filter((line) => line.startsWith('telemetry could not be read'))).toHaveLength(1);
     expect(computer.log.join()).not.toContain('camera');
   });
 
   test('a field that is not on the list, or has another type, never leaves the computer', () => {
     const unfiltered = {
-      ...EVERYTHING,
+      ...ALL_FIELDS,
       ...CRASH,
       camera_url: 'rtsp://u:p@cam',
       cpu_cores: '8',
       uptime_hours: 1.5,
     };
-    const { cpu_cores: _, uptime_hours: __, ...rest } = EVERYTHING;
+    const { cpu_cores: _, uptime_hours: __, ...rest } = ALL_FIELDS;
     const block = telemetryBlock(
       '3.1.0',
       () => unfiltered as unknown as Telemetry,
@@ -233,7 +240,7 @@ describe('telemetry', () => {
     await computer.client.heartbeatNow();
     expect(computer.log).toContain(SENT_ON);
     computer.log.length = 0;
-    computer.service.unplug();
+    computer.service.disconnect();
     await computer.client.heartbeatNow();
     expect(computer.log).toEqual(['heartbeat not confirmed: no connection']);
   });
@@ -246,8 +253,8 @@ describe('a crash signature', () => {
     await computer.client.reportCrash({ ...CRASH, log: 'text' } as CrashSignature);
     await computer.client.heartbeatNow();
     await computer.client.heartbeatNow();
-    const bare = { app_version: '3.1.0' };
-    expect(blocks(computer)).toEqual([bare, { ...bare, ...CRASH }, bare]);
+    const withoutCrash = { app_version: '3.1.0' };
+    expect(telemetryBlocks(computer)).toEqual([withoutCrash, { ...withoutCrash, ...CRASH }, withoutCrash]);
   });
 
   test('is kept, also over a restart, until a heartbeat is confirmed', async () => {
@@ -259,10 +266,14 @@ describe('a crash signature', () => {
     computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
     await computer.client.heartbeatNow();
     await computer.client.heartbeatNow();
-    expect(blocks(computer).map((block) => 'crash_sig' in (block as object))).toEqual([true, true, false]);
+    expect(telemetryBlocks(computer).map((block) => 'crash_sig' in (block as object))).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
-  test('that is reported while another one is sent is sent with the next heartbeat', async () => {
+  test('that is reported while an earlier one is being sent is sent with the next heartbeat', async () => {
     const computer = await Computer.activated();
     const newer = { ...CRASH, crash_label: 'reported later' };
     await computer.client.reportCrash(CRASH);
@@ -274,8 +285,12 @@ describe('a crash signature', () => {
     computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
     await computer.client.heartbeatNow();
     await computer.client.heartbeatNow();
-    const bare = { app_version: '3.1.0' };
-    expect(blocks(computer)).toEqual([{ ...bare, ...CRASH }, { ...bare, ...newer }, bare]);
+    const withoutCrash = { app_version: '3.1.0' };
+    expect(telemetryBlocks(computer)).toEqual([
+      { ...withoutCrash, ...CRASH },
+      { ...withoutCrash, ...newer },
+      withoutCrash,
+    ]);
   });
 
   test('that is not yet sent is deleted by the opt-out', async () => {
@@ -284,7 +299,7 @@ describe('a crash signature', () => {
     await computer.restart({ environment: { EXAMPLE_TELEMETRY_DISABLED: '1' } });
     await computer.restart();
     await computer.client.heartbeatNow();
-    expect(blocks(computer)).toEqual([{ app_version: '3.1.0' }]);
+    expect(telemetryBlocks(computer)).toEqual([{ app_version: '3.1.0' }]);
   });
 
   test('reported after an opt-out is not sent when the opt-out ends', async () => {
@@ -292,7 +307,7 @@ describe('a crash signature', () => {
     await computer.client.reportCrash(CRASH);
     await computer.restart();
     await computer.client.heartbeatNow();
-    expect(blocks(computer)).toEqual([{ app_version: '3.1.0' }]);
+    expect(telemetryBlocks(computer)).toEqual([{ app_version: '3.1.0' }]);
   });
 
   test('that was refused as malformed is not sent again', async () => {
@@ -302,7 +317,7 @@ describe('a crash signature', () => {
       body!['telemetry'] ? problem(422, 'invalid_request', 'fix') : computer.service.confirm();
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
     await computer.client.heartbeatNow();
-    expect(blocks(computer)).toEqual([
+    expect(telemetryBlocks(computer)).toEqual([
       { app_version: '3.1.0', ...CRASH },
       undefined,
       { app_version: '3.1.0' },

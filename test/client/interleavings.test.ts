@@ -57,7 +57,7 @@ async function runCommands(
   computer: ScheduledComputer,
   commands: Command[],
 ): Promise<void> {
-  const observed = () => {
+  const observeStatus = () => {
     const { run } = computer;
     if (run.status !== undefined) run.observe(run.client.status);
     return true;
@@ -69,44 +69,44 @@ async function runCommands(
     const done = Promise.resolve(COMMANDS[command](computer)).catch(() => {});
     await Promise.race([done, killed]);
   });
-  await releaseAll(scheduler, Promise.all(work), observed);
-  expect(computer.broken).toEqual([]);
+  await releaseAll(scheduler, Promise.all(work), observeStatus);
+  expect(computer.violations).toEqual([]);
 
   // Everything works again: the user clicks Activate, and the application runs.
-  computer.heal();
+  computer.endFaults();
   const { client } = computer.run;
-  await releaseAll(scheduler, computer.activate(), observed);
+  await releaseAll(scheduler, computer.activate(), observeStatus);
   expect(client.status.kind).toBe('running');
   await releaseQueued(scheduler);
-  await releaseAll(scheduler, computer.restart(DAY), observed);
+  await releaseAll(scheduler, computer.restart(DAY), observeStatus);
   expect(computer.run.client.status.kind).toBe('running');
   await releaseAll(scheduler, computer.run.client.close());
   expect(computer.time.pending.size).toBe(0);
-  expect(computer.broken).toEqual([]);
+  expect(computer.violations).toEqual([]);
 }
 
 test('no order of answers, clicks, restarts and failing writes stops a paid application or brings an older state back', () =>
   fc.assert(
     fc.asyncProperty(fc.scheduler(), faults(oneIn(4)), scenario(ALL), async (scheduler, faulty, commands) => {
       const computer = new ScheduledComputer(scheduler);
-      await releaseAll(scheduler, computer.activated(faulty));
+      await releaseAll(scheduler, computer.startActivated(faulty));
       await runCommands(scheduler, computer, commands);
     }),
     runs(150),
   ));
 
-test('an activation during which the state cannot be read is kept, whatever is read later', () =>
+test('an activation that is made while the state cannot be read is kept, whatever the state file contains later', () =>
   fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
       faults(oneIn(2)),
       scenario(['activate', 'retry', 'three seconds', 'crash']),
       fc.constantFrom(0, 8 * DAY),
-      async (scheduler, faulty, commands, off) => {
+      async (scheduler, faulty, commands, offMs) => {
         const computer = new ScheduledComputer(scheduler);
-        await releaseAll(scheduler, computer.activated(NO_FAULTS));
-        computer.time.wall += off;
-        await releaseAll(scheduler, computer.reopened({ ...faulty, reads: [true, ...faulty.reads] }));
+        await releaseAll(scheduler, computer.startActivated(NO_FAULTS));
+        computer.time.wall += offMs;
+        await releaseAll(scheduler, computer.reopenWithFaults({ ...faulty, reads: [true, ...faulty.reads] }));
         await runCommands(scheduler, computer, commands);
       },
     ),

@@ -39,7 +39,7 @@ describe('the machine id', () => {
     expect(await readMachineId(linux)).toBe(digestOf(id));
   });
 
-  test('is 32 hexadecimal digits of that file, with or without an end of the line, and no part of more', async () => {
+  test('is read on Linux only from a file of exactly 32 hexadecimal digits, with or without a line end', async () => {
     const id = '0123456789abcdef0123456789abcdef';
     const read = (text: string) =>
       readMachineId(host('linux', { '/etc/machine-id': text, '/sys/class/dmi/id/product_uuid': UUID }));
@@ -48,7 +48,7 @@ describe('the machine id', () => {
       expect(await read(text)).toBe(digestOf(UUID));
   });
 
-  test('falls back to the firmware where /etc/machine-id was never filled in', async () => {
+  test('is read from the firmware if /etc/machine-id was never filled in', async () => {
     const linux = host('linux', {
       '/etc/machine-id': 'uninitialized\n',
       '/sys/class/dmi/id/product_uuid': UUID,
@@ -74,7 +74,7 @@ describe('the machine id', () => {
     }
   });
 
-  test('is refused where a replacement hands out the UUID itself', async () => {
+  test('is refused if the machineId option returns the UUID itself', async () => {
     await expect(checkedMachineId(async () => UUID)).rejects.toThrow('SHA-256 digest');
     for (const wrong of ['a'.repeat(65), `x${'a'.repeat(64)}`, `${'a'.repeat(64)}\n`])
       await expect(checkedMachineId(async () => wrong)).rejects.toThrow('SHA-256 digest');

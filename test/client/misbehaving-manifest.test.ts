@@ -4,16 +4,16 @@ import { at, DAY } from './harness.js';
 import { image, makeKey, manifest } from './publisher.js';
 import { SocketComputer } from './socket-computer.js';
 
-const open: SocketComputer[] = [];
+const openComputers: SocketComputer[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((computer) => computer.close()));
+  await Promise.all(openComputers.splice(0).map((computer) => computer.close()));
 });
 
-/** An application that runs 3.1.0 and was offered 3.2.0, by a manifest with the sequence 2. */
-async function offered(): Promise<{ computer: SocketComputer; checks: UpdateCheck[] }> {
-  const computer = await SocketComputer.wired();
+/** Starts an application of version 3.1.0, which is offered 3.2.0 by a manifest with the sequence 2. */
+async function startWithOffer(): Promise<{ computer: SocketComputer; checks: UpdateCheck[] }> {
+  const computer = await SocketComputer.create();
   const checks: UpdateCheck[] = [];
-  open.push(computer);
+  openComputers.push(computer);
   computer.remote.publish({ version: '3.2.0' });
   await computer.open({ onUpdateCheck: (check) => checks.push(check) });
   expect(await computer.client.checkForUpdate()).toMatchObject({ offer: { version: '3.2.0' } });
@@ -36,48 +36,52 @@ const BAD: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
     ({ remote }) => manifest({ sequence: 2, version: '3.2.1' }, [remote.key]),
   ],
   [
-    'one past its expiry',
+    'an expired manifest',
     'expired',
     ({ remote, trueTime }) =>
       manifest({ sequence: 3, version: '9.0.0', expires_at: at(trueTime - 1) }, [remote.key]),
   ],
   [
-    'that of another product',
+    'a manifest of another product',
     'wrong_product',
     ({ remote }) => manifest({ sequence: 3, version: '9.0.0', product: 'com.example.other' }, [remote.key]),
   ],
   [
-    'one signed with an unknown key',
+    'a manifest signed with an unknown key',
     'untrusted',
     () => manifest({ sequence: 3, version: '9.0.0', expires_at: '2099-01-01T00:00:00Z' }, [untrusted]),
   ],
   [
-    'one by an unknown key with our key id',
+    'a manifest signed with an unknown key, with the key id of the trusted one',
     'untrusted',
     ({ remote: { key } }) =>
       manifest({ sequence: 3, version: '9.0.0' }, [{ ...untrusted, key_id: key.key_id }]),
   ],
-  ['one whose signed text is an object', 'malformed', ({ remote }) => ({ ...remote.published, signed: {} })],
+  [
+    'a manifest whose signed text is an object',
+    'malformed',
+    ({ remote }) => ({ ...remote.published, signed: {} }),
+  ],
 ];
 
 describe('after a valid manifest', () => {
-  test.each(BAD)('%s is no update: %s, and is logged', async (_, reason, made) => {
-    const { computer, checks } = await offered();
-    computer.remote.published = made(computer);
+  test.each(BAD)('%s is no update, with the reason %s, and is logged', async (_, reason, makeManifest) => {
+    const { computer, checks } = await startWithOffer();
+    computer.remote.published = makeManifest(computer);
     computer.remote.sequence += 1;
     computer.log.length = 0;
-    await computer.pass(2 * DAY);
-    const no = { available: false, reason };
-    expect(checks.slice(1)).toEqual([no, no]);
+    await computer.advanceTime(2 * DAY);
+    const noUpdate = { available: false, reason };
+    expect(checks.slice(1)).toEqual([noUpdate, noUpdate]);
     const line =
       reason === 'equivocation' ? /^EQUIVOCATION: / : new RegExp(`^no update available: ${reason}$`);
     expect(computer.log).toEqual([expect.stringMatching(line), expect.stringMatching(line)]);
     expect(await computer.restart()).toEqual({ kind: 'not_activated' });
-    expect(await computer.client.checkForUpdate()).toEqual(no);
+    expect(await computer.client.checkForUpdate()).toEqual(noUpdate);
   });
 
-  test('a valid one after an invalid one is offered', async () => {
-    const { computer } = await offered();
+  test('a valid manifest after an invalid one is offered', async () => {
+    const { computer } = await startWithOffer();
     computer.remote.published = manifest({ sequence: 9, version: '9.0.0' }, [untrusted]);
     computer.remote.sequence = 9;
     expect((await computer.client.checkForUpdate()).available).toBe(false);
@@ -91,11 +95,11 @@ describe('after a valid manifest', () => {
     ['minimum_license_expiry', '2099-01-01T00:00:00Z'],
     ['signature', 'A'.repeat(86)],
     ['key_id', untrusted.key_id],
-  ])('one with a changed outer %s is read from its signed content', async (name, lie) => {
-    const { computer } = await offered();
+  ])('a manifest with a changed outer %s is read from its signed content', async (name, wrongValue) => {
+    const { computer } = await startWithOffer();
     computer.remote.publish({ version: '3.4.0' });
     expect(computer.remote.published).toHaveProperty(name);
-    computer.remote.published = { ...computer.remote.published, [name]: lie };
+    computer.remote.published = { ...computer.remote.published, [name]: wrongValue };
     expect(await computer.client.checkForUpdate()).toEqual({
       available: true,
       offer: { version: '3.4.0', dmg: image('3.2.0'), minimum_license_expiry: null },
@@ -103,11 +107,11 @@ describe('after a valid manifest', () => {
     });
   });
 
-  test('the same one is an update until it expires after 90 days', async () => {
-    const { computer, checks } = await offered();
-    await computer.pass(89 * DAY);
+  test('the same manifest remains an update until it expires after 90 days', async () => {
+    const { computer, checks } = await startWithOffer();
+    await computer.advanceTime(89 * DAY);
     expect(new Set(checks.map(({ available }) => available))).toEqual(new Set([true]));
-    await computer.pass(3 * DAY);
+    await computer.advanceTime(3 * DAY);
     expect(checks.at(-1)).toEqual({ available: false, reason: 'expired' });
   });
 });

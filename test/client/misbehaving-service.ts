@@ -44,9 +44,9 @@ export class MisbehavingService {
   readonly key = makeKey();
   readonly tokenKey = makeKey();
   faults: Partial<Record<Path, Fault>> = {};
-  /** By how many milliseconds its clock is wrong. */
-  clockOff = 0;
-  /** The interval in its confirmations. */
+  /** Milliseconds by which the clock of the service is ahead of the true time. */
+  clockErrorMs = 0;
+  /** The interval that its confirmations contain. */
   heartbeat_after_seconds: unknown = 21_600;
   /** The stop that the license has; undefined while it is valid. */
   stop: Stop | undefined;
@@ -82,7 +82,7 @@ export class MisbehavingService {
   }
 
   now(): number {
-    return this.#trueTime() + this.clockOff;
+    return this.#trueTime() + this.clockErrorMs;
   }
 
   /** Switches a fault on for these paths, and all others off. */
@@ -90,9 +90,10 @@ export class MisbehavingService {
     this.faults = Object.fromEntries(paths.map((path) => [path, fault]));
   }
 
+  /** Ends all faults. */
   async behave(): Promise<void> {
     this.faults = {};
-    this.clockOff = 0;
+    this.clockErrorMs = 0;
     this.heartbeat_after_seconds = 21_600;
     if (!this.#server.listening) await this.#listen(this.port);
   }
@@ -117,9 +118,9 @@ export class MisbehavingService {
     this.published = manifest({ sequence: ++this.sequence, expires_at, ...changes }, [this.key]);
   }
 
-  /** A correct confirmation, with times of the service's clock. */
+  /** Makes a correct confirmation with a new token, and with times of the service's clock. */
   confirmation(changes: Record<string, unknown> = {}): Record<string, unknown> {
-    const token = this.#token();
+    const token = this.#signToken();
     this.#tokens.add(token);
     return {
       token,
@@ -131,8 +132,8 @@ export class MisbehavingService {
     };
   }
 
-  /** A token as the service signs it, for MACHINE_ID. */
-  #token(): string {
+  /** Signs a token for MACHINE_ID, as the service does. */
+  #signToken(): string {
     const iat = Math.floor(this.now() / 1000);
     const claims = { sub: ++this.#issued, mch: machineDigest(MACHINE_ID), iat, exp: iat + (7 * DAY) / 1000 };
     const header = { alg: 'Ed25519', kid: this.tokenKey.key_id, typ: 'license+jwt' };

@@ -1,19 +1,19 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { LicenseProblem, ServiceUnreachable, type NoUpdateReason } from '../../client/src/client.js';
-import { FIXES, NO_ANSWERS, RETRY_PROBLEMS, WRONG_SHAPES, type Fault } from './faults.js';
+import { FIX_PROBLEMS, NO_ANSWERS, RETRY_PROBLEMS, WRONG_SHAPES, type Fault } from './faults.js';
 import { DAY, HOUR, MINUTE } from './harness.js';
 import type { Stop } from './misbehaving-service.js';
 import { SocketComputer } from './socket-computer.js';
 
-const open: SocketComputer[] = [];
+const openComputers: SocketComputer[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((computer) => computer.close()));
+  await Promise.all(openComputers.splice(0).map((computer) => computer.close()));
 });
 
-/** An activated application that runs with telemetry, without a fault so far. */
-async function running(): Promise<SocketComputer> {
-  const computer = await SocketComputer.wired();
-  open.push(computer);
+/** Starts an activated application with telemetry; the service has no fault yet. */
+async function startRunning(): Promise<SocketComputer> {
+  const computer = await SocketComputer.create();
+  openComputers.push(computer);
   await computer.open();
   await computer.activate();
   return computer;
@@ -24,25 +24,25 @@ const heartbeats = (computer: SocketComputer) =>
 const activations = (computer: SocketComputer) =>
   computer.attempts.filter(({ path }) => path === '/v1/activate');
 
-/** The delay of the next heartbeat in seconds, if it is sent within five hours. */
+/** Waits five hours for the next heartbeat. @returns its delay in seconds; undefined if none was sent */
 async function nextTrySeconds(computer: SocketComputer): Promise<number | undefined> {
-  const from = computer.time.measured;
+  const from = computer.time.monotonic;
   const made = heartbeats(computer).length;
-  await computer.pass(5 * HOUR);
+  await computer.advanceTime(5 * HOUR);
   const next = heartbeats(computer)[made];
   return next && Math.round((next.when - from) / 1000);
 }
 
 const status = (code: number) => `not an answer of the service, status ${code}`;
 
-/** For each fault: the reason in the client's log, the reason for a manifest, and the delay that it may ask for. */
-const SEEN_AS: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
+/** For each fault: the reason in the client's log, the reason for a manifest, and the delay in seconds that it asks for. */
+const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
   silence: ['timeout', 'unreachable'],
   'a trickle': ['timeout', 'unreachable'],
   'a hang-up': ['UND_ERR_SOCKET', 'unreachable'],
   'half an answer': ['cut answer', 'unreachable'],
   'half a stop': ['cut answer', 'unreachable'],
-  'a stop shorter than it says': ['cut answer', 'unreachable'],
+  'a stop shorter than its content-length': ['cut answer', 'unreachable'],
   'bytes that are no HTTP': ['no connection', 'unreachable'],
   'a portal’s page': [status(200), 'malformed'],
   'a portal’s page that calls itself JSON': [status(200), 'malformed'],
@@ -59,34 +59,38 @@ const SEEN_AS: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]
   'a stop in a list': [status(403), 'unreachable'],
   'invalid UTF-8': ['cut answer', 'unreachable'],
   'an empty answer': [status(200), 'malformed'],
-  'too much': ['answer too large', 'unreachable'],
-  'a stop that is too much': ['answer too large', 'unreachable'],
+  'an answer that is too large': ['answer too large', 'unreachable'],
+  'a stop that is too large': ['answer too large', 'unreachable'],
   'busy, and no retry-after': [status(503), 'unreachable'],
   'busy for two minutes': [status(503), 'unreachable', 120],
   'busy until a date': [status(503), 'unreachable', 900],
   'busy until yesterday': [status(503), 'unreachable', 60],
   'busy for no time': [status(503), 'unreachable', 60],
   'busy for ten years': [status(503), 'unreachable'],
-  'busy for less than nothing': [status(503), 'unreachable'],
-  'busy until soon': [status(429), 'unreachable'],
-  'too many for a proxy': [status(429), 'unreachable', 90],
+  'busy for a negative time': [status(503), 'unreachable'],
+  'busy until a text that is no time': [status(429), 'unreachable'],
+  'a 429 of a proxy': [status(429), 'unreachable', 90],
 };
 
 describe('no answer', () => {
-  test.each(Object.entries(SEEN_AS))('%s: the application runs on', async (name, [reason, , seconds]) => {
-    const computer = await running();
-    computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
-    expect((await computer.retry()).kind).toBe('running');
-    expect(computer.log).toContain(`heartbeat not confirmed: ${reason}`);
-    const next = await nextTrySeconds(computer);
-    if (seconds === undefined) expect(next).toBeUndefined();
-    else expect(next).toBe(Math.round(seconds * 1.05));
-    expect(activations(computer)).toHaveLength(1);
-    expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
-  });
+  test.each(Object.entries(EXPECTED))(
+    '%s: the application continues to run',
+    async (name, [reason, , seconds]) => {
+      const computer = await startRunning();
+      computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+      expect((await computer.retry()).kind).toBe('running');
+      expect(computer.log).toContain(`heartbeat not confirmed: ${reason}`);
+      const next = await nextTrySeconds(computer);
+      if (seconds === undefined) expect(next).toBeUndefined();
+      // The client adds up to 10 % at random; `random` returns 0.5.
+      else expect(next).toBe(Math.round(seconds * 1.05));
+      expect(activations(computer)).toHaveLength(1);
+      expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
+    },
+  );
 
-  test.each(Object.entries(SEEN_AS))('%s: Activate fails, and says so', async (name, [reason]) => {
-    const computer = await running();
+  test.each(Object.entries(EXPECTED))('%s: Activate fails with the reason', async (name, [reason]) => {
+    const computer = await startRunning();
     const before = computer.client.status;
     computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
     const error = await computer.activate('MOOR_0000-0000-0000-0000').catch((caught: unknown) => caught);
@@ -95,10 +99,10 @@ describe('no answer', () => {
     expect(computer.client.status).toBe(before);
   });
 
-  test.each(Object.entries(SEEN_AS))(
-    '%s: a late restart waits, and goes on after it',
+  test.each(Object.entries(EXPECTED))(
+    '%s: a restart after 8 days needs the network, and runs once the service answers',
     async (name, [reason]) => {
-      const computer = await running();
+      const computer = await startRunning();
       computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
       expect(await computer.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason });
       await computer.remote.behave();
@@ -107,20 +111,23 @@ describe('no answer', () => {
     },
   );
 
-  test.each(Object.entries(SEEN_AS))('%s: no update, and the log says why', async (name, [, reason]) => {
-    const computer = await running();
-    computer.remote.publish({ version: '3.2.0' });
-    computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
-    expect(await computer.finish(computer.client.checkForUpdate())).toEqual({ available: false, reason });
-    expect(computer.log).toContain(`no update available: ${reason}`);
-    await computer.remote.behave();
-    expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
-  });
+  test.each(Object.entries(EXPECTED))(
+    '%s: no update is available, and the log contains the reason',
+    async (name, [, reason]) => {
+      const computer = await startRunning();
+      computer.remote.publish({ version: '3.2.0' });
+      computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+      expect(await computer.finish(computer.client.checkForUpdate())).toEqual({ available: false, reason });
+      expect(computer.log).toContain(`no update available: ${reason}`);
+      await computer.remote.behave();
+      expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
+    },
+  );
 });
 
 describe('JSON that is no confirmation', () => {
   test.each(Object.entries<Fault>(WRONG_SHAPES))('%s confirms nothing', async (_, fault) => {
-    const computer = await running();
+    const computer = await startRunning();
     computer.remote.misbehave(fault);
     expect((await computer.retry()).kind).toBe('running');
     await expect(computer.activate()).rejects.toThrow(status(200));
@@ -135,7 +142,7 @@ describe('JSON that is no confirmation', () => {
 
 describe('a problem that asks the client to retry', () => {
   test.each(Object.entries<Fault>(RETRY_PROBLEMS))('%s is a retry, with its code', async (_, fault) => {
-    const computer = await running();
+    const computer = await startRunning();
     computer.remote.misbehave(fault);
     expect((await computer.retry()).kind).toBe('running');
     expect(await nextTrySeconds(computer)).toBeUndefined();
@@ -150,10 +157,10 @@ describe('a problem that asks the client to retry', () => {
 });
 
 describe('a problem that reports an invalid request', () => {
-  test.each(Object.entries<Fault>(FIXES))(
-    '%s is asked again once, without telemetry',
+  test.each(Object.entries<Fault>(FIX_PROBLEMS))(
+    'after %s the heartbeat is repeated once, without telemetry',
     async (code, fault) => {
-      const computer = await running();
+      const computer = await startRunning();
       computer.remote.misbehave(fault);
       expect((await computer.retry()).kind).toBe('running');
       expect(heartbeats(computer).map(({ received }) => 'telemetry' in received!.body!)).toEqual([
@@ -168,8 +175,8 @@ describe('a problem that reports an invalid request', () => {
 });
 
 describe('a closed port', () => {
-  test('stops nothing, and is tried again once it is open', async () => {
-    const computer = await running();
+  test('does not stop the application, which tries again once the port is open', async () => {
+    const computer = await startRunning();
     await computer.remote.refuse();
     expect((await computer.retry()).kind).toBe('running');
     await expect(computer.activate()).rejects.toThrow('ECONNREFUSED');
@@ -179,16 +186,16 @@ describe('a closed port', () => {
       reason: 'ECONNREFUSED',
     });
     await computer.remote.behave();
-    await computer.pass(MINUTE);
+    await computer.advanceTime(MINUTE);
     expect(computer.client.status.kind).toBe('running');
   });
 });
 
 describe('a token that the service no longer knows', () => {
   test('is replaced by activating the same machine again in the background', async () => {
-    const computer = await running();
+    const computer = await startRunning();
     computer.remote.forgetTokens();
-    await computer.pass(12 * HOUR);
+    await computer.advanceTime(12 * HOUR);
     expect(computer.client.status.kind).toBe('running');
     const [clicked, background] = activations(computer);
     expect(activations(computer)).toHaveLength(2);
@@ -203,13 +210,13 @@ describe('a token that the service no longer knows', () => {
   ])(
     'whose activation is answered with %s stops nothing while the old token is valid',
     async (code, number) => {
-      const computer = await running();
+      const computer = await startRunning();
       computer.remote.forgetTokens();
       computer.remote.misbehave((exchange) => exchange.problem(number, code, 'stop'), ['/v1/activate']);
-      await computer.pass(6 * DAY);
+      await computer.advanceTime(6 * DAY);
       expect(computer.client.status.kind).toBe('running');
       await computer.remote.behave();
-      await computer.pass(7 * HOUR);
+      await computer.advanceTime(7 * HOUR);
       expect(heartbeats(computer).at(-1)!.received!.action).toBe('reactivate');
       expect(activations(computer).at(-1)!.received!.confirmed).toBe(true);
       expect(new Set(computer.states.slice(1).map(({ kind }) => kind))).toEqual(new Set(['running']));
@@ -219,10 +226,10 @@ describe('a token that the service no longer knows', () => {
 
 describe('a server whose clock is wrong', () => {
   test.each([-365 * DAY, 365 * DAY])(
-    'by %p ms stops no client, neither then nor when it is corrected',
-    async (off) => {
-      const computer = await running();
-      computer.remote.clockOff = off;
+    'by %p ms stops no client, also not when it is corrected',
+    async (error) => {
+      const computer = await startRunning();
+      computer.remote.clockErrorMs = error;
       expect((await computer.retry()).kind).toBe('running');
       computer.remote.misbehave(NO_ANSWERS['a portal’s page']);
       expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
@@ -236,7 +243,7 @@ describe('a server whose clock is wrong', () => {
 });
 
 test('a stop of the service itself stops the application', async () => {
-  const computer = await running();
+  const computer = await startRunning();
   const stop: Stop = { code: 'license_refunded', detail: 'The purchase of this license was refunded.' };
   computer.remote.stop = stop;
   const stopped = { kind: 'stopped', reason: stop.code, detail: stop.detail, extras: {} };

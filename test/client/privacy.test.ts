@@ -65,7 +65,7 @@ test('no line of the log contains a key, an e-mail address, a token, a label or 
     await computer.client.heartbeatNow();
   }
   await computer.restart();
-  await computer.pass(DAY);
+  await computer.advanceTime(DAY);
   expect(computer.log.length).toBeGreaterThan(8);
   for (const secret of [KEY, EMAIL, 'token-', 'Studio', MACHINE_ID, 'license.example'])
     expect(computer.log.join('\n')).not.toContain(secret);
@@ -73,7 +73,7 @@ test('no line of the log contains a key, an e-mail address, a token, a label or 
 
 test('a heartbeat has three members and nothing else: only an activation has the label', async () => {
   const computer = await Computer.activated();
-  await computer.pass(3 * DAY);
+  await computer.advanceTime(3 * DAY);
   for (const { body, headers } of computer.service.heartbeats) {
     expect(Object.keys(body!)).toEqual(['token', 'app_version', 'telemetry']);
     expect(Object.keys(headers).toSorted()).toEqual(['accept', 'connection', 'content-type', 'user-agent']);

@@ -5,8 +5,11 @@ import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Computer, EMAIL, KEY, problem } from './harness.js';
 
-/** The codes of the client's calls and their members, from the texts of the service's catalogue ("Manifest only: …", "carries …"). */
-function catalogue() {
+/**
+ * Reads the codes of the client's calls and their members from the texts of the service's catalogue ("Manifest only: …",
+ * "carries …").
+ */
+function readCatalogue() {
   const relevant = Object.entries(PROBLEMS).filter(([, { when }]) => {
     const scope = /^([\w ,]+) only[:;]/.exec(when)?.[1];
     return scope === undefined || ['Activate', 'Heartbeat', 'Manifest'].includes(scope);
@@ -27,7 +30,7 @@ describe('the codes', () => {
     const known = new Map(
       Object.entries(PROBLEM_MEMBERS).map(([code, members]) => [code, Object.keys(members)]),
     );
-    expect(known).toEqual(catalogue());
+    expect(known).toEqual(readCatalogue());
     expect(known.get('version_not_covered')).toHaveLength(3);
   });
 
@@ -102,7 +105,7 @@ test('a member of a newer service is kept with at most four levels of nesting', 
 });
 
 describe('a status', () => {
-  async function stopped(): Promise<Computer> {
+  async function stoppedComputer(): Promise<Computer> {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'version_not_covered', 'stop', NOT_COVERED);
     await computer.client.heartbeatNow();
@@ -110,7 +113,7 @@ describe('a status', () => {
   }
 
   test('of a stop has the types of its code’s members', async () => {
-    const { status } = (await stopped()).client;
+    const { status } = (await stoppedComputer()).client;
     if (!isStoppedBy(status, 'version_not_covered')) throw new Error(status.kind);
     const url: string | null | undefined = status.extras.download_url;
     expect(url).toBe(NOT_COVERED.download_url);
@@ -121,11 +124,11 @@ describe('a status', () => {
   });
 
   test('that is read from an edited file leaves out members of the wrong type', async () => {
-    const computer = await stopped();
+    const computer = await stoppedComputer();
     await computer.client.close();
     const text = await readFile(computer.stateFile, 'utf8');
     await writeFile(computer.stateFile, text.replace(NOT_COVERED.download_url, 'file:///bin/sh'));
-    computer.service.unplug();
+    computer.service.disconnect();
     const { download_url: _, ...extras } = NOT_COVERED;
     expect(await computer.open()).toMatchObject({ kind: 'stopped' });
     expect(computer.client.status).toEqual(expect.objectContaining({ extras }));
@@ -148,7 +151,7 @@ test('a member that is nested too deeply to be stored is left out, and the stop 
   computer.service.answer['/v1/heartbeat'] = () => new Response(body, { status: 403, headers });
   const stopped = { kind: 'stopped', reason: 'license_refunded', detail: 'refunded', extras: { flat: [1] } };
   expect(await computer.client.heartbeatNow()).toEqual(stopped);
-  computer.service.unplug();
+  computer.service.disconnect();
   expect(await computer.restart()).toEqual(stopped);
   await computer.client.close();
 });

@@ -6,7 +6,7 @@ export interface Signer {
   privateKey: KeyObject;
 }
 
-/** A manifest key, as `mooring manifest keygen` makes one. */
+/** Makes a manifest key, as `mooring manifest keygen` does. */
 export function makeKey(): Signer {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const x = publicKey.export({ format: 'jwk' }).x!;
@@ -20,7 +20,8 @@ export const image = (version: string) => ({
   sha256: '5a'.repeat(32),
 });
 
-export const FACTS = {
+/** The signed content of a manifest. */
+export const CONTENT = {
   _type: 'update-manifest/v1',
   product: 'com.example.app',
   sequence: 42,
@@ -33,18 +34,18 @@ export const FACTS = {
   previous: null,
 };
 
-/** A manifest of a publisher, signed by each of `signers`. */
-export function manifest(changes: Partial<Record<keyof typeof FACTS, unknown>>, signers: Signer[]) {
-  const facts = { ...FACTS, ...changes };
-  const signed = JSON.stringify(facts);
+/** Makes a manifest with a changed content, signed by each of `signers`. */
+export function manifest(changes: Partial<Record<keyof typeof CONTENT, unknown>>, signers: Signer[]) {
+  const content = { ...CONTENT, ...changes };
+  const signed = JSON.stringify(content);
   const signatures = signers.map(({ key_id, privateKey }) => ({
     key_id,
     signature: sign(null, Buffer.from(signed), privateKey).toString('base64url'),
   }));
   const outer = {
-    version: facts.version,
+    version: content.version,
     dmg_sha256: image('x').sha256,
-    minimum_license_expiry: facts.minimum_license_expiry,
+    minimum_license_expiry: content.minimum_license_expiry,
   };
   return { ...outer, ...signatures[0], signed, signatures };
 }

@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed;
   }
 
-  /** A number from 0 to below 1. */
+  /** Draws a number from 0 to below 1. */
   unit = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -14,7 +14,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 
-  /** An integer from 0 to below n. */
+  /** Draws an integer from 0 to below n. */
   below(n: number): number {
     return Math.floor(this.unit() * n);
   }
@@ -23,7 +23,7 @@ export class Random {
     return low + (high - low) * this.unit();
   }
 
-  /** A duration on a logarithmic scale: minutes as often as weeks. */
+  /** Draws a duration on a logarithmic scale: minutes as often as weeks. */
   span(shortest: number, longest: number): number {
     return shortest * (longest / shortest) ** this.unit();
   }

@@ -7,7 +7,7 @@ import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE, problem, START } from './harne
 describe('a restart', () => {
   test('within seven days runs without the network', async () => {
     const computer = await Computer.activated();
-    computer.service.unplug();
+    computer.service.disconnect();
     expect((await computer.restartAfter(7 * DAY)).kind).toBe('running');
     expect(computer.service.calls).toHaveLength(1);
   });
@@ -16,29 +16,29 @@ describe('a restart', () => {
     const computer = await Computer.activated();
     expect((await computer.restartAfter(7 * DAY + MINUTE)).kind).toBe('running');
     expect(computer.service.calls.map(({ path }) => path)).toEqual(['/v1/activate', '/v1/heartbeat']);
-    await computer.pass(5 * HOUR);
+    await computer.advanceTime(5 * HOUR);
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
   test('past offline_until without the network has needs_network, keeps trying, and runs when the network is back', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
-    computer.service.unplug();
+    computer.service.disconnect();
     expect(await computer.restartAfter(8 * DAY)).toEqual({
       kind: 'needs_network',
       offline_until: '2026-11-27T13:00:00.000Z',
       reason: 'no connection',
     });
-    await computer.pass(HOUR);
+    await computer.advanceTime(HOUR);
     const tries = computer.service.heartbeats.length;
     expect(tries).toBeGreaterThan(4);
     expect(tries).toBeLessThan(12);
     expect(computer.client.status.kind).toBe('needs_network');
     computer.service.answer = online;
-    await computer.pass(20 * MINUTE);
+    await computer.advanceTime(20 * MINUTE);
     expect(computer.client.status.kind).toBe('running');
     expect(computer.states.at(-1)?.kind).toBe('running');
-    expect(computer.service.of('/v1/activate')).toHaveLength(1);
+    expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
   });
 
   test('past offline_until has the reason not_asked_yet until the first answer', async () => {
@@ -59,7 +59,7 @@ describe('a restart', () => {
   test('past offline_until can be retried by the user', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
-    computer.service.unplug();
+    computer.service.disconnect();
     await computer.restartAfter(8 * DAY);
     computer.service.answer = online;
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
@@ -73,7 +73,7 @@ describe('a restart', () => {
       reason: 'binding_released',
       detail: 'detail of binding_released',
     });
-    expect(computer.service.of('/v1/activate')).toHaveLength(1);
+    expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
   });
 
   test('past offline_until follows a reactivate, and stops if that activation is refused', async () => {
@@ -95,7 +95,7 @@ describe('a restart', () => {
       kind: 'needs_network',
       reason: 'no machine id',
     });
-    expect(computer.service.of('/v1/activate')).toHaveLength(1);
+    expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
     expect((await computer.restart()).kind).toBe('running');
   });
 
@@ -107,9 +107,9 @@ describe('a restart', () => {
       kind: 'needs_network',
       reason: 'unavailable',
     });
-    await computer.pass(110_000);
+    await computer.advanceTime(110_000);
     expect(computer.service.heartbeats).toHaveLength(1);
-    await computer.pass(60_000);
+    await computer.advanceTime(60_000);
     expect(computer.service.heartbeats).toHaveLength(2);
   });
 });
@@ -117,8 +117,8 @@ describe('a restart', () => {
 describe('an application that is not restarted', () => {
   test('runs offline without a limit', async () => {
     const computer = await Computer.activated();
-    computer.service.unplug();
-    await computer.pass(90 * DAY);
+    computer.service.disconnect();
+    await computer.advanceTime(90 * DAY);
     expect(computer.client.status.kind).toBe('running');
     expect(computer.states.filter(({ kind }) => kind !== 'running' && kind !== 'not_activated')).toEqual([]);
     expect((await computer.restart()).kind).toBe('needs_network');
@@ -127,11 +127,11 @@ describe('an application that is not restarted', () => {
   test('may be restarted offline again after a heartbeat', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
-    computer.service.unplug();
-    await computer.pass(60 * DAY);
+    computer.service.disconnect();
+    await computer.advanceTime(60 * DAY);
     computer.service.answer = online;
-    await computer.pass(7 * HOUR);
-    computer.service.unplug();
+    await computer.advanceTime(7 * HOUR);
+    computer.service.disconnect();
     expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
   });
 });
@@ -139,17 +139,17 @@ describe('an application that is not restarted', () => {
 describe('the clock', () => {
   test('set backwards does not allow an offline start again', async () => {
     const computer = await Computer.activated();
-    computer.service.unplug();
+    computer.service.disconnect();
     expect((await computer.restartAfter(8 * DAY)).kind).toBe('needs_network');
     expect((await computer.restartAfter(-7 * DAY)).kind).toBe('needs_network');
   });
 
   test('set backwards before every start does not help: running time counts towards the seven days', async () => {
     const computer = await Computer.activated();
-    computer.service.unplug();
+    computer.service.disconnect();
     let days = 0;
     while ((await computer.restart()).kind === 'running' && days < 30) {
-      await computer.pass(DAY);
+      await computer.advanceTime(DAY);
       computer.time.wall = START;
       days++;
     }
@@ -162,7 +162,7 @@ describe('the clock', () => {
     computer.service.offset = -365 * DAY;
     await computer.open();
     await computer.client.activate(KEY, EMAIL);
-    computer.service.unplug();
+    computer.service.disconnect();
     expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
     expect((await computer.restartAfter(2 * DAY)).kind).toBe('needs_network');
   });
@@ -170,13 +170,13 @@ describe('the clock', () => {
   test('that was a year ahead for a while stops no client once the service confirmed again', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
-    computer.service.unplug();
+    computer.service.disconnect();
     computer.time.wall += 365 * DAY;
     computer.service.offset = -365 * DAY;
     expect((await computer.restart()).kind).toBe('needs_network');
     computer.service.answer = online;
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
-    computer.service.unplug();
+    computer.service.disconnect();
     computer.time.wall -= 365 * DAY;
     computer.service.offset = 0;
     expect((await computer.restartAfter(3 * DAY)).kind).toBe('running');
@@ -190,7 +190,7 @@ describe('the clock', () => {
     computer.service.offset = 365 * DAY;
     await computer.open();
     await computer.client.activate(KEY, EMAIL);
-    computer.service.unplug();
+    computer.service.disconnect();
     computer.time.wall += 365 * DAY;
     computer.service.offset = 0;
     expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
@@ -200,7 +200,7 @@ describe('the clock', () => {
   test('past the year 9999 is stored as the latest time that the file can hold', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
-    computer.service.unplug();
+    computer.service.disconnect();
     computer.time.wall = Date.parse('+012026-01-01T00:00:00Z');
     expect((await computer.restart()).kind).toBe('needs_network');
     await computer.client.close();
@@ -210,7 +210,7 @@ describe('the clock', () => {
     expect((await computer.open()).kind).toBe('needs_network');
     computer.service.answer = online;
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
-    computer.service.unplug();
+    computer.service.disconnect();
     expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
   });
 

@@ -4,7 +4,7 @@ import { HOUR, MINUTE } from './harness.js';
 
 const SECOND = 1_000;
 
-describe('the next call is due between', () => {
+describe('the shortest and the longest delay of the', () => {
   test.each<[string, (random: number) => number, number, number]>([
     ['first heartbeat', schedule.firstHeartbeatMs, 2.5 * MINUTE, 8 * MINUTE],
     ['first read of the manifest', schedule.firstManifestMs, 2.5 * MINUTE, 20 * MINUTE],
@@ -21,7 +21,7 @@ describe('the next call is due between', () => {
     ).map(
       ([asked, hours]) =>
         [
-          `heartbeat after ${asked} s`,
+          `heartbeat after an interval of ${asked} s`,
           (random: number) => schedule.nextHeartbeatMs(asked, random),
           hours * HOUR * 0.95,
           hours * HOUR * 1.05,
@@ -44,7 +44,7 @@ describe('after a call that was not confirmed', () => {
     [1, 600, 10 * MINUTE],
     [1, 1e9, 6 * HOUR],
   ])(
-    '%d in a row with a retry-after of %d s, an application that runs waits %d ms',
+    '%d such calls in a row with a retry-after of %d s, an application that runs waits %d ms',
     (failures, asked, ms) => {
       expect(schedule.retryHeartbeatMs(failures, asked, 0)).toBe(ms);
       expect(schedule.retryHeartbeatMs(failures, asked, 1)).toBeCloseTo(1.1 * ms, 3);
@@ -65,10 +65,13 @@ describe('after a call that was not confirmed', () => {
     [9, 0, 15 * MINUTE],
     [1, 600, 10 * MINUTE],
     [1, 1e9, 6 * HOUR],
-  ])('%d in a row with a retry-after of %p s, a late restart waits %d ms', (failures, asked, ms) => {
-    expect(schedule.retryLateRestartMs(failures, asked, 0)).toBe(ms);
-    expect(schedule.retryLateRestartMs(failures, asked, 1)).toBe(1.25 * ms);
-  });
+  ])(
+    '%d such calls in a row with a retry-after of %p s, a late restart waits %d ms',
+    (failures, asked, ms) => {
+      expect(schedule.retryLateRestartMs(failures, asked, 0)).toBe(ms);
+      expect(schedule.retryLateRestartMs(failures, asked, 1)).toBe(1.25 * ms);
+    },
+  );
 
   test('the delay is that of a late restart only if the application does not run', () => {
     const end = { kind: 'unconfirmed', retry_after_seconds: undefined } as const;

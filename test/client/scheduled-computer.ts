@@ -4,16 +4,16 @@ import { emptyState, type State, type StateStorage } from '../../client/src/stat
 import { at, DAY, EMAIL, FakeTime, json, KEY, MACHINE_ID, problem } from './harness.js';
 import { makeKey, manifest } from './publisher.js';
 
-// Over 200 lines: the process, the computer and their promises belong together.
+// This file has over 200 lines, because the process and the computer check the same promises.
 
-/** The results of a call: an answer of the service or of an intermediary, or none. */
+/** The results of a call. `full`: the machine limit is reached; `page`: a web page of an intermediary; `cut`: no answer. */
 export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 /** The sequence of the published manifest; 0 if it cannot be read. */
 export type Manifest = number;
 
 export interface Faults {
-  /** In the order of the calls; the list repeats. */
+  /** The results of the calls, in their order; the list repeats. */
   readonly answers: AnswerKind[];
   readonly manifests: Manifest[];
   /** Whether a read or a write of the state fails, in their order; the lists repeat. */
@@ -81,7 +81,7 @@ export class Run {
         if (!check.available) return;
         const sequence = Number(check.offer.version.split('.')[1]);
         if (sequence < this.highestOffer)
-          computer.broken.push(`offered ${sequence} after ${this.highestOffer}`);
+          computer.violations.push(`offered ${sequence} after ${this.highestOffer}`);
         this.highestOffer = sequence;
       },
     });
@@ -94,7 +94,7 @@ export class Run {
   }
 
   #endedBefore(what: string): void {
-    if (this.end === 'closed') this.computer.broken.push(`${what} after the end`);
+    if (this.end === 'closed') this.computer.violations.push(`${what} after the end`);
   }
 
   /** Checks a change of the status against the promises. */
@@ -109,7 +109,7 @@ export class Run {
       (kind === 'running' && (this.wasConfirmed || this.hadUnreadState)) ||
       (kind === 'stopped' && (this.wasStopped || (before === 'not_activated' && this.hadUnreadState))) ||
       (kind === 'needs_network' && before === 'not_activated' && this.hadUnreadState);
-    if (!isAllowed) this.computer.broken.push(`${before} became ${kind}`);
+    if (!isAllowed) this.computer.violations.push(`${before} became ${kind}`);
     // The event that allowed this change does not allow another one.
     this.wasConfirmed &&= kind !== 'running';
     this.wasStopped &&= kind !== 'stopped';
@@ -127,9 +127,9 @@ export class Run {
     const isBackground = path === '/v1/heartbeat' || this.#nextActivationIsBackground;
     if (kind === 'license') this.#nextActivationIsBackground = false;
     if (!isBackground && kind === 'license' && (this.clicks -= 1) < 0)
-      computer.broken.push('an activation that was not asked for');
+      computer.violations.push('an activation that was not asked for');
     this.inFlight.set(kind, (this.inFlight.get(kind) ?? 0) + 1);
-    if (this.inFlight.get(kind)! > 1) computer.broken.push(`two calls of ${kind} at once`);
+    if (this.inFlight.get(kind)! > 1) computer.violations.push(`two calls of ${kind} at once`);
     let isOver = false;
     const end = () => {
       if (!isOver) this.inFlight.set(kind, this.inFlight.get(kind)! - 1);
@@ -150,12 +150,13 @@ export class Run {
   #delivered(answer: AnswerKind | 'manifest', isBackground: boolean, isActivation: boolean): void {
     if (answer === 'confirm') this.wasConfirmed = this.isEverConfirmed = true;
     const { status } = this;
-    const isLenient =
+    // An activation that the machine limit refuses stops the application only after the end of the old token.
+    const isTolerated =
       answer === 'full' &&
       isActivation &&
       status?.kind === 'running' &&
       Date.parse(status.offline_until) >= this.computer.time.wall;
-    if (isBackground && (answer === 'stop' || answer === 'full') && !isLenient) this.wasStopped = true;
+    if (isBackground && (answer === 'stop' || answer === 'full') && !isTolerated) this.wasStopped = true;
     if (answer === 'manifest') return;
     this.#nextActivationIsBackground = answer === 'reactivate' && isBackground && status?.kind !== 'stopped';
   }
@@ -166,15 +167,15 @@ export class Run {
     return {
       read: async () => {
         const isUnreadable = computer.nextReadFails();
-        // What is read is what there is at the start or at the end of the read.
-        const early = computer.disk;
+        // The read returns the state at its beginning: a write may end meanwhile.
+        const stored = computer.disk;
         await this.#pause(isUnreadable ? 'read fails' : 'read');
         if (isUnreadable) this.hadUnreadState = true;
-        return isUnreadable ? undefined : structuredClone(early);
+        return isUnreadable ? undefined : structuredClone(stored);
       },
       write: async (state) => {
-        const text = structuredClone(state);
-        if (isWriting) computer.broken.push('two writes at once');
+        const written = structuredClone(state);
+        if (isWriting) computer.violations.push('two writes at once');
         this.#endedBefore('a write');
         isWriting = true;
         const isFailing = computer.nextWriteFails();
@@ -182,7 +183,7 @@ export class Run {
         isWriting = false;
         this.hasFailedWrites ||= isFailing;
         if (isFailing) throw new Error('the disk is full');
-        computer.write(text, this);
+        computer.write(written, this);
       },
     };
   }
@@ -191,12 +192,12 @@ export class Run {
 /** A computer whose network, disk and timers wait for a scheduler; it checks each event against the promises. */
 export class ScheduledComputer {
   readonly time = new FakeTime();
-  readonly broken: string[] = [];
+  /** The promises that the client broke, one sentence each. */
+  readonly violations: string[] = [];
   disk: State = emptyState();
   run!: Run;
   #tokens = 0;
   #counts = { answers: 0, manifests: 0, reads: 0, writes: 0 };
-  /** The faults; none until they are set. */
   #faults = NO_FAULTS;
   #isChangingRun = false;
 
@@ -206,8 +207,8 @@ export class ScheduledComputer {
     return this.scheduler.schedule(Promise.resolve(), label);
   }
 
-  /** An application that was paid for and activated, before anything fails. */
-  async activated(faults: Faults): Promise<void> {
+  /** Starts and activates the application without faults, and then sets the faults. */
+  async startActivated(faults: Faults): Promise<void> {
     await this.open();
     await this.activate();
     this.#faults = faults;
@@ -219,8 +220,8 @@ export class ScheduledComputer {
     await this.run.client.activate(KEY, EMAIL, 'Studio Mac');
   }
 
-  /** The same computer, whose application is started with these faults: its state may be unreadable. */
-  async reopened(faults: Faults): Promise<void> {
+  /** Starts the application again with these faults, so that its state may be unreadable. */
+  async reopenWithFaults(faults: Faults): Promise<void> {
     await this.run.client.close();
     this.run.end = 'closed';
     this.#counts = { answers: 0, manifests: 0, reads: 0, writes: 0 };
@@ -228,7 +229,7 @@ export class ScheduledComputer {
     await this.open();
   }
 
-  heal(): void {
+  endFaults(): void {
     this.#faults = { ...NO_FAULTS, manifests: [5] };
   }
 
@@ -242,15 +243,15 @@ export class ScheduledComputer {
     if (run.end || run.hadUnreadState || !license) return;
     const { kind } = run.client.status;
     const isWithinTime = !stopped && this.time.wall <= Date.parse(license.offline_until);
-    if (isWithinTime && kind !== 'running') this.broken.push(`a start within seven days is ${kind}`);
+    if (isWithinTime && kind !== 'running') this.violations.push(`a start within seven days is ${kind}`);
     if (run.isEverConfirmed) return;
-    if (stopped && kind !== 'stopped') this.broken.push(`a start after a stop is ${kind}`);
-    if (isLate && kind === 'running') this.broken.push('a start after seven days runs');
-    if (kind === 'not_activated') this.broken.push('a start lost the license');
+    if (stopped && kind !== 'stopped') this.violations.push(`a start after a stop is ${kind}`);
+    if (isLate && kind === 'running') this.violations.push('a start after seven days runs');
+    if (kind === 'not_activated') this.violations.push('a start lost the license');
   }
 
   /** Quits, lets time pass without the application, and starts it again. */
-  async restart(off: number): Promise<void> {
+  async restart(offMs: number): Promise<void> {
     if (this.#isChangingRun) return;
     this.#isChangingRun = true;
     const { run } = this;
@@ -258,9 +259,9 @@ export class ScheduledComputer {
     await run.client.close();
     run.end = 'closed';
     const isStopped = run.client.status.kind === 'stopped';
-    if (isStopped && !this.disk.stopped && !run.hasFailedWrites) this.broken.push('a stop was not kept');
-    if (this.time.pending.size > 0) this.broken.push('a timer outlived its client');
-    this.time.wall += off;
+    if (isStopped && !this.disk.stopped && !run.hasFailedWrites) this.violations.push('a stop was not kept');
+    if (this.time.pending.size > 0) this.violations.push('a timer outlived its client');
+    this.time.wall += offMs;
     this.#isChangingRun = false;
     await this.open();
   }
@@ -273,36 +274,36 @@ export class ScheduledComputer {
     await this.open();
   }
 
-  /** Time passes until the next timer is due, or so long at most. */
+  /** Advances time until the next timer is due, but by no more than `atMost`. */
   tick(atMost: number): void {
     const { time } = this;
-    const dues = [...time.pending].map(({ due }) => due - time.measured);
+    const dues = [...time.pending].map(({ due }) => due - time.monotonic);
     const passed = Math.max(0, Math.min(atMost, ...dues));
     time.wall += passed;
-    time.measured += passed;
-    for (const timer of [...time.pending].filter(({ due }) => due <= time.measured)) {
+    time.monotonic += passed;
+    for (const timer of [...time.pending].filter(({ due }) => due <= time.monotonic)) {
       time.pending.delete(timer);
       timer.work();
     }
   }
 
   write(state: State, run: Run): void {
-    const { disk, broken } = this;
+    const { disk, violations } = this;
     this.disk = state;
     const token = (of: State) => Number(of.license?.token.slice('token-'.length) ?? 0);
-    if (token(state) < token(disk)) broken.push(`token ${token(disk)} was replaced by ${token(state)}`);
+    if (token(state) < token(disk)) violations.push(`token ${token(disk)} was replaced by ${token(state)}`);
     if (token(state) > token(disk)) return;
-    if (disk.stopped && !state.stopped) broken.push('a stop was forgotten');
-    if ((state.time.highest_seen ?? '') < (disk.time.highest_seen ?? '')) broken.push('time went back');
+    if (disk.stopped && !state.stopped) violations.push('a stop was forgotten');
+    if ((state.time.highest_seen ?? '') < (disk.time.highest_seen ?? '')) violations.push('time went back');
     if (run.hadUnreadState) return;
     const sequence = (of: State) => Object.values(of.sequences)[0]?.sequence ?? 0;
-    if (sequence(state) < sequence(disk)) broken.push('the sequence went back');
+    if (sequence(state) < sequence(disk)) violations.push('the sequence went back');
   }
 
   nextAnswer(path: string): AnswerKind {
     const { answers } = this.#faults;
     const answer = answers[this.#counts.answers++ % answers.length]!;
-    // An activation is never answered with these.
+    // The service never answers an activation with `reactivate`.
     return path === '/v1/activate' && answer === 'reactivate' ? 'retry' : answer;
   }
 

@@ -8,9 +8,9 @@ import { MisbehavingService, type Path, type Received } from './misbehaving-serv
 /** A call of the client, also one that did not reach the service. */
 export interface Attempt {
   path: Path;
-  /** The time of the measured clock. */
+  /** The time of the monotonic clock. */
   when: number;
-  /** The same without the time asleep: timers that became due in sleep fire at the wake-up. */
+  /** `when` without the time asleep: a timer that became due during sleep fires at the wake-up. */
   awake: number;
   /** The status of the application at that time. */
   status: Status['kind'];
@@ -26,15 +26,15 @@ export class SocketComputer extends Computer {
   readonly attempts: Attempt[] = [];
   /** Milliseconds by which the user's clock is ahead of the true time. */
   skew = 0;
-  /** Milliseconds of the measured time during which the computer slept. */
+  /** Milliseconds of the monotonic time during which the computer slept. */
   slept = 0;
   remote!: MisbehavingService;
   readonly #underWay = new Map<string, Attempt>();
   readonly #events = new EventEmitter<{ change: [] }>();
   #clicked = false;
 
-  /** A computer and its service; `close` ends both. */
-  static async wired(): Promise<SocketComputer> {
+  /** Makes a computer and starts its service; `close` ends both. */
+  static async create(): Promise<SocketComputer> {
     const computer = new SocketComputer(await temporaryFolder());
     computer.remote = await MisbehavingService.start(() => computer.trueTime);
     computer.remote.events.on('received', (received) => {
@@ -60,13 +60,13 @@ export class SocketComputer extends Computer {
     this.skew = skew;
   }
 
-  /** Lets the computer sleep. On some systems the measured clock stops then, on others it continues. */
-  async sleep(milliseconds: number, measured: boolean): Promise<void> {
+  /** Lets the computer sleep. On some systems the monotonic clock stops then, on others it continues. */
+  async sleep(milliseconds: number, isClockRunning: boolean): Promise<void> {
     this.time.wall += milliseconds;
-    if (!measured) return;
-    this.time.measured += milliseconds;
+    if (!isClockRunning) return;
+    this.time.monotonic += milliseconds;
     this.slept += milliseconds;
-    await this.pass(0);
+    await this.advanceTime(0);
   }
 
   /** Kills the application between two calls. */
@@ -78,8 +78,8 @@ export class SocketComputer extends Computer {
   override open(options: Partial<ClientOptions> = {}): Promise<Status> {
     const { url, key, tokenKey } = this.remote;
     const keys = { trustedKeys: [key.x], tokenKeys: [tokenKey.x] };
-    const wired = { baseUrl: url, ...keys, fetch: this.#fetch, ...options };
-    return this.finish(super.open(wired));
+    const connected = { baseUrl: url, ...keys, fetch: this.#fetch, ...options };
+    return this.finish(super.open(connected));
   }
 
   activate(key = KEY, email = EMAIL): Promise<Status> {
@@ -107,14 +107,14 @@ export class SocketComputer extends Computer {
       () => (done = true),
     );
     for (;;) {
-      await this.#doneOrStuck(ended);
+      await this.#untilDoneOrStalled(ended);
       if (done) return work;
-      await this.pass(CALL_TIMEOUT_MS);
+      await this.advanceTime(CALL_TIMEOUT_MS);
     }
   }
 
   protected override settle(): Promise<void> {
-    return this.#doneOrStuck(this.client.idle());
+    return this.#untilDoneOrStalled(this.client.idle());
   }
 
   async #click<T>(work: () => Promise<T>): Promise<T> {
@@ -126,20 +126,20 @@ export class SocketComputer extends Computer {
     }
   }
 
-  /** Resolves when this is done, or when all that is under way are calls that the service will never answer. */
-  #doneOrStuck(work: Promise<unknown>): Promise<void> {
+  /** Resolves when the work is done, or when the client only waits for calls that the service will never answer. */
+  #untilDoneOrStalled(work: Promise<unknown>): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {
-        this.#events.off('change', look);
+        this.#events.off('change', check);
         resolve();
       };
-      const look = () => {
+      const check = () => {
         const calls = [...this.#underWay.values()];
         if (calls.length > 0 && calls.every(({ stalled }) => stalled)) finish();
       };
-      this.#events.on('change', look);
+      this.#events.on('change', check);
       work.then(finish, finish);
-      look();
+      check();
     });
   }
 
@@ -149,8 +149,8 @@ export class SocketComputer extends Computer {
     const { kind } = this.client.status;
     const attempt: Attempt = {
       path: pathname as Path,
-      when: this.time.measured,
-      awake: this.time.measured - this.slept,
+      when: this.time.monotonic,
+      awake: this.time.monotonic - this.slept,
       status: kind,
       clicked: this.#clicked,
       stalled: false,

@@ -22,7 +22,7 @@ import { temporaryFolder } from './folders.js';
 import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE } from './harness.js';
 
 const folder = temporaryFolder;
-const quiet = () => {};
+const noLog = () => {};
 
 function stateWith(token: string): State {
   const license = { license_key: KEY, email: EMAIL, hostname_hint: null, token, expires_at: null };
@@ -33,7 +33,7 @@ describe('the state file', () => {
   test('is read back as it was written, and only its owner may read it', async () => {
     const file = join(await folder(), 'deep', 'license.json');
     await writeState(file, stateWith('one'));
-    expect(await readState(file, quiet)).toEqual(stateWith('one'));
+    expect(await readState(file, noLog)).toEqual(stateWith('one'));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
@@ -91,10 +91,10 @@ describe('the state file', () => {
       await rmdir(file);
       await writeState(file, stateWith('one'));
     };
-    expect(await readState(file, quiet, pauseUntil(Infinity))).toBeUndefined();
+    expect(await readState(file, noLog, pauseUntil(Infinity))).toBeUndefined();
     expect(pauses).toBe(4);
     pauses = 0;
-    expect(await readState(file, quiet, pauseUntil(4))).toEqual(stateWith('one'));
+    expect(await readState(file, noLog, pauseUntil(4))).toEqual(stateWith('one'));
   });
 
   test('that cannot be read at present is not changed until it can be read or a new license replaces it', async () => {
@@ -102,8 +102,8 @@ describe('the state file', () => {
     // A folder in its place cannot be read, also by root.
     await mkdir(file);
     const log: string[] = [];
-    const note = (line: string) => void log.push(line);
-    const store = new Store(fileStorage(file, note), note);
+    const addLine = (line: string) => void log.push(line);
+    const store = new Store(fileStorage(file, addLine), addLine);
     const began = performance.now();
     await store.load();
     // The client waits four times 100 ms for a program that has locked the file.
@@ -115,9 +115,9 @@ describe('the state file', () => {
     await rmdir(file);
     await writeState(file, stateWith('one'));
     await store.save({ crash: null });
-    expect((await readState(file, quiet))?.license?.token).toBe('one');
+    expect((await readState(file, noLog))?.license?.token).toBe('one');
     await store.save({ license: stateWith('two').license });
-    expect((await readState(file, quiet))?.license?.token).toBe('two');
+    expect((await readState(file, noLog))?.license?.token).toBe('two');
   });
 
   test('is complete after a kill at any moment of writing', async () => {
@@ -160,7 +160,7 @@ describe('the state file', () => {
   test('is not created by an application that was never activated', async () => {
     const computer = await Computer.make();
     await computer.open();
-    await computer.pass(DAY);
+    await computer.advanceTime(DAY);
     await computer.client.close();
     expect(await readdir(computer.folder)).toEqual([]);
   });
@@ -186,7 +186,7 @@ test('a license whose file could not be read at the start is used as soon as it 
     stateFile: file,
     environment: {},
     fetch: () => Promise.reject(new TypeError('no network')),
-    log: quiet,
+    log: noLog,
   });
   expect((await client.start()).kind).toBe('not_activated');
   await rmdir(file);
@@ -195,28 +195,31 @@ test('a license whose file could not be read at the start is used as soon as it 
   await writeState(file, { ...state, license: { ...license!, offline_until } });
   expect((await client.start()).kind).toBe('running');
   await client.close();
-  expect((await readState(file, quiet))?.license?.token).toBe('one');
+  expect((await readState(file, noLog))?.license?.token).toBe('one');
 });
 
 describe('a state that can be neither read nor written', () => {
-  const storage = { read: async () => undefined, write: () => Promise.reject(new Error('the file is held')) };
+  const storage = {
+    read: async () => undefined,
+    write: () => Promise.reject(new Error('the file is locked')),
+  };
 
   test('does not undo an activation of this run', async () => {
     const computer = await Computer.make();
     await computer.open({ storage });
     expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
-    await computer.pass(HOUR);
+    await computer.advanceTime(HOUR);
     expect(computer.client.status.kind).toBe('running');
     expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
   });
 
   test('does not replace an activation of this run once it can be read', async () => {
     const computer = await Computer.make();
-    let isHeld = true;
-    await computer.open({ storage: { ...storage, read: async () => (isHeld ? undefined : emptyState()) } });
+    let isLocked = true;
+    await computer.open({ storage: { ...storage, read: async () => (isLocked ? undefined : emptyState()) } });
     await computer.client.activate(KEY, EMAIL);
-    isHeld = false;
-    await computer.pass(HOUR);
+    isLocked = false;
+    await computer.advanceTime(HOUR);
     expect(await computer.client.start()).toMatchObject({ kind: 'running' });
     expect(computer.states.map(({ kind }) => kind)).toEqual(['not_activated', 'running']);
   });
@@ -224,20 +227,20 @@ describe('a state that can be neither read nor written', () => {
   test('does not prevent reading the manifest', async () => {
     const computer = await Computer.make();
     await computer.open({ storage });
-    await computer.pass(HOUR);
-    expect(computer.service.of('/v1/manifest')).toHaveLength(1);
+    await computer.advanceTime(HOUR);
+    expect(computer.service.callsTo('/v1/manifest')).toHaveLength(1);
   });
 
-  test('is read again each half a minute, until the license is there', async () => {
+  test('is read again every 30 seconds until it can be read', async () => {
     const computer = await Computer.make();
     let reads = 0;
     const read = async () => ((reads += 1) < 3 ? undefined : stateWith('one'));
     await computer.open({ storage: { ...storage, read } });
-    await computer.pass(59_000);
+    await computer.advanceTime(59_000);
     expect(computer.client.status).toEqual({ kind: 'not_activated' });
-    await computer.pass(1_000);
+    await computer.advanceTime(1_000);
     expect(computer.client.status).toMatchObject({ kind: 'running' });
-    await computer.pass(MINUTE);
+    await computer.advanceTime(MINUTE);
     expect(reads).toBe(3);
   });
 
@@ -253,7 +256,7 @@ test('a crash and sequences saved while the state could not be read are kept if 
   const seen = (sequence: number, digest: string) => ({ sequence, digest });
   const stored = {
     ...emptyState(),
-    sequences: { both: seen(5, 'a'), same: seen(5, 'a'), higher: seen(5, 'a') },
+    sequences: { lower: seen(5, 'a'), same: seen(5, 'a'), higher: seen(5, 'a') },
   };
   const written: State[] = [];
   const storage = {
@@ -261,16 +264,16 @@ test('a crash and sequences saved while the state could not be read are kept if 
     write: async (state: State) => void written.push(state),
   };
   const reads = [undefined, stored];
-  const store = new Store(storage, quiet);
+  const store = new Store(storage, noLog);
   await store.load();
   expect(store.isUnread).toBe(true);
-  const sequences = { both: seen(4, 'b'), same: seen(5, 'b'), higher: seen(6, 'b'), fresh: seen(0, 'b') };
+  const sequences = { lower: seen(4, 'b'), same: seen(5, 'b'), higher: seen(6, 'b'), fresh: seen(0, 'b') };
   await store.save({ sequences });
   expect(written).toEqual([]);
   await store.load();
   expect(store.isUnread).toBe(false);
   expect(store.state.sequences).toEqual({
-    both: seen(5, 'a'),
+    lower: seen(5, 'a'),
     same: seen(5, 'a'),
     higher: seen(6, 'b'),
     fresh: seen(0, 'b'),

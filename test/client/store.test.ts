@@ -55,7 +55,7 @@ test('a write that fails is logged, and the next one is tried', async () => {
   expect(store.isUnread).toBe(false);
 });
 
-test('is idle when what was saved has been written', async () => {
+test('a store is idle once the saved state is written', async () => {
   let isWritten = false;
   const write = async () => {
     await nextTurn();

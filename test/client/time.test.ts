@@ -6,8 +6,8 @@ import { at, FakeTime, START } from './harness.js';
 
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The time seen by a computer whose clock shows `wall` seconds after the start. */
-function seen(wall: number, highest: number | null, ahead = 0) {
+/** Makes the time seen by a computer whose clock shows `wall` seconds after the start. */
+function makeSeenTime(wall: number, highest: number | null, ahead = 0) {
   const time = new FakeTime(START + wall * 1_000);
   const stored: StoredTime = {
     highest_seen: highest === null ? null : at(START + highest * 1_000),
@@ -32,7 +32,7 @@ describe('the time seen', () => {
     [90, 100, 10, 100, 0],
     [90, 100, 0, 100, 0],
   ])('of a clock at %p, with %p seen and %p ahead, is %p', (wall, highest, ahead, now, aheadThen) => {
-    const { seenTime, now: read } = seen(wall, highest, ahead);
+    const { seenTime, now: read } = makeSeenTime(wall, highest, ahead);
     expect(read()).toBe(now);
     expect(seenTime.toStored()).toEqual({
       highest_seen: at(START + now * 1_000),
@@ -41,19 +41,19 @@ describe('the time seen', () => {
   });
 
   test('grows by the time that the application runs, whatever the clock shows', () => {
-    const { time, now } = seen(100, 100);
+    const { time, now } = makeSeenTime(100, 100);
     time.wall = START;
-    time.measured = 7_000;
+    time.monotonic = 7_000;
     expect(now()).toBe(107);
     expect(now()).toBe(107);
-    time.measured = 3_000;
+    time.monotonic = 3_000;
     expect(now()).toBe(107);
-    time.measured = 4_000;
+    time.monotonic = 4_000;
     expect(now()).toBe(108);
   });
 
   test('is never before the time when the service issued the token', () => {
-    const { seenTime, now } = seen(100, 100);
+    const { seenTime, now } = makeSeenTime(100, 100);
     seenTime.atLeast(START + 90_000);
     expect(now()).toBe(100);
     seenTime.atLeast(START + 130_000);
@@ -66,18 +66,18 @@ describe('the time seen', () => {
     [40, 60],
     [130, 0],
   ])('is set by a confirmation at %p, also back; the clock is then %p ahead', (confirmed, ahead) => {
-    const { time, seenTime, now } = seen(100, 100);
-    time.measured = 5_000;
+    const { time, seenTime, now } = makeSeenTime(100, 100);
+    time.monotonic = 5_000;
     seenTime.confirm(START + confirmed * 1_000);
     expect(now()).toBe(confirmed);
     expect(seenTime.toStored().clock_ahead_seconds).toBe(ahead);
-    time.measured = 6_000;
+    time.monotonic = 6_000;
     time.wall += 1_000;
     expect(now()).toBe(confirmed + 1);
   });
 
   test('continues with the clock after a confirmation', () => {
-    const { time, seenTime, now } = seen(100, 100);
+    const { time, seenTime, now } = makeSeenTime(100, 100);
     seenTime.confirm(START + 40_000);
     time.wall += 7_000;
     expect(now()).toBe(47);
@@ -117,7 +117,7 @@ describe('an RFC 3339 time', () => {
 });
 
 describe('a retry-after', () => {
-  const of = (value: string, date?: string) =>
+  const secondsOf = (value: string, date?: string) =>
     parseRetryAfter({ headers: new Headers({ 'retry-after': value, ...(date && { date }) }) }, START);
 
   test.each([
@@ -130,7 +130,7 @@ describe('a retry-after', () => {
     ['xFri, 20 Nov 2026 13:02:00 GMT', undefined, undefined],
     ['Fri, 20 Nov 2026 13:02:00 GMT', 'soon', 120],
   ])('of %s in an answer of %s is %p seconds', (value, date, seconds) =>
-    expect(of(value, date)).toBe(seconds),
+    expect(secondsOf(value, date)).toBe(seconds),
   );
 
   test('that is missing gives no number of seconds', () => {
@@ -138,7 +138,7 @@ describe('a retry-after', () => {
   });
 });
 
-test('a timer of the system that was cleared does no work', async () => {
+test('a system timer that was cleared does not run', async () => {
   const worked: string[] = [];
   systemTimers.clear(systemTimers.set(() => worked.push('cleared'), 1));
   await new Promise<void>((resolve) => {

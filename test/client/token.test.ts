@@ -24,7 +24,7 @@ describe('the claims of a token', () => {
     { exp: null },
     { mch: 7 },
     { mch: undefined },
-  ])('with %j are none, and a shipped key makes the token unbelievable', (claims) => {
+  ])('with %j are not read, and an application that has token keys does not believe the token', (claims) => {
     const none = { claims: undefined, offline_until: at(START + 30 * DAY) };
     const token = tokenOf(claims);
     expect(readToken(license(token), shipped)).toEqual({ ...none, isBelievable: false });
@@ -38,8 +38,8 @@ describe('the claims of a token', () => {
   test.each([
     ['without a kid', tokenOf({}, {})],
     ['with a number for a kid', tokenOf({}, { kid: 7 })],
-    ['with a part more', `${tokenOf({})}.AA`],
-    ['with a part before', `.${tokenOf({})}`],
+    ['with one more part', `${tokenOf({})}.AA`],
+    ['with an empty part before it', `.${tokenOf({})}`],
     ['without a signature', tokenOf({}).replace(/[^.]*$/, '')],
     ['with a line break', `${tokenOf({})}\n`],
   ])('of a token %s are none', (_name, token) =>
@@ -63,7 +63,7 @@ describe('a token of a key that was not shipped', () => {
   test.each([
     ['its own end', { exp: IAT + 60 }, START + 30 * DAY, START + 60_000],
     ['seven days after its issue', { exp: IAT + 2 * WEEK }, START + 30 * DAY, START + 7 * DAY],
-    ['the end of the answer', {}, START + DAY, START + DAY],
+    ['the offline_until of the answer', {}, START + DAY, START + DAY],
   ])(
     'lets an application start offline until %s if that is the earliest limit',
     (_name, claims, end, expected) => {
@@ -91,14 +91,14 @@ describe('the machine of a token', () => {
     expect(await on(async () => 'cd'.repeat(32), 'of another format')).toBe(false);
   });
 
-  test('is asked for once, and again after a failure', async () => {
-    let asked = 0;
+  test('is read once, and again after a failure', async () => {
+    let reads = 0;
     const reader = new TokenReader([], async () => {
-      asked += 1;
-      if (asked === 1) throw new Error('no machine id');
+      reads += 1;
+      if (reads === 1) throw new Error('no machine id');
       return MACHINE_ID;
     });
     for (let turn = 0; turn < 3; turn += 1) expect(await reader.isOfAnotherMachine(stored)).toBe(false);
-    expect(asked).toBe(2);
+    expect(reads).toBe(2);
   });
 });

@@ -19,7 +19,7 @@ async function service(listener: RequestListener): Promise<string> {
   return url;
 }
 
-function good(response: ServerResponse): void {
+function confirm(response: ServerResponse): void {
   const now = Date.now();
   const body = {
     token: 't',
@@ -39,7 +39,7 @@ describe('over a real socket', () => {
       seen.push(request);
       response.setHeader('set-cookie', 'id=1; Path=/');
       if (request.url === '/v1/manifest') response.writeHead(200, { etag: '"m1"' }).end('{}');
-      else good(response);
+      else confirm(response);
     });
     const computer = await Computer.make();
     await computer.open({ baseUrl, fetch: realFetch });
@@ -87,7 +87,7 @@ describe('over a real socket', () => {
       while (time.pending.size === 0) await wait(5);
       await wait(50);
       const [timer] = time.pending;
-      expect(timer!.due - time.measured).toBe(CALL_TIMEOUT_MS);
+      expect(timer!.due - time.monotonic).toBe(CALL_TIMEOUT_MS);
       timer!.work();
       expect(await answer).toMatchObject({ kind: 'no_answer', reason: 'timeout', hasResponse: false });
       expect(time.pending.size).toBe(0);
@@ -128,7 +128,7 @@ describe('the base address', () => {
     const urls: (string | undefined)[] = [];
     const url = await service((request, response) => {
       urls.push(request.url);
-      good(response);
+      confirm(response);
     });
     const computer = await Computer.make();
     await computer.open({ baseUrl: `${url}/licensing/`, fetch: realFetch });
@@ -218,15 +218,15 @@ describe('an answer', () => {
 
 describe('retry-after', () => {
   const now = Date.parse('2026-11-20T13:00:00Z');
-  const of = (value: string, date?: string) =>
+  const secondsOf = (value: string, date?: string) =>
     parseRetryAfter({ headers: new Headers({ 'retry-after': value, ...(date && { date }) }) }, now);
 
   test('is read as seconds, or as an HTTP date relative to the date of the answer', () => {
-    expect(of('120')).toBe(120);
-    expect(of('Fri, 20 Nov 2026 13:02:00 GMT')).toBe(120);
+    expect(secondsOf('120')).toBe(120);
+    expect(secondsOf('Fri, 20 Nov 2026 13:02:00 GMT')).toBe(120);
     // The local clock is a year behind; the answer's own date is used instead.
-    expect(of('Sat, 20 Nov 2027 13:02:00 GMT', 'Sat, 20 Nov 2027 13:00:00 GMT')).toBe(120);
-    expect(of('Fri, 20 Nov 2026 12:00:00 GMT')).toBe(0);
+    expect(secondsOf('Sat, 20 Nov 2027 13:02:00 GMT', 'Sat, 20 Nov 2027 13:00:00 GMT')).toBe(120);
+    expect(secondsOf('Fri, 20 Nov 2026 12:00:00 GMT')).toBe(0);
   });
 
   test.each([
@@ -240,7 +240,7 @@ describe('retry-after', () => {
     'xFri, 20 Nov 2026 13:02:00 GMT',
     'Fri, 20 Nov 2026 13:02:00 GMT+0100',
   ])('%p is ignored', (value) => {
-    expect(of(value)).toBeUndefined();
+    expect(secondsOf(value)).toBeUndefined();
   });
 });
 
@@ -294,11 +294,11 @@ describe('the limits of a transport', () => {
   ])('exclude the base URL %s', (baseUrl) => expect(() => transport(baseUrl)).toThrow('baseUrl must '));
 
   test.each(['http://localhost', 'http://127.100.20.3', 'http://[::1]:8080', 'https://license.example'])(
-    'is a service at %s',
+    'include the base URL %s',
     (baseUrl) => expect(() => transport(baseUrl)).not.toThrow(),
   );
 
-  test.each([300, 301, 399])('is no answer of status %i', async (status) =>
+  test.each([300, 301, 399])('exclude an answer of status %i', async (status) =>
     expect(await answerTo(() => new Response('', { status }))).toMatchObject({
       reason: 'redirect',
       hasResponse: true,

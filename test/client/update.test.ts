@@ -5,7 +5,7 @@ import { emptyState, type State } from '../../client/src/state-file.js';
 import { judgeManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
 import { DAY, Computer, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
-import { FACTS, image, makeKey, manifest as signedManifest } from './publisher.js';
+import { CONTENT, image, makeKey, manifest as signedManifest } from './publisher.js';
 
 const current = makeKey();
 const next = makeKey();
@@ -105,16 +105,16 @@ describe('a manifest', () => {
     ['a sequence that is text', { sequence: '42' }],
     ['a fractional sequence', { sequence: 42.5 }],
     ['no expiry', { expires_at: null }],
-    ['a version that is none', { version: '3.2.0-beta' }],
+    ['a version that is not dotted numbers', { version: '3.2.0-beta' }],
     ['an image without https', { dmg: { ...image('3.2.0'), url: 'http://dl.example.com/x.dmg' } }],
     ['an image without a hash', { dmg: { ...image('3.2.0'), sha256: 'none' } }],
-    ['no list of others', { also_available: null }],
-    ['a broken other', { also_available: [{ version: '3.1.5' }] }],
+    ['no list of older versions', { also_available: null }],
+    ['an older version without an image', { also_available: [{ version: '3.1.5' }] }],
     ['a minimum that is no time', { minimum_license_expiry: 'never' }],
     ['a negative sequence', { sequence: -1 }],
     ['a version that is a number', { version: 3 }],
     ['no image', { dmg: null }],
-    ['a url that is none', { dmg: { ...image('3.2.0'), url: 'https://' } }],
+    ['a url without a host', { dmg: { ...image('3.2.0'), url: 'https://' } }],
     ['https within a url', { dmg: { ...image('3.2.0'), url: 'ftp://dl.example.com/https://' } }],
     ['a list for its url', { dmg: { ...image('3.2.0'), url: ['https://dl.example.com/x.dmg'] } }],
     ['a size that is text', { dmg: { ...image('3.2.0'), size: '1' } }],
@@ -123,8 +123,8 @@ describe('a manifest', () => {
     ['a hash that is too long', { dmg: { ...image('3.2.0'), sha256: '0'.repeat(65) } }],
     ['a hash in capitals', { dmg: { ...image('3.2.0'), sha256: 'A'.repeat(64) } }],
     ['a minimum that is missing', { minimum_license_expiry: undefined }],
-    ['no entry among the others', { also_available: [offer('3.1.5'), null] }],
-    ['others that are no list', { also_available: { 0: offer('3.1.5') } }],
+    ['null among the older versions', { also_available: [offer('3.1.5'), null] }],
+    ['older versions that are no list', { also_available: { 0: offer('3.1.5') } }],
   ])('with %s is malformed', (_, changes) => {
     expect(judge(manifest(changes)).check).toEqual({ available: false, reason: 'malformed' });
   });
@@ -162,8 +162,8 @@ describe('a manifest', () => {
     expect(twin).toEqual({ check: { available: false, reason: 'equivocation' }, sequences });
   });
 
-  test('is refused from its expiry on, and still excludes older ones', () => {
-    const expiry = Date.parse(FACTS.expires_at);
+  test('is refused from its expiry on, and manifests with a lower sequence are still refused', () => {
+    const expiry = Date.parse(CONTENT.expires_at);
     expect(judge(manifest(), {}, { now: expiry - 1 }).check.available).toBe(true);
     const late = judge(manifest(), {}, { now: expiry });
     expect(late.check).toEqual({ available: false, reason: 'expired' });
@@ -193,10 +193,10 @@ describe('a manifest', () => {
     const reasons = [
       judge(manifest(worst, [untrusted]), seen, lapsed),
       judge(manifest(worst), seen, lapsed),
-      judge(manifest({ ...worst, product: FACTS.product }), seen, lapsed),
-      judge(manifest({ ...worst, product: FACTS.product, sequence: 43 }), seen, lapsed),
+      judge(manifest({ ...worst, product: CONTENT.product }), seen, lapsed),
+      judge(manifest({ ...worst, product: CONTENT.product, sequence: 43 }), seen, lapsed),
       judge(
-        manifest({ ...worst, product: FACTS.product, sequence: 43, expires_at: FACTS.expires_at }),
+        manifest({ ...worst, product: CONTENT.product, sequence: 43, expires_at: CONTENT.expires_at }),
         seen,
         lapsed,
       ),
@@ -213,7 +213,7 @@ describe('a manifest', () => {
   });
 });
 
-describe('covered', () => {
+describe('coverage', () => {
   const since = '2027-01-04T00:00:00Z';
   const paid = manifest({ minimum_license_expiry: since });
 
@@ -222,7 +222,7 @@ describe('covered', () => {
     ['2027-01-04T00:00:00Z', true],
     ['2027-01-03T23:59:59Z', false],
     [undefined, false],
-  ])('a license that expires %p: %p', (license_expires_at, available) => {
+  ])('a license with the expiry %p covers the version: %p', (license_expires_at, available) => {
     expect(judge(paid, {}, { license_expires_at }).check.available).toBe(available);
   });
 
@@ -309,12 +309,12 @@ describe('the daily check', () => {
   test('comes soon after the start, then daily, whether activated or not', async () => {
     const computer = await Computer.make();
     await computer.open({ trustedKeys });
-    await computer.pass(2 * MINUTE);
+    await computer.advanceTime(2 * MINUTE);
     expect(computer.service.calls).toEqual([]);
-    await computer.pass(30 * MINUTE);
-    expect(computer.service.of('/v1/manifest')).toHaveLength(1);
-    await computer.pass(10 * DAY);
-    const times = computer.service.of('/v1/manifest').map(({ when }) => when);
+    await computer.advanceTime(30 * MINUTE);
+    expect(computer.service.callsTo('/v1/manifest')).toHaveLength(1);
+    await computer.advanceTime(10 * DAY);
+    const times = computer.service.callsTo('/v1/manifest').map(({ when }) => when);
     expect(times).toHaveLength(11);
     for (let i = 1; i < times.length; i++)
       expect(Math.abs(times[i]! - times[i - 1]! - DAY)).toBeLessThanOrEqual(HOUR);
@@ -326,7 +326,7 @@ describe('the daily check', () => {
     const checks: unknown[] = [];
     await computer.open({ trustedKeys, onUpdateCheck: (check) => checks.push(check) });
     serveManifest(computer, manifest());
-    await computer.pass(HOUR);
+    await computer.advanceTime(HOUR);
     expect(checks).toEqual([{ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' }]);
     expect(computer.log).toEqual([]);
   });
@@ -384,7 +384,7 @@ describe('the daily check', () => {
     await computer.client.activate(KEY, EMAIL);
     serveManifest(computer, manifest());
     expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
-    computer.service.offset = Date.parse(FACTS.expires_at) - computer.time.wall;
+    computer.service.offset = Date.parse(CONTENT.expires_at) - computer.time.wall;
     await computer.client.heartbeatNow();
     computer.time.wall -= 365 * DAY;
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
@@ -397,7 +397,7 @@ describe('the daily check', () => {
     await computer.client.checkForUpdate();
     computer.service.answer['/v1/manifest'] = () => () => new Response(null, { status: 304 });
     expect((await computer.client.checkForUpdate()).available).toBe(true);
-    computer.time.wall = Date.parse(FACTS.expires_at);
+    computer.time.wall = Date.parse(CONTENT.expires_at);
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
     await computer.restart({ trustedKeys });
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'unreachable' });
@@ -414,14 +414,14 @@ describe('the daily check', () => {
     ['m42', false],
     ['W/"m42"', false],
     ['"m42" x', false],
-  ])('an etag of %s is sent back: %p', async (etag, isNotified) => {
+  ])('an etag of %s is sent back: %p', async (etag, isSentBack) => {
     const computer = await Computer.make();
     await computer.open({ trustedKeys });
     serveManifest(computer, manifest(), { etag });
     await computer.client.checkForUpdate();
     await computer.client.checkForUpdate();
     const etags = computer.service.calls.map(({ headers }) => headers['if-none-match']);
-    expect(etags).toEqual([undefined, isNotified ? etag : undefined]);
+    expect(etags).toEqual([undefined, isSentBack ? etag : undefined]);
   });
 
   test.each<[string, () => Response | Promise<Response>, string]>([
@@ -433,9 +433,13 @@ describe('the daily check', () => {
     ['nothing published in a 500', () => problem(500, 'no_version_published', 'retry'), 'unreachable'],
     ['a page in a 404', () => new Response('<html>', { status: 404 }), 'unreachable'],
     ['a page', () => new Response('<html>'), 'malformed'],
-    ['too much', () => json(200, { ...manifest(), filler: 'x'.repeat(300_000) }), 'unreachable'],
+    [
+      'an answer that is too large',
+      () => json(200, { ...manifest(), filler: 'x'.repeat(300_000) }),
+      'unreachable',
+    ],
     ['a stop', () => problem(403, 'license_revoked', 'stop'), 'unreachable'],
-  ])('%s is no update, and nothing else', async (_, answer, reason) => {
+  ])('after %s there is no update, and the application continues to run', async (_, answer, reason) => {
     const computer = await Computer.activated({ trustedKeys });
     computer.service.answer['/v1/manifest'] = () => answer;
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason });

@@ -1,4 +1,4 @@
-import { FIXES, NO_ANSWERS, RETRY_PROBLEMS, WRONG_SHAPES, type Fault } from './faults.js';
+import { FIX_PROBLEMS, NO_ANSWERS, RETRY_PROBLEMS, WRONG_SHAPES, type Fault } from './faults.js';
 import { at, DAY, START } from './harness.js';
 import { PATHS, type MisbehavingService } from './misbehaving-service.js';
 import { makeKey, manifest } from './publisher.js';
@@ -7,7 +7,7 @@ import type { Random } from './random.js';
 /** The version of every invalid manifest, which must never be offered. */
 export const BAD_VERSION = '66.6.6';
 
-const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, RETRY_PROBLEMS, FIXES].flatMap((table) =>
+const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, RETRY_PROBLEMS, FIX_PROBLEMS].flatMap((table) =>
   Object.values<Fault>(table),
 );
 const untrusted = makeKey();
@@ -44,28 +44,25 @@ export const serveInvalidManifest: FaultAction = (service, random) => {
 };
 
 /** Faults that the service or an intermediary can have for a while. */
-export const TROUBLES: readonly FaultAction[] = [
-  // One fault everywhere.
+export const FAULT_ACTIONS: readonly FaultAction[] = [
+  // The same fault for all calls.
   (service, random) => service.misbehave(random.pick(EVERY_FAULT)),
-  // One fault for one call.
+  // A fault for the calls of one path.
   (service, random) => service.misbehave(random.pick(EVERY_FAULT), [random.pick(PATHS)]),
-  // Another fault for each call.
+  // A random fault for each call.
   (service, random) => service.misbehave((exchange) => random.pick(EVERY_FAULT)(exchange)),
-  // Now and then a fault.
+  // A random fault for half of the calls.
   (service, random) =>
     service.misbehave((exchange) =>
       random.chance(0.5) ? service.answer(exchange) : random.pick(EVERY_FAULT)(exchange),
     ),
-  // A closed port.
   (service) => service.refuse(),
-  // A wrong clock.
-  (service, random) => (service.clockOff = random.between(-365, 365) * DAY),
-  // An unusual interval.
+  (service, random) => (service.clockErrorMs = random.between(-365, 365) * DAY),
+  // An unusual or invalid interval.
   (service, random) => (service.heartbeat_after_seconds = random.pick([0, -1, 1, 1e12, 'soon', null])),
   loseActivation,
-  // Lost tokens.
   (service) => service.forgetTokens(),
-  // Tokens lost now and then.
+  // The tokens are lost before three of ten heartbeats.
   (service, random) =>
     service.misbehave(
       (exchange) => {

@@ -5,13 +5,13 @@ import type { Attempt } from './socket-computer.js';
 
 /** One run of the application, from its start to its end. */
 export interface Run {
-  /** The duration by the measured clock, and by the clock that stops during sleep. */
+  /** The start by the monotonic clock, and the start and end by that clock without the time asleep. */
   start: number;
   startAwake: number;
   endAwake: number;
   appVersion: string;
   telemetryOff: boolean;
-  /** Whether the start may need the network, and whether it must ask the service before it runs. */
+  /** Whether the start may need the network, and whether it must send a heartbeat before the application runs. */
   mayNeedNetwork: boolean;
   mustAsk: boolean;
   attempts: Attempt[];
@@ -21,28 +21,28 @@ export interface Run {
 
 const SECOND = 1000;
 /** The longest duration of a call together with the activation that its answer may ask for. */
-const CALLS = 25 * SECOND;
+const CALLS_TIMEOUT_MS = 25 * SECOND;
 
-/** The promises of the client that a run broke, one sentence each. */
-export function brokenPromises(run: Run): string[] {
+/** Finds the promises of the client that a run broke. @returns one sentence for each */
+export function findBrokenPromises(run: Run): string[] {
   const calls = run.attempts.filter(({ path }) => path !== '/v1/manifest');
   const heartbeats = calls.filter(({ path }) => path === '/v1/heartbeat');
   const manifests = run.attempts.filter(({ path }) => path === '/v1/manifest');
   return [
-    ...statusesOf(run),
-    ...startOf(run, heartbeats),
+    ...checkStatuses(run),
+    ...checkStart(run, heartbeats),
     ...heartbeats
       .slice(1)
-      .flatMap((call, i) => [...paceOf(heartbeats[i]!, calls[calls.indexOf(call) - 1]!, call)]),
-    ...silences(run),
-    ...dailyOf(run, manifests),
-    ...calls.flatMap((call, i) => [...activationOf(call, calls[i - 1])]),
-    ...run.attempts.flatMap((call) => [...membersOf(run, call)]),
-    ...logOf(run, heartbeats),
+      .flatMap((call, i) => [...checkPace(heartbeats[i]!, calls[calls.indexOf(call) - 1]!, call)]),
+    ...checkPauses(run),
+    ...checkDailyManifest(run, manifests),
+    ...calls.flatMap((call, i) => [...checkActivation(call, calls[i - 1])]),
+    ...run.attempts.flatMap((call) => [...checkMembers(run, call)]),
+    ...checkLog(run, heartbeats),
   ];
 }
 
-function* statusesOf({ states, mayNeedNetwork }: Run): Generator<string> {
+function* checkStatuses({ states, mayNeedNetwork }: Run): Generator<string> {
   const kinds = states.map(({ kind }) => kind);
   if (kinds.includes('stopped')) yield `stopped: ${JSON.stringify(states)}`;
   if (kinds.includes('not_activated')) yield 'lost its license';
@@ -52,56 +52,59 @@ function* statusesOf({ states, mayNeedNetwork }: Run): Generator<string> {
   if (kinds[0] !== 'running' && !mayNeedNetwork) yield `asked for the network too early: ${kinds.join(' ')}`;
 }
 
-function* startOf({ start, mustAsk }: Run, heartbeats: Attempt[]): Generator<string> {
+function* checkStart({ start, mustAsk }: Run, heartbeats: Attempt[]): Generator<string> {
   const first = heartbeats[0];
-  const asked = first?.clicked || first?.status === 'needs_network';
-  if (first && !asked && first.when - start < 2 * MINUTE) yield 'a heartbeat within two minutes of the start';
+  const isEarlyAllowed = first?.clicked || first?.status === 'needs_network';
+  if (first && !isEarlyAllowed && first.when - start < 2 * MINUTE)
+    yield 'a heartbeat within two minutes of the start';
   if (mustAsk && heartbeats[0]?.when !== start) yield 'a restart after seven days that did not ask';
 }
 
-/** Two consecutive heartbeats are five hours apart, unless the user or the service asked for an earlier one. */
-function* paceOf(before: Attempt, last: Attempt, call: Attempt): Generator<string> {
+/** Checks that two consecutive heartbeats are five hours apart, unless the user or the service asked for an earlier one. */
+function* checkPace(before: Attempt, last: Attempt, call: Attempt): Generator<string> {
   const gap = call.when - before.when;
   if (call.clicked || gap > 5 * HOUR) return;
   const { action, body } = before.received ?? {};
-  const repeated = action === 'fix' && body!['telemetry'] && !call.received?.body?.['telemetry'];
-  if (repeated && gap <= CALLS) return;
-  // The last answer counts: to the heartbeat, or to the activation that it had asked for.
+  const isRepetition = action === 'fix' && body!['telemetry'] && !call.received?.body?.['telemetry'];
+  if (isRepetition && gap <= CALLS_TIMEOUT_MS) return;
+  // The delay counts from the last answer: to the heartbeat, or to the activation that this answer asked for.
   const retry_after_seconds = last.received?.retry_after_seconds;
   if (call.status === 'needs_network') {
-    if (gap < 30 * SECOND) yield `hammered while it waited for the network, after ${gap} ms`;
+    if (gap < 30 * SECOND) yield `repeated a call after ${gap} ms while it waited for the network`;
   } else if (retry_after_seconds === undefined) yield `two heartbeats within ${gap} ms, without a reason`;
   const least = Math.min(Math.max(retry_after_seconds ?? 0, 30), 6 * 3600) * SECOND;
-  if (gap < least) yield `a retry-after of ${retry_after_seconds} s undercut after ${gap} ms`;
+  if (gap < least)
+    yield `a retry-after of ${retry_after_seconds} s was not observed: the next call came after ${gap} ms`;
 }
 
-/** A running application sends heartbeats: the license check cannot be switched off. */
-function* silences(run: Run): Generator<string> {
+/** Checks that a running application sends heartbeats: the license check cannot be switched off. */
+function* checkPauses(run: Run): Generator<string> {
   const calls = run.attempts.filter(
     ({ path, received }) => path === '/v1/heartbeat' || (path === '/v1/activate' && received?.confirmed),
   );
   const times = [run.startAwake, ...calls.map(({ awake }) => awake), run.endAwake];
   const longest = Math.max(...times.slice(1).map((time, i) => time - times[i]!));
-  if (longest > 12.6 * HOUR + CALLS) yield `no heartbeat for ${longest / HOUR} hours`;
+  if (longest > 12.6 * HOUR + CALLS_TIMEOUT_MS) yield `no heartbeat for ${longest / HOUR} hours`;
 }
 
-function* dailyOf(run: Run, manifests: Attempt[]): Generator<string> {
+function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> {
   const daily = manifests.filter(({ clicked }) => !clicked);
   const first = daily[0];
-  if (first && first.when - run.start < 2 * MINUTE) yield 'the manifest read beside the start';
+  if (first && first.when - run.start < 2 * MINUTE) yield 'the manifest read within two minutes of the start';
   if (!first && run.endAwake - run.startAwake > 20 * MINUTE) yield 'no manifest read after the start';
   const times = [...daily.map(({ awake }) => awake), run.endAwake];
   for (const [i, time] of times.slice(1).entries())
     if (time - times[i]! > 25 * HOUR) yield `no manifest read for ${(time - times[i]!) / HOUR} hours`;
   for (const [i, { when }] of daily.slice(1).entries())
-    if (when - daily[i]!.when < 23 * HOUR - CALLS) yield 'the manifest read twice a day';
+    if (when - daily[i]!.when < 23 * HOUR - CALLS_TIMEOUT_MS) yield 'the manifest read twice a day';
 }
 
-/** The client activates only after a click, or when the service has just asked for it. */
-function* activationOf(call: Attempt, before: Attempt | undefined): Generator<string> {
+/** Checks that the client activates only after a click, or when the service has just asked for it. */
+function* checkActivation(call: Attempt, before: Attempt | undefined): Generator<string> {
   if (call.path !== '/v1/activate' || call.clicked) return;
-  const asked = before?.received?.action === 'reactivate' && call.when - before.when <= CALLS;
-  if (!asked) yield `an activation that was not asked for, at ${call.when}`;
+  const isRequested =
+    before?.received?.action === 'reactivate' && call.when - before.when <= CALLS_TIMEOUT_MS;
+  if (!isRequested) yield `an activation that was not asked for, at ${call.when}`;
 }
 
 const MEMBERS: Record<Path, string[]> = {
@@ -112,30 +115,30 @@ const MEMBERS: Record<Path, string[]> = {
 export const TELEMETRY = ['app_version', 'arch', 'camera_count', 'crash_kind', 'crash_label'];
 const HEADERS =
   'accept accept-encoding accept-language connection host sec-fetch-mode user-agent content-length content-type';
-/** `fetch` adds the other two headers to an etag. */
-const WITH_ETAG = 'if-none-match cache-control pragma';
+/** With an etag `fetch` adds two more headers to `if-none-match`. */
+const ETAG_HEADERS = 'if-none-match cache-control pragma';
 
-/** Requests have documented members only. */
-function* membersOf(run: Run, { path, received }: Attempt): Generator<string> {
+/** Checks that requests have documented members and headers only. */
+function* checkMembers(run: Run, { path, received }: Attempt): Generator<string> {
   if (!received) return;
   const { url, headers, body = {}, raw, method } = received;
   const telemetry = body['telemetry'] as object | undefined;
-  const allowed = (path === '/v1/manifest' ? `${HEADERS} ${WITH_ETAG}` : HEADERS).split(' ');
-  const strange = [
+  const allowed = (path === '/v1/manifest' ? `${HEADERS} ${ETAG_HEADERS}` : HEADERS).split(' ');
+  const undocumented = [
     ...Object.keys(body).filter((name) => !MEMBERS[path].includes(name)),
     ...Object.keys(telemetry ?? {}).filter((name) => !TELEMETRY.includes(name)),
     ...Object.keys(headers).filter((name) => !allowed.includes(name)),
   ];
-  if (strange.length > 0 || url !== path) yield `sent ${strange.join()} to ${url}`;
+  if (undocumented.length > 0 || url !== path) yield `sent ${undocumented.join()} to ${url}`;
   if (path === '/v1/manifest' && (method !== 'GET' || raw !== '')) yield 'sent a body to the manifest';
   if (path !== '/v1/manifest' && body['app_version'] !== run.appVersion) yield 'another version';
   if (run.telemetryOff && telemetry) yield 'telemetry after the opt-out';
 }
 
-function* logOf({ telemetryOff, log }: Run, heartbeats: Attempt[]): Generator<string> {
+function* checkLog({ telemetryOff, log }: Run, heartbeats: Attempt[]): Generator<string> {
   const sent = log.filter((line) => line.startsWith('heartbeat sent'));
   const off = sent.filter((line) => line === 'heartbeat sent (telemetry: off)').length;
   if (telemetryOff && off < sent.length) yield `a log that says ${sent.join()}`;
-  const answered = heartbeats.filter(({ received }) => received?.confirmed).length;
-  if (sent.length < answered) yield 'a log that leaves heartbeats out';
+  const confirmed = heartbeats.filter(({ received }) => received?.confirmed).length;
+  if (sent.length < confirmed) yield 'a log that leaves heartbeats out';
 }

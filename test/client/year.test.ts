@@ -3,31 +3,31 @@ import { randomInt } from 'node:crypto';
 import os from 'node:os';
 import { DAY, EMAIL, HOUR, KEY, MACHINE_ID } from './harness.js';
 import { BAD_VERSION } from './year-faults.js';
-import { PLANT, Year } from './year.js';
+import { HOSTNAME_CANARY, Year } from './year.js';
 
-// MOORING_SEED=… repeats a year; a failure names it.
+// MOORING_SEED=… repeats a year. The title of a failed test contains its seed.
 const SEED = process.env['MOORING_SEED'];
-/** A year that is known to be full of events: one in which nothing happened would prove nothing. */
-const EVENTFUL = 41;
-const seeds = SEED ? [Number(SEED)] : [EVENTFUL, randomInt(2 ** 31)];
+/** The seed of a year with many events: a year without faults would prove nothing. */
+const EVENTFUL_SEED = 41;
+const seeds = SEED ? [Number(SEED)] : [EVENTFUL_SEED, randomInt(2 ** 31)];
 
-let open: Year | undefined;
+let current: Year | undefined;
 afterEach(async () => {
   jest.restoreAllMocks();
-  await open?.computer.close();
+  await current?.computer.close();
 });
 
-/** After the year the service really answers stop: it is obeyed, and lifted only by a call of the user. */
-async function endOf({ computer }: Year): Promise<void> {
+/** Lets the service stop the license: the application obeys, and only a call of the user ends the stop. */
+async function expectStopIsObeyed({ computer }: Year): Promise<void> {
   const { remote, attempts } = computer;
   const heartbeats = () => attempts.filter(({ path }) => path !== '/v1/manifest').length;
   const detail = 'The purchase of this license was refunded, which ended it.';
   remote.stop = { code: 'license_refunded', detail };
-  await computer.pass(13 * HOUR);
+  await computer.advanceTime(13 * HOUR);
   const stopped = { kind: 'stopped', reason: 'license_refunded', detail, extras: {} };
   expect(computer.client.status).toEqual(stopped);
   const made = heartbeats();
-  await computer.pass(3 * DAY);
+  await computer.advanceTime(3 * DAY);
   expect(heartbeats()).toBe(made);
   expect(await computer.restart()).toEqual(stopped);
   expect(heartbeats()).toBe(made + 1);
@@ -37,34 +37,34 @@ async function endOf({ computer }: Year): Promise<void> {
 
 describe('a year with a service that misbehaves', () => {
   test.each(seeds)(
-    'stops no paying client, reports nothing and overloads no service (MOORING_SEED=%i)',
+    'stops no paying client, reveals no personal data and overloads no service (MOORING_SEED=%i)',
     async (seed) => {
-      const hostname = jest.spyOn(os, 'hostname').mockReturnValue(PLANT);
+      const hostname = jest.spyOn(os, 'hostname').mockReturnValue(HOSTNAME_CANARY);
       const year = await Year.begin(seed);
-      open = year;
-      await year.live(365);
+      current = year;
+      await year.simulate(365);
       await year.finish();
-      expect(year.broken).toEqual([]);
+      expect(year.violations).toEqual([]);
 
       const { computer, checks, counts } = year;
       const wire = computer.remote.received.map(({ headers, raw }) => JSON.stringify(headers) + raw);
-      expect(wire.filter((text) => text.includes(PLANT))).toEqual([]);
+      expect(wire.filter((text) => text.includes(HOSTNAME_CANARY))).toEqual([]);
       expect(hostname).not.toHaveBeenCalled();
       const named = computer.remote.received.filter(({ raw }) => raw.includes(KEY) || raw.includes(EMAIL));
       expect(new Set(named.map(({ path }) => path))).toEqual(new Set(['/v1/activate']));
-      for (const secret of [KEY, EMAIL, MACHINE_ID, 'eyJ', 'Studio', PLANT])
+      for (const secret of [KEY, EMAIL, MACHINE_ID, 'eyJ', 'Studio', HOSTNAME_CANARY])
         expect(computer.log.filter((line) => line.includes(secret))).toEqual([]);
       expect(computer.remote.activations).toBe(1);
 
       const offers = checks.flatMap((check) => (check.available ? [check.offer.version] : []));
       expect(offers).not.toContain(BAD_VERSION);
-      if (seed === EVENTFUL) {
+      if (seed === EVENTFUL_SEED) {
         expect(offers.length).toBeGreaterThan(20);
         expect(computer.attempts.length).toBeGreaterThan(700);
         expect(Math.min(...Object.values(counts), year.crashesSent)).toBeGreaterThan(0);
       }
 
-      await endOf(year);
+      await expectStopIsObeyed(year);
     },
   );
 });

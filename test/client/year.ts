@@ -4,28 +4,28 @@ import { DAY, HOUR, MINUTE } from './harness.js';
 import { Crashes } from './year-crashes.js';
 import { Random } from './random.js';
 import { SocketComputer } from './socket-computer.js';
-import { serveInvalidManifest, loseActivation, TROUBLES } from './year-faults.js';
-import { brokenPromises, type Run } from './year-promises.js';
+import { serveInvalidManifest, loseActivation, FAULT_ACTIONS } from './year-faults.js';
+import { findBrokenPromises, type Run } from './year-promises.js';
 
 /** Personal data in telemetry that a careless application passes; the client must not send it. */
-export const PLANT = 'annas-macbook-pro';
+export const HOSTNAME_CANARY = 'annas-macbook-pro';
 
 /** A user, a computer and an application for a year, chosen by a seed. Every run is checked against the promises. */
 export class Year {
-  readonly broken: string[] = [];
+  readonly violations: string[] = [];
   readonly checks: UpdateCheck[] = [];
   readonly counts = { runs: 0, faults: 0, late: 0 };
   readonly #random: Random;
   readonly #clientRandom: Random;
   readonly #serviceRandom: Random;
-  readonly #faults = [...TROUBLES];
+  readonly #faults = [...FAULT_ACTIONS];
   #run!: Run;
   #from = { attempts: 0, states: 0, log: 0 };
   #version = 0;
   #telemetryOff = false;
   readonly #crashes = new Crashes();
-  /** The state at the last confirmation. */
-  #confirmed = { at: Number.NaN, skew: 0, clockOff: 0, setAhead: false };
+  /** The time and the clocks at the last confirmation. */
+  #confirmed = { at: Number.NaN, skew: 0, clockErrorMs: 0, setAhead: false };
 
   private constructor(
     readonly computer: SocketComputer,
@@ -38,39 +38,39 @@ export class Year {
   }
 
   static async begin(seed: number): Promise<Year> {
-    const year = new Year(await SocketComputer.wired(), seed);
+    const year = new Year(await SocketComputer.create(), seed);
     await year.start();
-    await year.#act(() => year.computer.activate());
+    await year.#perform(() => year.computer.activate());
     year.#from.states = 1;
     return year;
   }
 
   /** Alternates quiet days and faults for this number of days. */
-  async live(days: number): Promise<void> {
+  async simulate(days: number): Promise<void> {
     const end = this.computer.trueTime + days * DAY;
     while (this.computer.trueTime < end) {
-      await this.#days(this.#random.span(2 * HOUR, 5 * DAY));
-      await this.#fault();
+      await this.#spendTime(this.#random.span(2 * HOUR, 5 * DAY));
+      await this.#causeFault();
       this.computer.remote.publish({ version: `3.${1 + Math.floor((this.counts.faults += 1) / 8)}.0` });
     }
   }
 
-  /** One of the faults that occurred the longest time ago, so that each occurs in a year. */
-  async #fault(): Promise<void> {
+  /** Causes one of the faults that occurred the longest time ago, so that each occurs in a year. */
+  async #causeFault(): Promise<void> {
     const { remote } = this.computer;
     const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
     this.#faults.push(fault);
     if (fault === loseActivation || fault === serveInvalidManifest) {
-      await this.#act(() => this.computer.retry());
+      await this.#perform(() => this.computer.retry());
       await this.computer.checkForUpdate();
     }
     await fault(remote, this.#serviceRandom);
-    // A lost activation begins after a confirmation, and ends before the token's end.
-    if (fault === loseActivation) await this.#days(this.#random.span(HOUR, 6 * DAY), 'careful');
+    // An activation that is lost after a confirmation is restored before the token expires.
+    if (fault === loseActivation) await this.#spendTime(this.#random.span(HOUR, 6 * DAY), 'careful');
     // An application that runs without a restart continues after its token has ended.
     else if (this.computer.client.status.kind === 'running' && this.#random.chance(0.25))
-      await this.#days(this.#random.span(8 * DAY, 20 * DAY), 'away');
-    else await this.#days(this.#random.span(5 * MINUTE, 14 * DAY));
+      await this.#spendTime(this.#random.span(8 * DAY, 20 * DAY), 'absent');
+    else await this.#spendTime(this.#random.span(5 * MINUTE, 14 * DAY));
     await remote.behave();
   }
 
@@ -78,22 +78,23 @@ export class Year {
    * Performs random actions of a user for this duration. A careful user does not set the clock, and no action lasts longer
    * than the duration; an absent user only lets time pass.
    */
-  async #days(milliseconds: number, mood?: 'careful' | 'away'): Promise<void> {
+  async #spendTime(milliseconds: number, user?: 'careful' | 'absent'): Promise<void> {
     const end = this.computer.trueTime + milliseconds;
     for (let left = milliseconds; left > 0; left = end - this.computer.trueTime) {
-      const most = mood ? left : Infinity;
-      await this.#act(() => this.#something(most, mood));
+      const longest = user ? left : Infinity;
+      await this.#perform(() => this.#performRandomAction(longest, user));
     }
   }
 
-  async #something(most: number, mood?: 'careful' | 'away'): Promise<unknown> {
+  async #performRandomAction(longestAction: number, user?: 'careful' | 'absent'): Promise<unknown> {
     const { computer } = this;
     const random = this.#random;
-    const span = (shortest: number, longest: number) => Math.min(random.span(shortest, longest), most);
-    // A user who is asked to go online does so within hours.
-    const timeout = computer.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
-    const dice = random.unit() * (mood === 'away' ? 0.62 : 1);
-    if (dice < 0.5) return computer.pass(span(10 * MINUTE, timeout));
+    const span = (shortest: number, longest: number) =>
+      Math.min(random.span(shortest, longest), longestAction);
+    // A user who needs the network to continue gets online within hours.
+    const longestPause = computer.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
+    const dice = random.unit() * (user === 'absent' ? 0.62 : 1);
+    if (dice < 0.5) return computer.advanceTime(span(10 * MINUTE, longestPause));
     if (dice < 0.62) return computer.sleep(span(MINUTE, 2 * DAY), random.chance(0.5));
     if (dice < 0.7) return this.restart(span(1, HOUR));
     if (dice < 0.78) return this.restart(span(HOUR, 12 * DAY));
@@ -101,8 +102,8 @@ export class Year {
     if (dice < 0.9) return computer.retry();
     if (dice < 0.93) return computer.checkForUpdate();
     if (dice < 0.95) return computer.activate().catch(() => {});
-    if (!mood) this.#setClock(random.chance(0.4) ? 0 : random.between(-365, 365) * DAY);
-    return computer.pass(span(MINUTE, HOUR));
+    if (!user) this.#setClock(random.chance(0.4) ? 0 : random.between(-365, 365) * DAY);
+    return computer.advanceTime(span(MINUTE, HOUR));
   }
 
   #setClock(skew: number): void {
@@ -110,17 +111,17 @@ export class Year {
     this.computer.setClock(skew);
   }
 
-  async #act(work: () => Promise<unknown>): Promise<void> {
+  async #perform(work: () => Promise<unknown>): Promise<void> {
     await work();
     const { remote, skew } = this.computer;
     if (remote.confirmedAt !== this.#confirmed.at && !Number.isNaN(remote.confirmedAt))
-      this.#confirmed = { at: remote.confirmedAt, skew, clockOff: remote.clockOff, setAhead: false };
+      this.#confirmed = { at: remote.confirmedAt, skew, clockErrorMs: remote.clockErrorMs, setAhead: false };
   }
 
   /** Ends or kills the application and starts it again later, sometimes as another version or with another telemetry setting. */
-  async restart(off: number, killed = false): Promise<void> {
+  async restart(offMs: number, killed = false): Promise<void> {
     await this.#end(killed);
-    this.computer.time.wall += off;
+    this.computer.time.wall += offMs;
     if (this.#random.chance(0.2)) this.#telemetryOff = !this.#telemetryOff;
     if (this.#random.chance(0.2)) this.#version += 1;
     await this.start();
@@ -129,30 +130,30 @@ export class Year {
 
   async start(): Promise<void> {
     const { computer } = this;
-    const { at, skew, clockOff, setAhead } = this.#confirmed;
-    const late = computer.trueTime - at > 7 * DAY;
-    const sure = computer.skew === skew && skew >= 0 && clockOff === 0 && !setAhead;
+    const { at, skew, clockErrorMs, setAhead } = this.#confirmed;
+    const isLate = computer.trueTime - at > 7 * DAY;
+    const isAgeCertain = computer.skew === skew && skew >= 0 && clockErrorMs === 0 && !setAhead;
     this.#from = {
       attempts: computer.attempts.length,
       states: computer.states.length,
       log: computer.log.length,
     };
     this.#run = {
-      start: computer.time.measured,
-      startAwake: computer.time.measured - computer.slept,
+      start: computer.time.monotonic,
+      startAwake: computer.time.monotonic - computer.slept,
       endAwake: 0,
       appVersion: `3.0.${this.#version}`,
       telemetryOff: this.#telemetryOff,
-      mayNeedNetwork: late || setAhead,
-      mustAsk: late && sure,
+      mayNeedNetwork: isLate || setAhead,
+      mustAsk: isLate && isAgeCertain,
       attempts: [],
       states: [],
       log: [],
     };
     this.counts.runs += 1;
-    if (late) this.counts.late += 1;
-    if (this.#telemetryOff) this.#crashes.forget();
-    await this.#act(() => computer.open(this.#options()));
+    if (isLate) this.counts.late += 1;
+    if (this.#telemetryOff) this.#crashes.deleteUnsent();
+    await this.#perform(() => computer.open(this.#options()));
   }
 
   /** Checks the run that ends against the promises. */
@@ -160,15 +161,19 @@ export class Year {
     const { computer } = this;
     await (killed ? computer.kill() : computer.client.close());
     const run = this.#run;
-    run.endAwake = computer.time.measured - computer.slept;
+    run.endAwake = computer.time.monotonic - computer.slept;
     run.attempts = computer.attempts.slice(this.#from.attempts);
     run.states = computer.states.slice(this.#from.states);
     run.log = computer.log.slice(this.#from.log);
-    const broken = [...brokenPromises(run), ...this.#crashes.sentAgain(run), ...(await this.#fileOf())];
-    this.broken.push(...broken.map((sentence) => `run ${this.counts.runs}: ${sentence}`));
+    const found = [
+      ...findBrokenPromises(run),
+      ...this.#crashes.findWronglySent(run),
+      ...(await this.#checkStateFile()),
+    ];
+    this.violations.push(...found.map((sentence) => `run ${this.counts.runs}: ${sentence}`));
   }
 
-  /** Ends all faults at the end of the year. */
+  /** Ends the last run, corrects the clock, and starts the application again. */
   async finish(): Promise<void> {
     await this.computer.retry();
     await this.#end(false);
@@ -178,19 +183,24 @@ export class Year {
 
   #options() {
     const { appVersion, telemetryOff } = this.#run;
-    const careless = { hostname: PLANT, camera_url: `rtsp://${PLANT}/`, arch: 'arm64', camera_count: 4 };
+    const tooMuchTelemetry = {
+      hostname: HOSTNAME_CANARY,
+      camera_url: `rtsp://${HOSTNAME_CANARY}/`,
+      arch: 'arm64',
+      camera_count: 4,
+    };
     return {
       appVersion,
-      environment: { HOSTNAME: PLANT, ...(telemetryOff && { EXAMPLE_TELEMETRY_DISABLED: '1' }) },
-      telemetry: () => careless,
+      environment: { HOSTNAME: HOSTNAME_CANARY, ...(telemetryOff && { EXAMPLE_TELEMETRY_DISABLED: '1' }) },
+      telemetry: () => tooMuchTelemetry,
       random: this.#clientRandom.unit,
       onUpdateCheck: (check: UpdateCheck) => this.checks.push(check),
     };
   }
 
   async #crash(): Promise<void> {
-    const crash_label = this.#crashes.next(this.#telemetryOff);
-    const crash = { crash_kind: 'native' as const, crash_label, crash_log: PLANT };
+    const crash_label = this.#crashes.add(this.#telemetryOff);
+    const crash = { crash_kind: 'native' as const, crash_label, crash_log: HOSTNAME_CANARY };
     await this.computer.client.reportCrash(crash);
   }
 
@@ -198,11 +208,13 @@ export class Year {
     return this.#crashes.sent;
   }
 
-  async #fileOf(): Promise<string[]> {
+  async #checkStateFile(): Promise<string[]> {
     const { folder, stateFile } = this.computer;
     const names = await readdir(folder);
     const state = JSON.parse(await readFile(stateFile, 'utf8')) as { version: number; license: object };
-    const whole = state.version === 1 && 'token' in state.license;
-    return names.length === 1 && whole ? [] : [`a state that is not whole, beside ${names.join()}`];
+    const isComplete = state.version === 1 && 'token' in state.license;
+    return names.length === 1 && isComplete
+      ? []
+      : [`an incomplete state file, or other files beside it: ${names.join()}`];
   }
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { conform, type Result } from '../../conformance/check.ts';
+import { runChecks, type Result } from '../../conformance/check.ts';
 import { CONTRACT } from '../../conformance/contract.ts';
 import { Deployment } from '../../conformance/deployment.ts';
 import { table } from '../../conformance/table.ts';
@@ -29,7 +29,7 @@ let faulty: FaultyService;
 let license: { license_id: string; license_key: string; email: string };
 beforeAll(async () => {
   service = await Service.start();
-  faulty = await FaultyService.before(service.url);
+  faulty = await FaultyService.start(service.url);
   license = await service.issue({ machines_allowed: 1 });
   await publish(service, '1.0.0');
   await publish(service, '1.1.0', '2026-06-01T00:00:00Z');
@@ -40,8 +40,8 @@ afterAll(async () => {
   await service.close();
 });
 
-const runAll = (url: string, chosen: { license_key: string; email: string } = license) =>
-  conform(new Deployment(url, chosen), CONTRACT);
+const runAll = (url: string, testLicense: { license_key: string; email: string } = license) =>
+  runChecks(new Deployment(url, testLicense), CONTRACT);
 const titles = (results: Result[], result: Result['result']) =>
   results.filter((each) => each.result === result).map(({ title }) => title);
 
@@ -63,11 +63,11 @@ describe('a service that keeps to the contract', () => {
   test('passes all checks, also in a second run, which uses the activation of the first', async () => {
     const results = [...(await runAll(service.url)), ...(await runAll(service.url))];
     expect(results.filter(({ result }) => result !== 'holds')).toEqual([]);
-    const bound = await service.sql(
+    const activations = await service.sql(
       'select hostname_hint, app_version from activation where license_id = $1',
       [license.license_id],
     );
-    expect(bound).toEqual([{ hostname_hint: 'Conformance check', app_version: '0.0.0.1' }]);
+    expect(activations).toEqual([{ hostname_hint: 'Conformance check', app_version: '0.0.0.1' }]);
   });
 
   test('gets at most 75 requests, and stores two blocks of telemetry', async () => {
@@ -103,15 +103,15 @@ describe('a service that keeps to the contract', () => {
 
 describe('rules that cannot be decided are not checked, and do not count as failed', () => {
   test('with a license without a free machine, its refusal is checked, and rules that need a token are not', async () => {
-    const taken = await service.issue({ machines_allowed: 1 });
-    await service.activate(taken);
-    const results = await runAll(service.url, taken);
+    const usedUp = await service.issue({ machines_allowed: 1 });
+    await service.activate(usedUp);
+    const results = await runAll(service.url, usedUp);
     expect(titles(results, 'fails')).toEqual([]);
-    const left = results.filter(({ result }) => result === 'not_checked');
-    expect(left.length).toBeGreaterThan(30);
-    expect(new Set(left.map(({ why }) => why))).toEqual(new Set(['the license has no machine left']));
+    const notChecked = results.filter(({ result }) => result === 'not_checked');
+    expect(notChecked.length).toBeGreaterThan(30);
+    expect(new Set(notChecked.map(({ why }) => why))).toEqual(new Set(['the license has no machine left']));
     expect(titles(results, 'holds')).toContain(
-      'A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url',
+      'A machine above the limit is refused with 409, machines_allowed, machines_in_use and portal_url',
     );
   });
 
@@ -120,7 +120,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     const results = await runAll(service.url, free);
     expect([titles(results, 'fails'), titles(results, 'not_checked')]).toEqual([
       [],
-      ['A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url'],
+      ['A machine above the limit is refused with 409, machines_allowed, machines_in_use and portal_url'],
     ]);
     await service.setLicense(free.license_id, { staff_status: 'revoked' });
     expect(titles(await runAll(service.url, free), 'fails')).toEqual([]);
@@ -130,9 +130,9 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     const bare = await Service.start();
     try {
       const results = await runAll(bare.url, await bare.issue());
-      const left = results.filter(({ result }) => result !== 'holds');
-      expect(new Set(left.map(({ why }) => why))).toEqual(new Set(['no version is published']));
-      expect(left.map(({ group }) => group)).toEqual([
+      const notChecked = results.filter(({ result }) => result !== 'holds');
+      expect(new Set(notChecked.map(({ why }) => why))).toEqual(new Set(['no version is published']));
+      expect(notChecked.map(({ group }) => group)).toEqual([
         ...Array.from({ length: 8 }, () => 'Manifest'),
         ...Array.from({ length: 7 }, () => 'Signed content of the manifest'),
       ]);
@@ -141,7 +141,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     }
   });
 
-  test('a token that is not a JWS is not tokenCheck', async () => {
+  test('with tokens that are not JWS', async () => {
     faulty.fault = (exchange) => {
       if (exchange.path === '/v1/activate' && exchange.status < 300)
         exchange.body = Buffer.from(exchange.body.toString().replace(/"token":"[^"]*"/, '"token":"opaque"'));
@@ -158,12 +158,12 @@ describe('rules that cannot be decided are not checked, and do not count as fail
 describe('a service with one fault', () => {
   const seen = new Set<string>();
 
-  test.each(FAULTS)('%s', async (_what, fault, ...red) => {
+  test.each(FAULTS)('%s', async (_what, fault, ...failingTitles) => {
     faulty.fault = fault();
     const results = await runAll(faulty.url);
     const fails = titles(results, 'fails');
     for (const title of fails) seen.add(title);
-    expect(fails.toSorted()).toEqual(red.toSorted());
+    expect(fails.toSorted()).toEqual(failingTitles.toSorted());
     // Each failure has a reason of one sentence, without a stack trace.
     for (const { result, why } of results) if (result === 'fails') expect(why).toMatch(/^[\w/].*\.$/s);
   });
@@ -205,11 +205,11 @@ describe('a server that is not such a service', () => {
   test('gets only three requests if it does not answer', async () => {
     const silent = await server(() => undefined);
     try {
-      const results = await conform(new Deployment(silent.url, license, 50), CONTRACT);
-      const whys = results.map(({ why }) => why);
+      const results = await runChecks(new Deployment(silent.url, license, 50), CONTRACT);
+      const reasons = results.map(({ why }) => why);
       expect(titles(results, 'fails')).toHaveLength(3);
-      expect(whys[0]).toBe('GET /health/live got no answer: nothing within 0.05 seconds.');
-      expect(whys).toContain('the service no longer answers');
+      expect(reasons[0]).toBe('GET /health/live got no answer: nothing within 0.05 seconds.');
+      expect(reasons).toContain('the service no longer answers');
     } finally {
       await silent.close();
     }
@@ -225,19 +225,19 @@ describe('a server that is not such a service', () => {
 });
 
 describe('the command', () => {
-  const chosen = ['--license-key', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', '--email', 'ada@example.com'];
+  const licenseOptions = ['--license-key', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', '--email', 'ada@example.com'];
 
   test.each([
     ['nothing', []],
     ['no license', ['--url', 'http://127.0.0.1:9']],
     ['an empty license key', ['--url', 'http://127.0.0.1:9', '--license-key', ' ', '--email', 'a@b.c']],
     ['an empty standard input', ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'a@b.c']],
-    ['no address', ['--url', 'license.example.com', ...chosen]],
-    ['another protocol', ['--url', 'ftp://license.example.com', ...chosen]],
-    ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...chosen]],
-    ['an unknown option', ['--url', 'http://127.0.0.1:9', ...chosen, '--fast']],
-    ['an option without its value', [...chosen, '--url']],
-    ['a word too many', ['http://127.0.0.1:9', ...chosen]],
+    ['no address', ['--url', 'license.example.com', ...licenseOptions]],
+    ['another protocol', ['--url', 'ftp://license.example.com', ...licenseOptions]],
+    ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...licenseOptions]],
+    ['an unknown option', ['--url', 'http://127.0.0.1:9', ...licenseOptions, '--fast']],
+    ['an option without its value', [...licenseOptions, '--url']],
+    ['a word too many', ['http://127.0.0.1:9', ...licenseOptions]],
   ])('ends with exit code 2 and one sentence for %s', async (_what, args) => {
     const { code, stdout, stderr } = await run(PROGRAM, ...args);
     expect([code, stdout]).toEqual([2, '']);
@@ -261,14 +261,14 @@ describe('the command', () => {
 });
 
 test('a table has a line for each check with the reason below it, and a repeated reason once', () => {
-  const of = (title: string, result: Result['result'], why: string | null): Result => {
+  const resultOf = (title: string, result: Result['result'], why: string | null): Result => {
     return { group: 'Keys', rule: 'docs/contract.md#token-keys', title, result, why };
   };
   const text = table('http://here', [
-    of('The first holds', 'holds', null),
-    of('The second fails', 'fails', 'It is not so.'),
-    of('The third waits', 'not_checked', 'there is none'),
-    of('The fourth waits', 'not_checked', 'there is none'),
+    resultOf('The first holds', 'holds', null),
+    resultOf('The second fails', 'fails', 'It is not so.'),
+    resultOf('The third waits', 'not_checked', 'there is none'),
+    resultOf('The fourth waits', 'not_checked', 'there is none'),
   ]);
   expect(text.split('\n')).toEqual([
     'Conformance of http://here',

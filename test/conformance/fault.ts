@@ -2,40 +2,45 @@ import { randomUUID } from 'node:crypto';
 import { CODES } from '../../conformance/problems.ts';
 import type { Exchange, Fault } from './proxy.js';
 
-/** A fault that a service could have, created anew for each run, and the titles of all checks that then fail. */
-export type FaultCase = readonly [what: string, fault: () => Fault, ...red: string[]];
+/** What a faulty service does, the fault, created anew for each run, and the titles of exactly the checks that then fail. */
+export type FaultCase = readonly [what: string, fault: () => Fault, ...failingTitles: string[]];
 
+/** Selects the exchanges that a fault changes. */
 export type ExchangeFilter = (exchange: Exchange) => unknown;
 // oxlint-disable-next-line no-explicit-any -- any answer of any shape
 type Json = Record<string, any>;
 
-/** Changes the JSON of these answers; what `change` returns, if anything, replaces it. */
-export const rewrite =
-  (which: ExchangeFilter, change: (json: Json, exchange: Exchange) => unknown) => (): Fault => (exchange) => {
+/** Changes the JSON of the selected answers, in place or by the value that `change` returns. */
+export const changeJson =
+  (filter: ExchangeFilter, change: (json: Json, exchange: Exchange) => unknown) =>
+  (): Fault =>
+  (exchange) => {
     if (!/json/.test(String(exchange.headers['content-type'])) || exchange.body.length === 0) return;
-    if (!which(exchange)) return;
+    if (!filter(exchange)) return;
     const json = JSON.parse(exchange.body.toString()) as Json;
     exchange.body = Buffer.from(JSON.stringify(change(json, exchange) ?? json));
   };
 
-/** Sets headers of these answers, or removes them. */
-export const header = (which: ExchangeFilter, change: Exchange['headers']) => (): Fault => (exchange) => {
-  if (which(exchange)) Object.assign(exchange.headers, change);
-};
+/** Sets headers of the selected answers, or removes them if they are undefined. */
+export const setHeaders =
+  (filter: ExchangeFilter, change: Exchange['headers']) => (): Fault => (exchange) => {
+    if (filter(exchange)) Object.assign(exchange.headers, change);
+  };
 
-/** Replaces these answers by another one. */
-export const instead = (which: ExchangeFilter, status: number, json: object) => (): Fault => (exchange) => {
-  if (!which(exchange)) return;
-  exchange.headers['content-type'] = 'application/json';
-  Object.assign(exchange, { status, body: Buffer.from(JSON.stringify(json)) });
-};
+/** Replaces the selected answers by another one. */
+export const replaceAnswer =
+  (filter: ExchangeFilter, status: number, json: object) => (): Fault => (exchange) => {
+    if (!filter(exchange)) return;
+    exchange.headers['content-type'] = 'application/json';
+    Object.assign(exchange, { status, body: Buffer.from(JSON.stringify(json)) });
+  };
 
-/** Refuses these requests with a valid problem. */
-export const refusing =
-  (which: ExchangeFilter, code: string, more: object = {}) =>
+/** Refuses the selected requests with a valid problem. */
+export const refuse =
+  (filter: ExchangeFilter, code: string, more: object = {}) =>
   (): Fault =>
   (exchange) => {
-    if (!which(exchange)) return;
+    if (!filter(exchange)) return;
     const [status, client_action] = CODES[code]!;
     const type = `https://elsewhere.example/docs/errors#${code}`;
     const document = { type, title: 'Refused', status, code, detail: 'No.', client_action, ...more };
@@ -44,29 +49,30 @@ export const refusing =
     exchange.body = Buffer.from(JSON.stringify({ ...document, request_id: randomUUID() }));
   };
 
-/** Applies a fault only to some of the answers that `which` selects, by their number in each run. */
-export const onlyNumbers =
-  (which: ExchangeFilter, first: number, last: number, fault: () => Fault) => (): Fault => {
-    const broken = fault();
-    let seen = 0;
+/** Applies a fault to a part of the selected answers: those from the number `first` to the number `last`, counted from 1. */
+export const onlyAnswersNumbered =
+  (filter: ExchangeFilter, first: number, last: number, fault: () => Fault) => (): Fault => {
+    const applyFault = fault();
+    let count = 0;
     return (exchange) => {
-      if (!which(exchange)) return;
-      seen += 1;
-      if (seen >= first && seen <= last) broken(exchange);
+      if (!filter(exchange)) return;
+      count += 1;
+      if (count >= first && count <= last) applyFault(exchange);
     };
   };
 
-/** Replaces the answers that `which` selects by the last one that `of` selects. */
-export const replaying = (of: ExchangeFilter, which: ExchangeFilter) => (): Fault => {
+/** Replaces each answer that `replaced` selects by the latest one that `source` selects. */
+export const replay = (source: ExchangeFilter, replaced: ExchangeFilter) => (): Fault => {
   let last: Pick<Exchange, 'status' | 'headers' | 'body'> | undefined;
   return (exchange) => {
     const { status, headers, body } = exchange;
-    if (of(exchange)) last = { status, headers: { ...headers }, body };
-    if (last && which(exchange)) Object.assign(exchange, { ...last, headers: { ...last.headers } });
+    if (source(exchange)) last = { status, headers: { ...headers }, body };
+    if (last && replaced(exchange)) Object.assign(exchange, { ...last, headers: { ...last.headers } });
   };
 };
 
-export const to =
+/** The requests to this path, with or without a query string. */
+export const requestTo =
   (path: string): ExchangeFilter =>
   (exchange) =>
     exchange.path.split('?')[0] === path;
@@ -74,7 +80,8 @@ export const activationConfirmed: ExchangeFilter = ({ path, status }) =>
   path === '/v1/activate' && status < 300;
 export const heartbeatConfirmed: ExchangeFilter = ({ path, status }) =>
   path === '/v1/heartbeat' && status === 200;
-export const manifest: ExchangeFilter = (exchange) => to('/v1/manifest')(exchange) && exchange.status === 200;
+export const manifestAnswered: ExchangeFilter = (exchange) =>
+  requestTo('/v1/manifest')(exchange) && exchange.status === 200;
 /** The refusals with this code. */
 export const withCode =
   (code: string): ExchangeFilter =>
@@ -85,7 +92,7 @@ export const withPointer =
   (pointer: string): ExchangeFilter =>
   ({ body }) =>
     body.includes(`"pointer":"${pointer}"`);
-export const and =
+export const both =
   (one: ExchangeFilter, other: ExchangeFilter): ExchangeFilter =>
   (exchange) =>
     one(exchange) && other(exchange);

@@ -1,59 +1,60 @@
 import {
   activationConfirmed,
-  and,
+  both,
   withCode,
   withPointer,
-  onlyNumbers,
-  refusing,
-  replaying,
-  rewrite,
-  to,
+  onlyAnswersNumbered,
+  refuse,
+  replay,
+  changeJson,
+  requestTo,
 } from './fault.js';
 import type { FaultCase, ExchangeFilter } from './fault.js';
 
-const anotherId = rewrite(activationConfirmed, (json) => {
+const changeId = changeJson(activationConfirmed, (json) => {
   json['activation'].id = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 });
-const activate = to('/v1/activate');
+const activationRequested = requestTo('/v1/activate');
 const memberMatches =
-  (test: RegExp, member: string): ExchangeFilter =>
+  (pattern: RegExp, member: string): ExchangeFilter =>
   ({ requestBody }) =>
-    test.test(String(requestBody[member]));
-/** Accepts an invalid value of a member, which then leads to license_not_found. */
-const acceptsInvalid = (pointer: string, sent: ExchangeFilter) =>
-  refusing(and(activate, and(withPointer(pointer), sent)), 'license_not_found');
+    pattern.test(String(requestBody[member]));
+/** Does not validate a member, so that an invalid value leads to license_not_found. */
+const acceptInvalid = (pointer: string, sent: ExchangeFilter) =>
+  refuse(both(activationRequested, both(withPointer(pointer), sent)), 'license_not_found');
 
+/** Faults in the answers to activations. */
 export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   [
     'answers an activation with 200 and plain text',
-    onlyNumbers(
+    onlyAnswersNumbered(
       activationConfirmed,
       1,
       1,
       () => (exchange) => void (exchange.headers['content-type'] = 'text/plain'),
     ),
-    'A first activation is answered with 201, one of a machine that has a binding with 200',
+    'An activation is answered with 201, or with 200 if the machine is already activated',
   ],
   [
     'answers with a server_time that is a number',
-    onlyNumbers(
+    onlyAnswersNumbered(
       activationConfirmed,
       1,
       1,
-      rewrite(activationConfirmed, (json) => void (json['server_time'] = 1_795_179_600)),
+      changeJson(activationConfirmed, (json) => void (json['server_time'] = 1_795_179_600)),
     ),
     'The answer has the token, offline_until, server_time and heartbeat_after_seconds',
     'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
   ],
   [
     'allows 8 days offline',
-    rewrite(activationConfirmed, (json) => void (json['offline_until'] = '2026-11-28T13:00:00Z')),
+    changeJson(activationConfirmed, (json) => void (json['offline_until'] = '2026-11-28T13:00:00Z')),
     'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
     'A token that is a JWS verifies with these keys, and its exp is offline_until',
   ],
   [
     'answers with a time with a fraction',
-    rewrite(
+    changeJson(
       activationConfirmed,
       (json) => void (json['activation'].activated_at = '2026-11-20T13:00:00.5+01:00'),
     ),
@@ -61,32 +62,32 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   ],
   [
     'answers with a license that is not active',
-    rewrite(activationConfirmed, (json) => void (json['license'].status = 'expired')),
+    changeJson(activationConfirmed, (json) => void (json['license'].status = 'expired')),
     'The answer has the license: status active, expires_at or null, machines allowed and in use',
   ],
   [
     'gives the second activation another id',
-    onlyNumbers(activationConfirmed, 2, 2, anotherId),
+    onlyAnswersNumbered(activationConfirmed, 2, 2, changeId),
     'A second activation of the machine is answered with 200, the same id and the same activated_at',
   ],
   [
     'gives one of the concurrent activations another id',
-    onlyNumbers(activationConfirmed, 4, 4, anotherId),
+    onlyAnswersNumbered(activationConfirmed, 4, 4, changeId),
     'Concurrent activations are answered with the same activation',
   ],
   [
     'treats a machine id in upper case as another machine',
-    refusing(and(activate, memberMatches(/[A-F]/, 'machine_id')), 'machine_limit_reached'),
+    refuse(both(activationRequested, memberMatches(/[A-F]/, 'machine_id')), 'machine_limit_reached'),
     'A machine id in upper case is the same machine',
   ],
   [
     'does not trim keys',
-    refusing(and(activate, memberMatches(/^\s/, 'license_key')), 'license_not_found'),
+    refuse(both(activationRequested, memberMatches(/^\s/, 'license_key')), 'license_not_found'),
     'Space around the key and the e-mail address is ignored, and so is their case',
   ],
   [
     'refuses look-alikes',
-    refusing(and(activate, memberMatches(/_.*[OIL]/i, 'license_key')), 'invalid_request', {
+    refuse(both(activationRequested, memberMatches(/_.*[OIL]/i, 'license_key')), 'invalid_request', {
       errors: [{ pointer: '/license_key', detail: 'No.' }],
     }),
     "Crockford's look-alikes in a key are accepted: O for 0, I and L for 1",
@@ -95,32 +96,35 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'changes the label of an active machine',
     () => {
       let hint: string | undefined;
-      const renamed = rewrite(activationConfirmed, (json) => void (json['activation'].hostname_hint = hint));
+      const changeHint = changeJson(
+        activationConfirmed,
+        (json) => void (json['activation'].hostname_hint = hint),
+      );
       return (exchange) => {
         if (/renamed/.test(exchange.requestBody.hostname_hint)) hint = exchange.requestBody.hostname_hint;
-        if (hint) renamed()(exchange);
+        if (hint) changeHint()(exchange);
       };
     },
     'hostname_hint is never changed by a later activation',
   ],
   [
     'demands a hostname_hint',
-    refusing(and(activationConfirmed, memberMatches(/^\s+$/, 'hostname_hint')), 'invalid_request', {
+    refuse(both(activationConfirmed, memberMatches(/^\s+$/, 'hostname_hint')), 'invalid_request', {
       errors: [{ pointer: '/hostname_hint', detail: 'No.' }],
     }),
     'A blank hostname_hint counts as missing and is no error',
   ],
   [
     'refuses unknown members',
-    refusing(
-      and(activationConfirmed, ({ requestBody }) => requestBody.conformance),
+    refuse(
+      both(activationConfirmed, ({ requestBody }) => requestBody.conformance),
       'malformed_request',
     ),
     'Unknown members of an activation are ignored',
   ],
   [
     'repeats unknown members',
-    rewrite(activationConfirmed, (json, { requestBody }) => ({
+    changeJson(activationConfirmed, (json, { requestBody }) => ({
       ...json,
       conformance: requestBody.conformance,
     })),
@@ -128,8 +132,11 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   ],
   [
     'lists only the first missing member',
-    rewrite(
-      and(activate, ({ requestBody }) => requestBody.email === undefined && requestBody.hostname_hint),
+    changeJson(
+      both(
+        activationRequested,
+        ({ requestBody }) => requestBody.email === undefined && requestBody.hostname_hint,
+      ),
       (json) => {
         json['errors']?.splice(1);
       },
@@ -138,80 +145,80 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   ],
   [
     'accepts a number as a text',
-    rewrite(
-      and(activate, ({ requestBody }) => requestBody.hostname_hint === 7),
+    changeJson(
+      both(activationRequested, ({ requestBody }) => requestBody.hostname_hint === 7),
       (json) => void json['errors'].pop(),
     ),
     'All members that are not texts are listed',
   ],
   [
     'fails at a NUL',
-    refusing(and(activate, memberMatches(/\0/, 'email')), 'internal_error'),
-    'A NUL in a member is 422, never a 500',
+    refuse(both(activationRequested, memberMatches(/\0/, 'email')), 'internal_error'),
+    'A NUL in a member is refused with 422, never a 500',
     'No request is answered with a status of 500 or above',
   ],
   [
     'fails at half a surrogate pair',
-    refusing(and(activate, memberMatches(/\ud83d/, 'email')), 'internal_error'),
-    'An unpaired surrogate in a member is 422, never a 500',
+    refuse(both(activationRequested, memberMatches(/\ud83d/, 'email')), 'internal_error'),
+    'An unpaired surrogate in a member is refused with 422, never a 500',
     'No request is answered with a status of 500 or above',
   ],
   [
     'accepts any key',
-    acceptsInvalid('/license_key', memberMatches(/-QKX6-QKX6$/, 'license_key')),
-    'A wrong license_key is 422 at /license_key',
+    acceptInvalid('/license_key', memberMatches(/-QKX6-QKX6$/, 'license_key')),
+    'A wrong license_key is refused with 422 at /license_key',
   ],
   [
     'accepts any e-mail',
-    acceptsInvalid('/email', memberMatches(/aaa/, 'email')),
-    'A wrong email is 422 at /email',
+    acceptInvalid('/email', memberMatches(/aaa/, 'email')),
+    'A wrong email is refused with 422 at /email',
   ],
   [
     'accepts any machine id',
-    acceptsInvalid('/machine_id', memberMatches(/-4000-/, 'machine_id')),
-    'A wrong machine_id is 422 at /machine_id',
+    acceptInvalid('/machine_id', memberMatches(/-4000-/, 'machine_id')),
+    'A wrong machine_id is refused with 422 at /machine_id',
   ],
   [
     'accepts any label',
-    acceptsInvalid('/hostname_hint', memberMatches(/xxx/, 'hostname_hint')),
-    'A wrong hostname_hint is 422 at /hostname_hint',
+    acceptInvalid('/hostname_hint', memberMatches(/xxx/, 'hostname_hint')),
+    'A wrong hostname_hint is refused with 422 at /hostname_hint',
   ],
   [
     'accepts any version',
-    acceptsInvalid('/app_version', memberMatches(/^1\.2/, 'app_version')),
-    'A wrong app_version is 422 at /app_version',
+    acceptInvalid('/app_version', memberMatches(/^1\.2/, 'app_version')),
+    'A wrong app_version is refused with 422 at /app_version',
   ],
   [
     'ignores the check symbol',
-    acceptsInvalid('/license_key', memberMatches(/X7$/, 'license_key')),
-    'A typing error in a key is found by its check symbol: 422 at /license_key',
+    acceptInvalid('/license_key', memberMatches(/X7$/, 'license_key')),
+    'A key with a wrong check symbol is refused with 422 at /license_key',
   ],
   [
     'says that the e-mail address is wrong',
-    rewrite(and(withCode('license_not_found'), memberMatches(/(?<!X6)$/, 'license_key')), (json) => {
+    changeJson(both(withCode('license_not_found'), memberMatches(/(?<!X6)$/, 'license_key')), (json) => {
       json['detail'] = 'The e-mail address is not that of the license.';
     }),
     'An unknown key and another e-mail address have the same answer, byte for byte',
   ],
   [
     'omits portal_url',
-    rewrite(withCode('machine_limit_reached'), (json) => void delete json['portal_url']),
-    'A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url',
+    changeJson(withCode('machine_limit_reached'), (json) => void delete json['portal_url']),
+    'A machine above the limit is refused with 409, machines_allowed, machines_in_use and portal_url',
   ],
   [
     'has no machine limit',
-    replaying(activationConfirmed, withCode('machine_limit_reached')),
-    'A machine above the limit is 409, with machines_allowed, machines_in_use and portal_url',
+    replay(activationConfirmed, withCode('machine_limit_reached')),
+    'A machine above the limit is refused with 409, machines_allowed, machines_in_use and portal_url',
   ],
   [
     'counts a refused machine as in use',
-    // It changes the activations that are confirmed after the refusal.
+    // The fault changes the activations that are confirmed after the refusal.
     () => {
       let refused = false;
       return (exchange) => {
         if (withCode('machine_limit_reached')(exchange)) refused = true;
         if (refused)
-          rewrite(activationConfirmed, (json) => void (json['license'].machines_in_use += 1))()(exchange);
+          changeJson(activationConfirmed, (json) => void (json['license'].machines_in_use += 1))()(exchange);
       };
     },
     'No refused activation counts as a machine in use',

@@ -1,114 +1,119 @@
-import { and, withCode, header, instead, refusing, rewrite, to } from './fault.js';
+import { both, withCode, setHeaders, replaceAnswer, refuse, changeJson, requestTo } from './fault.js';
 import type { FaultCase } from './fault.js';
 
-const any = () => true;
-const activate = to('/v1/activate');
-const refusal = ({ status }: { status: number }) => status >= 400;
+const anyExchange = () => true;
+const activationRequested = requestTo('/v1/activate');
+const refused = ({ status }: { status: number }) => status >= 400;
 
+/** Faults in the health reports, in refusals, and in the headers of all answers. */
 export const REFUSAL_FAULTS: readonly FaultCase[] = [
   [
-    'reports no status',
-    instead(to('/health/live'), 200, {}),
+    'reports no health status',
+    replaceAnswer(requestTo('/health/live'), 200, {}),
     'GET /health/live reports that the process runs',
   ],
   [
     'reports warnings that are not a list',
-    instead(to('/health/ready'), 200, { status: 'ready', warnings: 'none' }),
+    replaceAnswer(requestTo('/health/ready'), 200, { status: 'ready', warnings: 'none' }),
     'GET /health/ready reports that the service is ready, with warnings for its operator',
   ],
   [
     'answers an empty body with 415',
-    refusing(
-      and(activate, ({ method, requestBytes }) => method === 'POST' && requestBytes.length === 0),
+    refuse(
+      both(activationRequested, ({ method, requestBytes }) => method === 'POST' && requestBytes.length === 0),
       'unsupported_media_type',
     ),
-    'A body that is not JSON is 400 malformed_request',
+    'A body that is not JSON is refused with 400 malformed_request',
   ],
   [
     'reads a list as an object',
-    refusing(
-      and(activate, ({ requestBody }) => Array.isArray(requestBody)),
+    refuse(
+      both(activationRequested, ({ requestBody }) => Array.isArray(requestBody)),
       'invalid_request',
       {
         errors: [{ pointer: '/email', detail: 'No.' }],
       },
     ),
-    'JSON that is not an object is 400 malformed_request',
+    'JSON that is not an object is refused with 400 malformed_request',
   ],
   [
     'accepts invalid UTF-8',
-    refusing(({ requestBytes }) => requestBytes.includes(0xc0), 'license_not_found'),
-    'Invalid UTF-8 is 400 malformed_request',
+    refuse(({ requestBytes }) => requestBytes.includes(0xc0), 'license_not_found'),
+    'Invalid UTF-8 is refused with 400 malformed_request',
   ],
   [
     'stops a client for a broken heartbeat',
-    refusing(and(to('/v1/heartbeat'), withCode('malformed_request')), 'token_invalid'),
-    'A heartbeat that is not JSON is 400 malformed_request',
+    refuse(both(requestTo('/v1/heartbeat'), withCode('malformed_request')), 'token_invalid'),
+    'A heartbeat that is not JSON is refused with 400 malformed_request',
   ],
   [
     'accepts any content type',
-    refusing(withCode('unsupported_media_type'), 'license_not_found'),
-    'A body that is not declared as JSON is 415 unsupported_media_type',
+    refuse(withCode('unsupported_media_type'), 'license_not_found'),
+    'A body that is not declared as JSON is refused with 415 unsupported_media_type',
   ],
   [
     'accepts at most 10 KiB',
-    refusing(({ requestBytes }) => requestBytes.length > 10_240, 'body_too_large'),
+    refuse(({ requestBytes }) => requestBytes.length > 10_240, 'body_too_large'),
     'A body of 16 KiB is accepted',
   ],
   [
     'accepts any size',
-    refusing(withCode('body_too_large'), 'license_not_found'),
-    'A body that is one byte larger is 413 body_too_large',
+    refuse(withCode('body_too_large'), 'license_not_found'),
+    'A body that is one byte larger is refused with 413 body_too_large',
   ],
-  ['answers any path with 200', instead(withCode('not_found'), 200, {}), 'An unknown path is 404 not_found'],
+  [
+    'answers any path with 200',
+    replaceAnswer(withCode('not_found'), 200, {}),
+    'An unknown path is refused with 404 not_found',
+  ],
   [
     'omits the allow header',
-    header(withCode('method_not_allowed'), { allow: undefined }),
-    'Another method is 405 method_not_allowed, with allow',
+    setHeaders(withCode('method_not_allowed'), { allow: undefined }),
+    'Another method is refused with 405 method_not_allowed and an allow header',
   ],
   [
     'refuses with plain JSON',
-    header(withCode('not_found'), { 'content-type': 'application/json' }),
+    setHeaders(withCode('not_found'), { 'content-type': 'application/json' }),
     'Every refusal is an application/problem+json document',
   ],
   [
     'refuses without a detail',
-    rewrite(withCode('not_found'), (json) => void delete json['detail']),
+    changeJson(withCode('not_found'), (json) => void delete json['detail']),
     'Each refusal has type, title, status, code, detail, client_action and request_id',
   ],
   [
     'has the type about:blank',
-    rewrite(withCode('not_found'), (json) => void (json['type'] = 'about:blank')),
+    changeJson(withCode('not_found'), (json) => void (json['type'] = 'about:blank')),
     'Each type is the URL of /docs/errors with the code as its fragment',
   ],
   [
     'stops a client for a body that is too large',
-    rewrite(withCode('body_too_large'), (json) => void (json['client_action'] = 'stop')),
+    changeJson(withCode('body_too_large'), (json) => void (json['client_action'] = 'stop')),
     'Each code has the status and the client_action of the contract',
   ],
   [
     'stops a client for a forged token',
-    rewrite(withCode('token_invalid'), (json) => void (json['client_action'] = 'stop')),
+    changeJson(withCode('token_invalid'), (json) => void (json['client_action'] = 'stop')),
     'Each code has the status and the client_action of the contract',
   ],
   [
     'has errors in another problem',
-    rewrite(withCode('license_not_found'), (json) => void (json['errors'] = [])),
+    changeJson(withCode('license_not_found'), (json) => void (json['errors'] = [])),
     'Only invalid_request has errors, each with pointer and detail',
   ],
   [
     'has the same request_id in all refusals',
-    rewrite(refusal, (json) => void (json['request_id'] = 'one')),
+    changeJson(refused, (json) => void (json['request_id'] = 'one')),
     'No two refusals have the same request_id',
   ],
   [
-    'repeats the path',
-    rewrite(withCode('not_found'), (json, { path }) => void (json['detail'] = `${path} is not here.`)),
+    'repeats the path in the detail',
+    changeJson(withCode('not_found'), (json, { path }) => void (json['detail'] = `${path} is not here.`)),
     'No refusal repeats a submitted value',
   ],
   [
-    'repeats the e-mail address',
-    rewrite(
+    'repeats the e-mail address in a member',
+    changeJson(
       withCode('license_not_found'),
       (json, { requestBody }) => void (json['instance'] = requestBody.email),
     ),
@@ -116,16 +121,16 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'An unknown key and another e-mail address have the same answer, byte for byte',
   ],
   [
-    'is overloaded',
-    refusing(withCode('not_found'), 'unavailable'),
-    'An unknown path is 404 not_found',
+    'answers 503 to an unknown path',
+    refuse(withCode('not_found'), 'unavailable'),
+    'An unknown path is refused with 404 not_found',
     'No request is answered with a status of 500 or above',
   ],
   [
     'allows caches to keep a heartbeat',
-    header(to('/v1/heartbeat'), { 'cache-control': 'public' }),
+    setHeaders(requestTo('/v1/heartbeat'), { 'cache-control': 'public' }),
     'cache-control is no-store, except for the manifest and the keys',
   ],
-  ['sets a cookie', header(any, { 'set-cookie': 'session=1' }), 'No answer sets a cookie'],
-  ['names its server', header(any, { server: 'example' }), 'No answer has a server header'],
+  ['sets a cookie', setHeaders(anyExchange, { 'set-cookie': 'session=1' }), 'No answer sets a cookie'],
+  ['has a server header', setHeaders(anyExchange, { server: 'example' }), 'No answer has a server header'],
 ];

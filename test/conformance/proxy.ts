@@ -8,7 +8,7 @@ export interface Exchange {
   readonly method: string;
   readonly path: string;
   /** The parsed body of the request; an empty object if it is not JSON. */
-  // oxlint-disable-next-line no-explicit-any -- whatever the checks send
+  // oxlint-disable-next-line no-explicit-any -- the checks send bodies of any shape
   readonly requestBody: any;
   readonly requestBytes: Buffer;
   readonly requestHeaders: IncomingHttpHeaders;
@@ -52,7 +52,7 @@ export class FaultyService {
 
   private constructor(private readonly service: string) {}
 
-  static async before(service: string): Promise<FaultyService> {
+  static async start(service: string): Promise<FaultyService> {
     const faulty = new FaultyService(service);
     faulty.#server.listen(0, '127.0.0.1');
     await once(faulty.#server, 'listening');

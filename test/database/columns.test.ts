@@ -49,7 +49,7 @@ test('no column has a type for addresses: inet, cidr or macaddr', async () => {
 });
 
 /** Tables and columns without a comment, also of the job queue. The public page on privacy is made of these comments. */
-async function silent(): Promise<string[]> {
+async function undescribed(): Promise<string[]> {
   const rows = await service.sql<{ name: string }>(
     `select c.oid::regclass || coalesce('.' || a.attname, '') as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -60,7 +60,7 @@ async function silent(): Promise<string[]> {
        where attrelid = c.oid and attnum > 0 and not attisdropped
      ) a
      where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
-       -- A view of the job queue's shows what its tables say.
+       -- The views of the job queue only show columns of its tables.
        and c.relkind in ('r', 'p', 'v', 'm', 'f') and not (n.nspname = 'graphile_worker' and c.relkind = 'v')
        and not c.relispartition and coalesce(a.comment, '') !~ '\\w{3}'
      order by 1`,
@@ -69,7 +69,7 @@ async function silent(): Promise<string[]> {
 }
 
 test('every table and every column has a description', async () => {
-  expect(await silent()).toEqual([]);
+  expect(await undescribed()).toEqual([]);
 });
 
 test.each([
@@ -94,21 +94,21 @@ test.each([
     ['staff.email'],
     `comment on column staff.email is 'E-mail address.'`,
   ],
-])('after `%s` that would be found', async (plant, found, undo) => {
+])('after `%s` the missing description is found', async (plant, found, undo) => {
   await service.sql(plant);
-  expect(await silent()).toEqual(found);
+  expect(await undescribed()).toEqual(found);
   await service.sql(undo);
 });
 
 test.each(['telemetry', 'telemetry_inbox', 'telemetry_inbox_draining'])(
-  'the columns of %s mean what the list of fields says',
+  'the columns of %s have the descriptions of the telemetry fields',
   async (table) => {
     const rows = await service.sql<{ name: string; comment: string }>(
       `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute
        where attrelid = $1::regclass and attnum > 2 and not attisdropped`,
       [table],
     );
-    const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { means }]) => [name, `${means}.`]);
+    const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { meaning }]) => [name, `${meaning}.`]);
     expect(Object.fromEntries(rows.map(({ name, comment }) => [name, comment]))).toEqual(
       Object.fromEntries(fields),
     );

@@ -27,7 +27,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   for (const child of children.splice(0)) {
-    if (child.exitCode === null && child.signalCode === null) await killed(child);
+    if (child.exitCode === null && child.signalCode === null) await kill(child);
   }
   if (existsSync(join(cluster, 'postmaster.pid'))) await endPostmaster(postmasterPid(), cluster, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -48,7 +48,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 const postmasterPid = () => parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);
 
 /** Another process that owns the server until it is killed. It prints its messages, then the URL. */
-function otherProcess() {
+function startOtherProcess() {
   const source = fileURLToPath(new URL('../../src/database/embedded/embedded-postgres.ts', import.meta.url));
   const script = `
     import { registerHooks } from 'node:module';
@@ -66,19 +66,19 @@ function otherProcess() {
   return { child, line: async () => (await lines.next()).value ?? '(nothing more)' };
 }
 
-async function killed(child: ChildProcess) {
+async function kill(child: ChildProcess) {
   const exit = once(child, 'exit');
   child.kill('SIGKILL');
   await exit;
 }
 
 /** Starts a server and kills its owner. A table in it shows whether data is lost. */
-async function orphan() {
-  const owner = otherProcess();
+async function startOrphan() {
+  const owner = startOtherProcess();
   const url = await owner.line();
   await query(url, 'create table stored as select 42 as answer');
   const pid = postmasterPid();
-  await killed(owner.child);
+  await kill(owner.child);
   expect(isPostmaster(pid, cluster)).toBe(true);
   return { url, pid };
 }
@@ -110,7 +110,7 @@ test('data survives a restart, and so does the password', async () => {
   await second.stop();
 });
 
-test('listens on 127.0.0.1 alone and logs no statement, parameter or connection', async () => {
+test('the server listens only on 127.0.0.1 and logs no statement, parameter or connection', async () => {
   const server = await startEmbeddedPostgres(dataDir);
   const expected = {
     listen_addresses: '127.0.0.1',
@@ -135,10 +135,10 @@ test('listens on 127.0.0.1 alone and logs no statement, parameter or connection'
       [value],
     ]);
   }
-  await query(server.url, 'create table seat (email text unique)');
-  await query(server.url, `insert into seat values ('canary@example.com')`);
-  await expect(query(server.url, `insert into seat values ('canary@example.com')`)).rejects.toThrow(
-    'seat_email',
+  await query(server.url, 'create table person (email text unique)');
+  await query(server.url, `insert into person values ('canary@example.com')`);
+  await expect(query(server.url, `insert into person values ('canary@example.com')`)).rejects.toThrow(
+    'person_email',
   );
   await server.stop();
   const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8');
@@ -147,7 +147,7 @@ test('listens on 127.0.0.1 alone and logs no statement, parameter or connection'
 });
 
 test('the running server of a killed owner is taken over', async () => {
-  const { url, pid } = await orphan();
+  const { url, pid } = await startOrphan();
   const server = await start();
   expect(server.url).toBe(url);
   expect(postmasterPid()).toBe(pid);
@@ -157,7 +157,7 @@ test('the running server of a killed owner is taken over', async () => {
 });
 
 test('the server of a killed owner is not taken over if it has other settings', async () => {
-  const { pid } = await orphan();
+  const { pid } = await startOrphan();
   const server = await startEmbeddedPostgres(dataDir, { durable: true });
   expect(isPostmaster(pid, cluster)).toBe(false);
   expect(await query(server.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
@@ -166,7 +166,7 @@ test('the server of a killed owner is not taken over if it has other settings', 
 });
 
 test('a frozen server of a killed owner is ended, and a new one finds its data', async () => {
-  const { pid } = await orphan();
+  const { pid } = await startOrphan();
   process.kill(pid, 'SIGSTOP');
   const server = await start();
   expect(isPostmaster(pid, cluster)).toBe(false);
@@ -175,7 +175,7 @@ test('a frozen server of a killed owner is ended, and a new one finds its data',
 });
 
 test('after the server and its owner were killed, a start recovers the data', async () => {
-  const { pid } = await orphan();
+  const { pid } = await startOrphan();
   process.kill(pid, 'SIGKILL');
   const server = await start();
   expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
@@ -188,34 +188,34 @@ test.each([
     (lines: string[], foreign: number) => [String(foreign), ...lines.slice(1)],
   ],
   ['was emptied by a crash of the machine', () => []],
-])('a postmaster.pid that %s is not believed', async (_, changed) => {
-  const { pid } = await orphan();
+])('a postmaster.pid that %s is ignored', async (_, changeLines) => {
+  const { pid } = await startOrphan();
   const file = join(cluster, 'postmaster.pid');
   const lines = readFileSync(file, 'utf8').split('\n');
   await endPostmaster(pid, cluster, 'SIGINT');
   const foreign = spawn('sleep', ['600']);
   children.push(foreign);
-  writeFileSync(file, changed(lines, foreign.pid ?? 0).join('\n'));
+  writeFileSync(file, changeLines(lines, foreign.pid ?? 0).join('\n'));
   const server = await start();
   expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
   await server.stop();
   expect(foreign.signalCode).toBeNull();
 });
 
-test('if two start at once on an empty directory, one owns the server, and the other takes over when it is killed', async () => {
-  const both = [otherProcess(), otherProcess()];
-  const first = await Promise.all(both.map((each) => each.line()));
-  const [owner, waiting] = first[0]?.startsWith('postgres://') ? both : both.toReversed();
+test('if two processes start at once on an empty directory, one owns the server, and the other takes over when it is killed', async () => {
+  const processes = [startOtherProcess(), startOtherProcess()];
+  const first = await Promise.all(processes.map((each) => each.line()));
+  const [owner, waiting] = first[0]?.startsWith('postgres://') ? processes : processes.toReversed();
   expect(first.toSorted()).toEqual([
     expect.stringMatching(/^Another Mooring process \(.*\) is using .*: waiting for it to end\.$/),
     expect.stringMatching(/^postgres:/),
   ]);
-  await killed(owner!.child);
+  await kill(owner!.child);
   expect([await waiting!.line()]).toEqual(first.filter((line) => line.startsWith('postgres:')));
 });
 
 test('a running owner is not disturbed: the error names it and the directory', async () => {
-  const owner = otherProcess();
+  const owner = startOtherProcess();
   const url = await owner.line();
   await expect(startEmbeddedPostgres(dataDir, { waitSeconds: 0 })).rejects.toThrow(
     `Another Mooring process (${owner.child.pid}) is using ${dataDir}: stop it, or set another DATA_DIR.`,

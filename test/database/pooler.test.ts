@@ -5,7 +5,7 @@ import pg from 'pg';
 import { ConfigError } from '../../src/core/config.js';
 import { migrateWhenReachable } from '../../src/database/open-database.js';
 import { createDatabase } from '../support/harness.js';
-import { Pooler, type Order } from '../support/databases/pooler.js';
+import { Pooler, type ReuseOrder } from '../support/databases/pooler.js';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -14,8 +14,8 @@ afterEach(async () => {
 
 const start = (url: string) => migrateWhenReachable(url, () => undefined);
 
-test.each<Order>(['last', 'longest'])(
-  'a pooler that gives each statement the process that was used %s is refused, in a sentence, and no lock stays with it',
+test.each<ReuseOrder>(['most recently', 'least recently'])(
+  'a pooler that gives each statement the server process that was used %s is refused with one sentence, and keeps no lock',
   async (order) => {
     const database = await createDatabase();
     closing.push(database.drop);
@@ -33,7 +33,7 @@ test.each<Order>(['last', 'longest'])(
     );
     await client.end();
     expect(rows).toEqual([]);
-    // The same database without it is none the worse.
+    // Without the pooler the same database is accepted, and its schema is current.
     expect(await start(database.url)).toEqual([]);
   },
 );
@@ -51,7 +51,7 @@ test('a pooler that refuses the settings of a session is distinguished from an u
   );
 });
 
-/** As PgBouncer says it: severity, code and message. */
+/** An error message as PgBouncer sends it: severity, code and message. */
 function refusal(message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`);
   const head = Buffer.alloc(5, 'E');

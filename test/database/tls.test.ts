@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 import { replicaPool } from '../../src/database/data-source.js';
@@ -13,12 +13,9 @@ import { LIMITS_OF_PRODUCTION, withLimits } from '../support/limits.js';
 import { JobWatch } from '../mail/harness.js';
 import { TlsPostgres } from '../support/databases/tls-postgres.js';
 
-// Processes start here; a busy machine takes its time.
-jest.setTimeout(60_000);
-
 const terminal = new Terminal({ PUBLIC_URL: undefined, PORT: '0' });
-const right = makeCertificate('127.0.0.1');
-const sslrootcert = trusted('right.pem', right);
+const validCertificate = makeCertificate('127.0.0.1');
+const sslrootcert = writeCertificate('valid.pem', validCertificate);
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let postgres: TlsPostgres;
 
@@ -31,21 +28,21 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A certificate as a file. @returns its name */
-function trusted(name: string, { cert }: Certificate): string {
+/** Writes a certificate to a file that a URL can name as sslrootcert. @returns the path */
+function writeCertificate(name: string, { cert }: Certificate): string {
   writeFileSync(terminal.file(name), cert);
   return terminal.file(name);
 }
 
-/** A server in front of the database with this certificate. */
-async function offering(certificate: Certificate | null): Promise<TlsPostgres> {
+/** Opens a server with this certificate in front of the database. */
+async function openServer(certificate: Certificate | null): Promise<TlsPostgres> {
   postgres = await TlsPostgres.open(database.url);
   postgres.certificate = certificate;
   return postgres;
 }
 
 test('every connection of the service and of the command line has TLS where DATABASE_URL says so', async () => {
-  await offering(right);
+  await openServer(validCertificate);
   const url = postgres.url({ sslmode: 'verify-full', sslrootcert });
   const service = await Service.start({ databaseUrl: url, environment: { DATABASE_READ_URL: url } });
   const jobs = await JobWatch.on(database.url);
@@ -53,9 +50,9 @@ test('every connection of the service and of the command line has TLS where DATA
     const { token } = (await service.activate(await service.issue())).json;
     expect((await service.heartbeat(token, { telemetry: { os: 'macos' } })).status).toBe(200);
     await service.app.get(RetentionService).run();
-    const sale = { transaction_id: 'over-tls', email: 'ada@example.com', status: 'paid' } as const;
-    await service.app.get(PurchasesService).record(sale);
-    await jobs.done('license_key');
+    const purchase = { transaction_id: 'over-tls', email: 'ada@example.com', status: 'paid' } as const;
+    await service.app.get(PurchasesService).record(purchase);
+    await jobs.untilDone('license_key');
     const names = await service.sql<{ application_name: string }>(
       'select distinct application_name from pg_stat_activity where datname = current_database()',
     );
@@ -67,7 +64,7 @@ test('every connection of the service and of the command line has TLS where DATA
     await jobs.close();
     await service.close();
   }
-  // A replica's too: this server is none, which is seen behind TLS alone.
+  // The connections to a replica have TLS too: after the handshake, this server is refused because it is no replica.
   const replica = replicaPool(url);
   await expect(replica.query('select 1')).rejects.toThrow('not a standby');
   await replica.end();
@@ -76,32 +73,44 @@ test('every connection of the service and of the command line has TLS where DATA
 });
 
 describe('one sentence and exit code 2, from a start and from a command, where', () => {
-  const elsewhere = makeCertificate('db.example.com');
+  const ofOtherHost = makeCertificate('db.example.com');
   const expired = makeCertificate('127.0.0.1', 0.5);
-  const FAILED = (code: string) =>
+  const tlsFailed = (code: string) =>
     new RegExp(
       `^DATABASE_URL demands TLS, which failed \\(${code}\\): check .* sslrootcert \\(docs/.*\\)\\.\\n$`,
     );
-  const NONE =
+  const NO_TLS =
     /^DATABASE_URL demands TLS, which the server does not offer: .* sslmode=disable .* \(docs\/.*\)\.\n$/;
 
   test.each<[string, Certificate | null, string, Record<string, string>, RegExp]>([
-    ['the server offers no TLS', null, 'right.pem', {}, NONE],
-    ['the same without verification', null, 'right.pem', { sslmode: 'no-verify' }, NONE],
-    ['the authority is unknown', right, '', {}, FAILED('DEPTH_ZERO_SELF_SIGNED_CERT')],
-    ['the authority is another', right, 'elsewhere.pem', {}, FAILED('DEPTH_ZERO_SELF_SIGNED_CERT')],
+    ['the server offers no TLS', null, 'valid.pem', {}, NO_TLS],
+    [
+      'the server offers no TLS, and sslmode is no-verify',
+      null,
+      'valid.pem',
+      { sslmode: 'no-verify' },
+      NO_TLS,
+    ],
+    ['the authority is unknown', validCertificate, '', {}, tlsFailed('DEPTH_ZERO_SELF_SIGNED_CERT')],
+    [
+      'another authority is trusted',
+      validCertificate,
+      'other-host.pem',
+      {},
+      tlsFailed('DEPTH_ZERO_SELF_SIGNED_CERT'),
+    ],
     [
       'the certificate is of another host',
-      elsewhere,
-      'elsewhere.pem',
+      ofOtherHost,
+      'other-host.pem',
       {},
-      FAILED('ERR_TLS_CERT_ALTNAME_INVALID'),
+      tlsFailed('ERR_TLS_CERT_ALTNAME_INVALID'),
     ],
-    ['the certificate has expired', expired, 'expired.pem', {}, FAILED('CERT_HAS_EXPIRED')],
+    ['the certificate has expired', expired, 'expired.pem', {}, tlsFailed('CERT_HAS_EXPIRED')],
   ])('%s', async (_where, certificate, file, parameters, sentence) => {
-    trusted('elsewhere.pem', elsewhere);
-    trusted('expired.pem', expired);
-    await offering(certificate);
+    writeCertificate('other-host.pem', ofOtherHost);
+    writeCertificate('expired.pem', expired);
+    await openServer(certificate);
     const url = postgres.url({
       sslmode: 'verify-full',
       ...(file && { sslrootcert: terminal.file(file) }),
@@ -126,18 +135,18 @@ test.each<Record<string, string>>([
   { sslmode: 'no-verify' },
   { sslmode: 'require', sslrootcert },
 ])('with %j a server with TLS is used', async (parameters) => {
-  await offering(right);
+  await openServer(validCertificate);
   const run = await terminal.run(['status'], { env: { DATABASE_URL: postgres.url(parameters) } });
-  // Nor is a warning of the driver's printed.
+  // The driver prints no warning.
   expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(postgres.seen).toEqual({ secure: expect.any(Number), plain: 0 });
 });
 
-test('with sslmode=disable none is asked for', async () => {
+test('with sslmode=disable no TLS is requested', async () => {
   const url = new URL(database.url);
   url.searchParams.set('sslmode', 'disable');
   expect(await terminal.run(['status'], { env: { DATABASE_URL: url.href } })).toMatchObject({ code: 0 });
-  await offering(right);
+  await openServer(validCertificate);
   const plain = await terminal.run(['status'], {
     env: { DATABASE_URL: postgres.url({ sslmode: 'disable' }) },
   });
@@ -145,7 +154,7 @@ test('with sslmode=disable none is asked for', async () => {
 });
 
 test('a connection that falls silent is cut under TLS as well', async () => {
-  await offering(right);
+  await openServer(validCertificate);
   const client = new DeadlineClient(postgres.url({ sslmode: 'verify-full', sslrootcert }));
   await client.connect();
   const { rows } = (await (client as pg.Client).query('select 1 as one')) as pg.QueryResult;

@@ -18,7 +18,7 @@ function bannedWords(text: string): string[] {
   return (words ?? []).filter((word) => Object.hasOwn(BANNED_WORDS, word));
 }
 
-const linesWith = (path: string, text: string): string[] =>
+const linesWithBannedWords = (path: string, text: string): string[] =>
   text.split('\n').flatMap((line, index) => {
     const words = bannedWords(line);
     return words.length > 0 ? [`${path}:${index + 1}: ${words.join(', ')}`] : [];
@@ -54,7 +54,9 @@ test.each([
 ])('no banned word is in %s', (folder) => {
   const files = trackedFiles((path) => isText(path), folder);
   expect(files.length).toBeGreaterThan(0);
-  expect(files.flatMap((path) => linesWith(path, `${path}\n${readFileSync(path, 'utf8')}`))).toEqual([]);
+  expect(
+    files.flatMap((path) => linesWithBannedWords(path, `${path}\n${readFileSync(path, 'utf8')}`)),
+  ).toEqual([]);
 });
 
 test('no banned word is in a page of the documentation', () => {
@@ -62,7 +64,7 @@ test('no banned word is in a page of the documentation', () => {
     (path) => /\.(md|yaml|yml)$/.test(path) && (path.startsWith('docs/') || !path.includes('/')),
   );
   expect(pages.length).toBeGreaterThan(50);
-  expect(pages.flatMap((path) => linesWith(path, readFileSync(path, 'utf8')))).toEqual([]);
+  expect(pages.flatMap((path) => linesWithBannedWords(path, readFileSync(path, 'utf8')))).toEqual([]);
 });
 
 describe('tests', () => {
@@ -79,7 +81,7 @@ describe('tests', () => {
   });
 });
 
-test('finds a banned word in sentences and names', () => {
+test('a banned word is found in sentences and names', () => {
   expect(bannedWords('Nobody reads this; takeAway, ANSWER_LIMIT_MS, patience-limit')).toEqual([
     'nobody',
     'away',

@@ -24,7 +24,7 @@ const ALERTS_PAGE = readFileSync('docs/operations/alerts.md', 'utf8');
 const { groups } = parse(readFileSync('docs/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap(({ rules }) => rules);
 /** The labels that Prometheus adds. */
-const OF_PROMETHEUS = ['instance', 'le'];
+const PROMETHEUS_LABELS = ['instance', 'le'];
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
@@ -61,13 +61,13 @@ function metricsIn(text: string): Map<string, Metric> {
 test('the table lists every served metric, and no other', () => {
   const documented = METRICS_PAGE.matchAll(/^\| `(mooring_\w+)` *\| (\w+) *\| (.*?) *\| (.+?) *\|$/gm);
   const rows = [...documented].map(([, name, type, labels, help]) => [name, type, labels, help]);
-  const wanted = [...served].map(([name, { type, labels, help }]) => [
+  const expected = [...served].map(([name, { type, labels, help }]) => [
     name,
     type,
     [...labels.keys()].map((label) => `\`${label}\``).join(', '),
     help,
   ]);
-  expect(rows).toEqual(wanted);
+  expect(rows).toEqual(expected);
 });
 
 test('names follow the conventions of Prometheus: a prefix, a base unit, _total for counters', () => {
@@ -89,7 +89,7 @@ test.each(rules)('$alert uses existing metrics and labels', ({ expr }) => {
     }
   }
   for (const [, by] of expr.matchAll(/\bby \(([^)]*)\)/g)) {
-    const known = [...OF_PROMETHEUS, ...names.flatMap((name) => [...metricOf(name)!.labels.keys()])];
+    const known = [...PROMETHEUS_LABELS, ...names.flatMap((name) => [...metricOf(name)!.labels.keys()])];
     expect(known).toEqual(expect.arrayContaining(by!.split(', ')));
   }
 });
@@ -97,8 +97,8 @@ test.each(rules)('$alert uses existing metrics and labels', ({ expr }) => {
 /** Finds a metric by its name, or by the name of a series of a histogram. */
 function metricOf(name: string): Metric | undefined {
   const [, histogram] = /^(.+)_(bucket|sum|count)$/.exec(name) ?? [];
-  const of = histogram === undefined ? undefined : served.get(histogram);
-  return of?.type === 'histogram' ? of : served.get(name);
+  const histogramMetric = histogram === undefined ? undefined : served.get(histogram);
+  return histogramMetric?.type === 'histogram' ? histogramMetric : served.get(name);
 }
 
 test('the rules are valid for Prometheus, and the page contains each of them unchanged', () => {

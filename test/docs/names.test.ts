@@ -78,8 +78,10 @@ function wrongCommands(text: string): string[] {
     ),
   ]
     .filter(([, first, second]) => {
-      const own = commands.get(first!);
-      return !own || (second !== undefined && own.length > 0 && !own.includes(second));
+      const subcommands = commands.get(first!);
+      return (
+        !subcommands || (second !== undefined && subcommands.length > 0 && !subcommands.includes(second))
+      );
     })
     .map(([each]) => each);
 }

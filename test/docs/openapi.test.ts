@@ -32,7 +32,7 @@ describe('the document', () => {
   });
 
   test('contains the target of every reference', () => {
-    const dangling = places()
+    const dangling = objectsOf()
       .map(([, value]) => value.$ref)
       .filter((reference) => typeof reference === 'string')
       .filter((reference) => follow(reference.slice(1)).value === undefined);
@@ -64,7 +64,7 @@ describe('the document', () => {
   });
 
   test('allows no additional member in an object of a response', () => {
-    const open = places()
+    const open = objectsOf()
       .filter(([pointer]) => pointer.startsWith('/components/schemas/') && !isForRequests(pointer))
       .filter(([pointer, value]) => value.type === 'object' && pointer !== '/components/schemas/Problem')
       .filter(([, value]) => value.additionalProperties !== false && value.unevaluatedProperties !== false)
@@ -73,7 +73,7 @@ describe('the document', () => {
   });
 
   test('describes each problem as the catalogue has it', () => {
-    const problems = places().filter(([pointer]) => /^\/components\/schemas\/[a-z_]+$/.test(pointer));
+    const problems = objectsOf().filter(([pointer]) => /^\/components\/schemas\/[a-z_]+$/.test(pointer));
     expect(problems).toHaveLength(33);
     for (const [pointer, value] of problems) {
       const code = pointer.split('/').at(-1) as keyof typeof PROBLEMS;
@@ -330,16 +330,16 @@ function problem(code: string, status: number, client_action: string): Record<st
 }
 
 /** Every object of the document with its JSON pointer, without the data of examples. */
-function places(value: unknown = openapi, pointer = ''): [string, Record<string, unknown>][] {
+function objectsOf(value: unknown = openapi, pointer = ''): [string, Record<string, unknown>][] {
   if (typeof value !== 'object' || value === null) return [];
   const inner = Object.entries(value)
     .filter(([name]) => name !== 'example' && name !== 'examples')
-    .flatMap(([name, child]) => places(child, `${pointer}/${step(name)}`));
+    .flatMap(([name, child]) => objectsOf(child, `${pointer}/${step(name)}`));
   return Array.isArray(value) ? inner : [[pointer, value as Record<string, unknown>], ...inner];
 }
 
 function allExamples(): Example[] {
-  return places().flatMap(([pointer, { schema, example, examples }]): Example[] => {
+  return objectsOf().flatMap(([pointer, { schema, example, examples }]): Example[] => {
     const ownSchema = schema === undefined ? pointer : `${pointer}/schema`;
     const list: Example[] = [];
     if (example !== undefined) list.push({ where: `${pointer}/example`, schema: ownSchema, value: example });

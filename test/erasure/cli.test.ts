@@ -5,7 +5,7 @@ import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
 import { schemaViolations } from '../support/http/openapi.js';
 
-const WHY = ['--reason', 'asked by letter'];
+const REASON = ['--reason', 'asked by letter'];
 const DAY_MS = 86_400_000;
 
 /** No server runs, so that only commands carry requests out. */
@@ -18,7 +18,7 @@ beforeAll(async () => {
   client = new pg.Client(database.url);
   await client.connect();
   terminal = new Terminal({ DATABASE_URL: database.url });
-  ({ license_id } = await sell());
+  ({ license_id } = await recordPurchase());
 });
 afterAll(async () => {
   terminal?.close();
@@ -26,7 +26,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const sell = () =>
+const recordPurchase = () =>
   terminal.json([
     'purchase',
     'record',
@@ -38,7 +38,7 @@ const sell = () =>
     'paid',
   ]);
 const request = (email: string, ...more: string[]) =>
-  terminal.json(['erasure', 'request', email, ...WHY, ...more]);
+  terminal.json(['erasure', 'request', email, ...REASON, ...more]);
 const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
 const day = (daysFromNow: number) => new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10);
 const emailOfLicense = async () => (await rows('select email from license'))[0]!['email'];
@@ -146,15 +146,15 @@ test('run has carried out every due request when it ends', async () => {
   ]);
 });
 
-test('a purchase of an erased buyer that a restored backup lacks is recorded without an address and a license', async () => {
+test('a purchase of an erased buyer that a restored backup lacks is recorded without an address or a license', async () => {
   await rows('delete from license');
   await rows('delete from purchase');
-  expect(await sell()).toEqual({ transaction_id: 'kanari', state: 'paid', license_id: null });
+  expect(await recordPurchase()).toEqual({ transaction_id: 'kanari', state: 'paid', license_id: null });
   expect(await rows('select state, email from purchase')).toEqual([{ state: 'paid', email: null }]);
   expect(await rows('select id from license')).toEqual([]);
 });
 
-test('run says so and exits with 0 if nothing is due', async () => {
+test('run prints that nothing is due, and exits with 0', async () => {
   const [json, text] = await Promise.all([
     terminal.json(['erasure', 'run']),
     terminal.run(['erasure', 'run']),
@@ -163,7 +163,7 @@ test('run says so and exits with 0 if nothing is due', async () => {
 });
 
 test('without --json, request prints what will carry it out', async () => {
-  const { code, stdout } = await terminal.run(['erasure', 'request', 'grace@example.com', ...WHY]);
+  const { code, stdout } = await terminal.run(['erasure', 'request', 'grace@example.com', ...REASON]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Request +E-mail .*\n\S+ +grace@example\.com +waiting /);
   expect(stdout).toContain('carried out by a running service, or now by `mooring erasure run`');
@@ -171,7 +171,7 @@ test('without --json, request prints what will carry it out', async () => {
 
 test('exit code 2 and one sentence for an invalid address, a missing reason, or an address in the reason', async () => {
   const wrong = [
-    ['ada', ...WHY],
+    ['ada', ...REASON],
     ['ada@example.com'],
     ['ada@example.com', '--reason', 'ada@example.com asked'],
   ];
@@ -194,7 +194,7 @@ test('in production the commands refuse to erase without TOMBSTONE_FILE, with on
   const before = await rows('select id, email, honoured_at from erasure_request order by id');
   for (const args of [
     ['erasure', 'run'],
-    ['erasure', 'request', 'late@example.com', ...WHY],
+    ['erasure', 'request', 'late@example.com', ...REASON],
   ]) {
     const { code, stdout, stderr } = await terminal.run(args, { env });
     expect([code, stdout]).toEqual([2, '']);
@@ -202,7 +202,7 @@ test('in production the commands refuse to erase without TOMBSTONE_FILE, with on
   }
   expect(await rows('select id, email, honoured_at from erasure_request order by id')).toEqual(before);
   const withFile = { env: { ...env, TOMBSTONE_FILE: terminal.file('production.txt') } };
-  expect(await terminal.json(['erasure', 'request', 'late@example.com', ...WHY], withFile)).toMatchObject({
+  expect(await terminal.json(['erasure', 'request', 'late@example.com', ...REASON], withFile)).toMatchObject({
     state: 'waiting',
   });
   expect((await terminal.run(['erasure', 'run'], withFile)).code).toBe(0);

@@ -10,7 +10,7 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import {
-  ACT,
+  AUDIT_CONTEXT,
   erase,
   everyRow,
   formsOfMachine,
@@ -90,7 +90,7 @@ async function createHolder(
   await service.app.get(SignInCodes).send(email);
   await beforeRequest();
   await service.app.get(ReleaseRequests).create(activations[0]!.id, requestReason);
-  await service.app.get(ReleaseService).release(activations.at(-1)!.id, ACT);
+  await service.app.get(ReleaseService).release(activations.at(-1)!.id, AUDIT_CONTEXT);
   data.ids.push(...activations.map(({ id }) => id));
   return { ...data, tokens: activations.map(({ token }) => token) };
 }
@@ -117,7 +117,7 @@ async function enqueueUnsendableMails(): Promise<void> {
     ADA,
   ])) as [{ id: string }];
   const licenses = service.app.get(LicensesService);
-  await licenses.sendKey(id, ACT);
+  await licenses.sendKey(id, AUDIT_CONTEXT);
   await service.app
     .get(DataSource)
     .transaction((manager) => enqueueMail(manager, 'email_changed', id, service.clock.now(), { to: ADA }));

@@ -8,11 +8,11 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { createDatabase, type Service } from '../support/harness.js';
 import { formsOfText, type Form } from '../support/leak-search.js';
 
-export const ACT = { actor: 'test', reason: 'a test' };
+export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 /** Waits until a condition holds, at most until the timeout of the test. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await pause(5);
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await pause(5);
 }
 
 /** Records a paid purchase. @returns the id of its license */
@@ -23,7 +23,7 @@ export async function sell(service: Service, email: string, transaction_id: stri
 
 /** Copies a database, as a restored dump. The original must have no connection. */
 export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
-  const nameOf = (of: string) => new URL(of).pathname.slice(1);
+  const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
   const copy = await createDatabase();
   await copy.drop();
   const admin = new pg.Client(process.env['MOORING_TEST_POSTGRES']);
@@ -73,7 +73,7 @@ export async function untilCarriedOut(service: Service, id: string): Promise<Era
 
 /** Requests an erasure as staff, and waits until its job has carried it out. */
 export async function erase(service: Service, email: string): Promise<ErasureView> {
-  return untilCarriedOut(service, (await service.app.get(ErasureService).request(email, ACT)).id);
+  return untilCarriedOut(service, (await service.app.get(ErasureService).request(email, AUDIT_CONTEXT)).id);
 }
 
 /** All rows of all tables, including the job queue, as `table: row`. */

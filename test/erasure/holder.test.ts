@@ -7,7 +7,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import {
-  ACT,
+  AUDIT_CONTEXT,
   everyRow,
   findRequest,
   untilCarriedOut,
@@ -122,13 +122,13 @@ test('if the clocks differ, a request of a holder is refused as unavailable, and
   try {
     await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await jobs()).toEqual([]);
-    await untilCarriedOut(service, (await erasures.request(ADA, ACT)).id);
+    await untilCarriedOut(service, (await erasures.request(ADA, AUDIT_CONTEXT)).id);
   } finally {
     jest.restoreAllMocks();
   }
 });
 
-test('its job carries a request out when it is due, and the next hourly job changes nothing', async () => {
+test('the job of a request carries it out when it is due, and the next hourly job changes nothing', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS);
   await makeDue(service, 'erasure');
@@ -215,14 +215,14 @@ test('ten concurrent requests create one', async () => {
 test('a request of staff for the same address makes the waiting one due at once', async () => {
   const first = await erasures.request(ADA);
   service.clock.advance(HOUR_MS);
-  const second = await erasures.request(ADA, ACT);
+  const second = await erasures.request(ADA, AUDIT_CONTEXT);
   expect(second).toMatchObject({ id: first.id, asked_by: 'holder', runs_at: '2096-02-10T13:00:00Z' });
   expect(await untilCarriedOut(service, first.id)).toMatchObject({ honoured_at: '2096-02-10T13:00:00Z' });
 });
 
 test('a request of a holder does not postpone one of staff', async () => {
   const { first, second } = await whileHeld(service, 'license', async () => ({
-    first: await erasures.request(ADA, ACT),
+    first: await erasures.request(ADA, AUDIT_CONTEXT),
     second: await erasures.request(ADA),
   }));
   expect([second.id, second.runs_at]).toEqual([first.id, NOON]);

@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-function server(more: Record<string, string> = {}): ServerProcess {
+function startServer(more: Record<string, string> = {}): ServerProcess {
   const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
   const process = new ServerProcess({ ...settings, PURCHASE_WEBHOOK_SECRET: SECRET, ...more });
   started.push(process);
@@ -63,20 +63,20 @@ async function reportPaid(url: string): Promise<number> {
 }
 
 const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
-const sold = () =>
+const purchaseWithLicense = () =>
   rows(`select p.transaction_id, p.state, p.email as buyer, l.email, l.ended_at is not null as ended
         from purchase p join license l on l.purchase_id = p.id`);
 const purchase = { transaction_id: 'kanari', state: 'paid' };
 const erasedPurchase = { ...purchase, buyer: null, email: null, ended: true };
 
 test('if an instance is killed between its response and the erasure, the next one carries it out', async () => {
-  const first = await server().ready();
+  const first = await startServer().ready();
   expect(await reportPaid(url)).toBe(204);
   await addStaff();
   // Another connection holds a lock that the job needs, until the instance is killed.
-  const holder = new pg.Client(database.url);
-  await holder.connect();
-  await holder.query('begin; lock table activation in access exclusive mode');
+  const lockHolder = new pg.Client(database.url);
+  await lockHolder.connect();
+  await lockHolder.query('begin; lock table activation in access exclusive mode');
   const headers = { authorization: `Bearer ${TOKEN}` };
   const response = await call(
     url,
@@ -86,29 +86,29 @@ test('if an instance is killed between its response and the erasure, the next on
     headers,
   );
   await first.end('SIGKILL');
-  await holder.query('rollback');
-  await holder.end();
+  await lockHolder.query('rollback');
+  await lockHolder.end();
   expect(response.status).toBe(202);
-  expect(await sold()).toEqual([{ ...purchase, buyer: ADA, email: ADA, ended: false }]);
+  expect(await purchaseWithLicense()).toEqual([{ ...purchase, buyer: ADA, email: ADA, ended: false }]);
 
-  await server().ready();
+  await startServer().ready();
   await until(
     async () => (await rows('select 1 from erasure_request where honoured_at is null')).length === 0,
   );
-  expect(await sold()).toEqual([erasedPurchase]);
+  expect(await purchaseWithLicense()).toEqual([erasedPurchase]);
   await until(async () => (await rows('select 1 from mail_recipient')).length === 0);
 });
 
 test('reporting the purchase again restores no data and issues no second license', async () => {
   expect(await reportPaid(url)).toBe(204);
-  expect(await sold()).toEqual([erasedPurchase]);
+  expect(await purchaseWithLicense()).toEqual([erasedPurchase]);
   expect(await rows('select 1 from license where email is not null and purchase_id is not null')).toEqual([]);
 });
 
 test('a TOMBSTONE_FILE that cannot be read stops the start, in one sentence', async () => {
   const file = join(directory, 'a folder');
   mkdirSync(file);
-  const refused = server({ PORT: String(await freePort()), TOMBSTONE_FILE: file });
+  const refused = startServer({ PORT: String(await freePort()), TOMBSTONE_FILE: file });
   expect(await refused.exited).toMatchObject({ code: 2 });
   expect(refused.stderr).toBe(`TOMBSTONE_FILE cannot be read: ${file} (EISDIR).\n`);
 });

@@ -97,18 +97,18 @@ test('a request that is cancelled has no job afterwards, also if its job is runn
   expect(await erasureJobs()).toEqual([]);
   const other = await erasures.request(ADA);
   // The job waits for the row that is being cancelled.
-  const holder = await service.database.connect();
-  await holder.query('begin');
-  await holder.query('update erasure_request set email = null, cancelled_at = now() where id = $1', [
+  const lockHolder = await service.database.connect();
+  await lockHolder.query('begin');
+  await lockHolder.query('update erasure_request set email = null, cancelled_at = now() where id = $1', [
     other.id,
   ]);
   const queuing = erasures.runQueued(other.id);
-  const waits =
+  const waitingForLock =
     "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  await until(async () => (await service.sql(waits)).length > 0);
-  await holder.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
-  await holder.query('commit');
-  holder.release();
+  await until(async () => (await service.sql(waitingForLock)).length > 0);
+  await lockHolder.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
+  await lockHolder.query('commit');
+  lockHolder.release();
   // After a lock timeout the job fails and is retried.
   await queuing.catch(() => undefined);
   await waitForJobs(service, 'erasure');

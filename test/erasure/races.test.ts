@@ -3,7 +3,7 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { ACT, mailsTo, sell, until } from './harness.js';
+import { AUDIT_CONTEXT, mailsTo, sell, until } from './harness.js';
 import { Service } from '../support/harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
@@ -67,11 +67,11 @@ test.each(ROUNDS)(
     const id = await requestAsHolder(email);
     const changes: (() => Promise<unknown>)[] = [
       () => service.activate(license, 'second', { hostname_hint: 'Second' }),
-      () => service.app.get(ReleaseService).release(activation_id, ACT),
+      () => service.app.get(ReleaseService).release(activation_id, AUDIT_CONTEXT),
       // After the refund or the erasure the key may not be mailed.
       () =>
         licenses
-          .rekey(license_id, ACT)
+          .rekey(license_id, AUDIT_CONTEXT)
           .catch((refused: unknown) => expect(refused).toMatchObject({ code: 'key_not_mailable' })),
       () => purchases.record({ transaction_id, status: 'disputed' }),
       () => purchases.record({ transaction_id, status: 'refunded' }),
@@ -115,13 +115,13 @@ test('a purchase that is recorded while the erasure waits for a lock is not eras
   await purchases.record({ transaction_id: 'between', status: 'disputed' });
   const id = await requestAsHolder(email);
   // The erasure waits for the lock of another purchase while this one is recorded.
-  const holder = await service.database.connect();
-  await holder.query("begin; select 1 from purchase where transaction_id = 'between-before' for update");
+  const lockHolder = await service.database.connect();
+  await lockHolder.query("begin; select 1 from purchase where transaction_id = 'between-before' for update");
   const erasing = carryOut(id);
   await untilLockWaits(1);
   await purchases.record({ transaction_id: 'between', email, status: 'paid' });
-  await holder.query('commit');
-  holder.release();
+  await lockHolder.query('commit');
+  lockHolder.release();
   await erasing;
   expect(await findIncompleteErasures()).toEqual([]);
   expect(await service.sql('select email from purchase where email = $1', [email])).toHaveLength(1);

@@ -12,7 +12,15 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { ACT, copyDatabase, erase, everyRow, waitForJobs, waitForSentMails, sell } from './harness.js';
+import {
+  AUDIT_CONTEXT,
+  copyDatabase,
+  erase,
+  everyRow,
+  waitForJobs,
+  waitForSentMails,
+  sell,
+} from './harness.js';
 import { createDatabase, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
@@ -89,7 +97,7 @@ async function createAdasLicense(service: Service, transaction?: string) {
   const [released, active] = [await activate('released'), await activate('active')];
   const ids = [released, active].map(({ activation }) => activation.id as string) as [string, string];
   for (const id of ids) await service.app.get(ReleaseRequests).create(id, 'Kanari words');
-  await service.app.get(ReleaseService).release(ids[0], ACT);
+  await service.app.get(ReleaseService).release(ids[0], AUDIT_CONTEXT);
   return { id: license.license_id, license_key: license.license_key, token: active.token as string };
 }
 

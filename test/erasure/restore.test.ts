@@ -12,7 +12,7 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import {
-  ACT,
+  AUDIT_CONTEXT,
   copyDatabase,
   everyRow,
   formsOfMachine,
@@ -107,7 +107,7 @@ async function eraseAndBuyAgain(): Promise<void> {
   await service.app.get(ErasureService).cancel(cancelled.request);
   await sell(service, ADA, 'between');
   other = await sell(service, 'other@example.com', 'other');
-  await service.app.get(ErasureService).run(request, ACT);
+  await service.app.get(ErasureService).run(request, AUDIT_CONTEXT);
   await waitForJobs(service);
   second = await sell(service, ADA, 'second');
   await waitForJobs(service);
@@ -176,9 +176,9 @@ test('a purchase that the dump lacks gets the same license when it is reported a
   expect(await purchases.record(paid)).toEqual({ state: 'paid', license_id: other });
   await waitForJobs(restoredService);
   const written = (await outbox(restoredService)).length;
-  const hers = { ...paid, transaction_id: 'between', email: ADA };
+  const paidByAda = { ...paid, transaction_id: 'between', email: ADA };
   for (const state of ['paid', 'paid', 'refunded'] as const)
-    expect(await purchases.record({ ...hers, status: state })).toEqual({ state, license_id: null });
+    expect(await purchases.record({ ...paidByAda, status: state })).toEqual({ state, license_id: null });
   await waitForJobs(restoredService);
   const rows = "select email, state from purchase where transaction_id = 'between'";
   expect(await restoredService.sql(rows)).toEqual([{ email: null, state: 'refunded' }]);
@@ -199,7 +199,7 @@ test('a purchase that was recorded without its buyer stays so, also without the 
   expect(await restoredService.sql(rows)).toEqual([{ email: null, paid: true }]);
 });
 
-test('a purchase of an erased buyer gets its license that another holder has, and this holder keeps it', async () => {
+test('a purchase of an erased buyer gets its license although another holder has it, and this holder keeps it', async () => {
   const keys = restoredService.app.get(LicenseKeys);
   const ids = keys.purchaseIds('agency');
   appendFileSync(file, `\n\npurchase ${ids.purchase_id}\nerasure_request ${randomUUID()}\n`);
@@ -211,9 +211,9 @@ test('a purchase of an erased buyer gets its license that another holder has, an
   ]);
   const report = { transaction_id: 'agency', status: 'paid', email: 'shop@example.com' } as const;
   expect(await later.app.get(PurchasesService).record(report)).toEqual({ state: 'paid', license_id });
-  const named =
+  const addresses =
     "select p.email as buyer, l.email from purchase p join license l on l.purchase_id = p.id where transaction_id = 'agency'";
-  expect(await later.sql(named)).toEqual([{ buyer: null, email: 'fay@example.com' }]);
+  expect(await later.sql(addresses)).toEqual([{ buyer: null, email: 'fay@example.com' }]);
   await later.close();
 });
 
@@ -240,7 +240,7 @@ test('another start changes nothing', async () => {
 test('a file with 10,000 more ids does not delay a start, and affects no other person', async () => {
   const lines = Array.from({ length: 10_000 }, () => `license ${randomUUID()}\n`).join('');
   appendFileSync(file, `\n\n${lines}erasure_request ${randomUUID()}\n`);
-  // The limit is the time of one statement for each line, from the time of a tenth as many.
+  // The limit is the time of one statement for each line, extrapolated from 1,000 statements.
   const durationOf = async (work: () => Promise<unknown>) => {
     const began = performance.now();
     await work();
@@ -249,10 +249,10 @@ test('a file with 10,000 more ids does not delay a start, and affects no other p
   const replay = await durationOf(async () =>
     expect(await restoredService.app.get(ErasureService).replay()).toBe(0),
   );
-  const thousand = await durationOf(async () => {
+  const thousandStatements = await durationOf(async () => {
     for (let count = 0; count < 1_000; count += 1) await restoredService.sql('select 1');
   });
-  expect(replay).toBeLessThan(10 * thousand);
+  expect(replay).toBeLessThan(10 * thousandStatements);
   expect(await restoredService.sql('select id from license where email = $1', [ADA])).toEqual([
     { id: second },
   ]);

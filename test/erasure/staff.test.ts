@@ -9,7 +9,7 @@ import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
 const ERASURES = '/support/api/erasures';
-const WHY = 'Asked by phone.';
+const REASON = 'Asked by phone.';
 const DAY_MS = 86_400_000;
 /** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
 const NOON = '2096-02-10T12:00:00Z';
@@ -26,7 +26,7 @@ beforeEach(() => service.clock.set(NOON));
 afterEach(() => service.sql('truncate erasure_request'));
 afterAll(() => service.close());
 
-const ask = (body: unknown, headers: Record<string, string> = admin) =>
+const requestErasure = (body: unknown, headers: Record<string, string> = admin) =>
   service.call('POST', ERASURES, body, headers);
 const run = (id: string, headers: Record<string, string> = admin, body?: unknown) =>
   service.call('POST', `${ERASURES}/${id}/run`, body, headers);
@@ -42,13 +42,13 @@ const trail = () =>
 
 test('a request of an admin answers 202, and a job carries it out at once', async () => {
   const license_id = await sell(service, 'ada@example.com', 'at-once');
-  const { status, json } = await ask({ email: ' Ada@Example.COM ', reason: WHY });
+  const { status, json } = await requestErasure({ email: ' Ada@Example.COM ', reason: REASON });
   expect(status).toBe(202);
   expect(json.erasure).toEqual({
     id: expect.any(String),
     email: 'ada@example.com',
     asked_by: 'staff',
-    reason: WHY,
+    reason: REASON,
     received_on: '2096-02-10',
     due_on: '2096-03-11',
     days_left: 30,
@@ -60,7 +60,7 @@ test('a request of an admin answers 202, and a job carries it out at once', asyn
   });
   expect(await untilCarriedOut(service, json.erasure.id)).toMatchObject({
     email: null,
-    reason: WHY,
+    reason: REASON,
     days_left: null,
   });
   expect(await service.sql('select email, ended_at from license where id = $1', [license_id])).toEqual([
@@ -70,15 +70,15 @@ test('a request of an admin answers 202, and a job carries it out at once', asyn
 });
 
 test('the audit trail shows who requested an erasure, why and when, and no address', async () => {
-  const { id } = (await ask({ email: 'grace@example.com', reason: WHY })).json.erasure;
+  const { id } = (await requestErasure({ email: 'grace@example.com', reason: REASON })).json.erasure;
   await untilCarriedOut(service, id);
-  const holders = await byHolder('linus@example.com');
-  await run(holders.id);
-  await run(holders.id);
+  const holderRequest = await byHolder('linus@example.com');
+  await run(holderRequest.id);
+  await run(holderRequest.id);
   const entry = { actor: 'admin@staff.example', license_id: null, at: new Date(NOON) };
   expect((await trail()).slice(-2)).toEqual([
-    { ...entry, action: 'erasure.request', reason: WHY, change: { erasure_id: id } },
-    { ...entry, action: 'erasure.run', reason: null, change: { erasure_id: holders.id } },
+    { ...entry, action: 'erasure.request', reason: REASON, change: { erasure_id: id } },
+    { ...entry, action: 'erasure.run', reason: null, change: { erasure_id: holderRequest.id } },
   ]);
   expect(JSON.stringify(await trail())).not.toMatch(/(ada|grace|linus)@/);
 });
@@ -119,7 +119,7 @@ test('a cancelled request is not carried out', async () => {
   ]);
 });
 
-test('lists waiting requests by days left, overdue ones first, then finished ones, newest first', async () => {
+test('the list has waiting requests by days left, overdue ones first, then finished ones, newest first', async () => {
   const requestAfter = async (days: number, email: string) => {
     service.clock.set(new Date(Date.parse(NOON) + days * DAY_MS));
     return (await byHolder(email)).id;
@@ -144,20 +144,20 @@ test('lists waiting requests by days left, overdue ones first, then finished one
 test('403 for the role support, which may only list requests', async () => {
   const { id } = await byHolder('ada@example.com');
   for (const answer of [
-    await ask({ email: 'x@example.com', reason: WHY }, support),
+    await requestErasure({ email: 'x@example.com', reason: REASON }, support),
     await run(id, support),
   ]) {
     expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([403, 'forbidden', 'fix']);
   }
   expect(await list()).toMatchObject([{ id, email: 'ada@example.com', state: 'waiting' }]);
   // The role is checked before the body, so that such a caller gets no validation errors.
-  expect((await ask({ email: 7 }, support)).status).toBe(403);
+  expect((await requestErasure({ email: 7 }, support)).status).toBe(403);
 });
 
 test('401 for a caller who is not signed in', async () => {
   const answers = [
     await service.call('GET', ERASURES),
-    await ask({ email: 'ada@example.com', reason: WHY }, {}),
+    await requestErasure({ email: 'ada@example.com', reason: REASON }, {}),
     await run(randomUUID(), {}),
   ];
   expect(answers.map(({ status, json }) => [status, json.code])).toEqual(
@@ -166,7 +166,7 @@ test('401 for a caller who is not signed in', async () => {
   await expectNoRequest();
 });
 
-const GOOD = { email: 'ada@example.com', reason: WHY };
+const VALID = { email: 'ada@example.com', reason: REASON };
 test.each([
   ['/email', 'absent', { email: undefined }],
   ['/email', 'null', { email: null }],
@@ -182,7 +182,7 @@ test.each([
   ['/reason', 'with an e-mail address', { reason: 'ada@example.com asked' }],
   ['/reason', 'with half a surrogate pair', { reason: 'asked\ud83d' }],
 ])('422 at %s if it is %s, and no request is stored', async (pointer, _what, change) => {
-  const { status, json, text } = await ask({ ...GOOD, ...change });
+  const { status, json, text } = await requestErasure({ ...VALID, ...change });
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer, detail: expect.any(String) }]);
   expect(text).not.toMatch(/ada@/);
@@ -201,10 +201,10 @@ test.each([
 
 test.each([
   [400, '{', {}],
-  [413, JSON.stringify({ ...GOOD, more: 'x'.repeat(20_000) }), {}],
+  [413, JSON.stringify({ ...VALID, more: 'x'.repeat(20_000) }), {}],
   [415, '{}', { 'content-type': 'text/plain' }],
 ])('%i for a body that cannot be read', async (status, body, headers) => {
-  expect((await ask(body, { ...admin, ...headers })).status).toBe(status);
+  expect((await requestErasure(body, { ...admin, ...headers })).status).toBe(status);
   expect((await run(randomUUID(), { ...admin, ...headers }, body)).status).toBe(status);
   await expectNoRequest();
 });
@@ -214,10 +214,12 @@ test('500 if a table is missing, 503 if a table is locked, and nothing is erased
   const { id } = await byHolder('whole@example.com');
   const listing = () => service.call('GET', ERASURES, undefined, support);
   for (const status of [500, 503]) {
-    const broken = status === 500 ? whileGone : whileLocked;
-    expect((await broken(service, 'erasure_request', listing)).status).toBe(status);
-    expect((await broken(service, 'erasure_request', () => ask(GOOD))).status).toBe(status);
-    expect((await broken(service, 'activation', () => run(id))).status).toBe(status);
+    const withBrokenTable = status === 500 ? whileGone : whileLocked;
+    expect((await withBrokenTable(service, 'erasure_request', listing)).status).toBe(status);
+    expect((await withBrokenTable(service, 'erasure_request', () => requestErasure(VALID))).status).toBe(
+      status,
+    );
+    expect((await withBrokenTable(service, 'activation', () => run(id))).status).toBe(status);
   }
   expect(await findRequest(service, id)).toMatchObject({ state: 'waiting', email: 'whole@example.com' });
   expect(await service.sql('select email from license where id = $1', [license_id])).toEqual([

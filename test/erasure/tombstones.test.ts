@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { ACT, erase, findRequest, untilCarriedOut, makeDue, mailsTo, sell, until } from './harness.js';
+import {
+  AUDIT_CONTEXT,
+  erase,
+  findRequest,
+  untilCarriedOut,
+  makeDue,
+  mailsTo,
+  sell,
+  until,
+} from './harness.js';
 import { Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
@@ -51,7 +60,7 @@ test('the file has ids, the time and a keyed hash of the address, and only its o
       '',
       'at 2026-11-20T13:00:00.000Z',
       `database ${database!.id}`,
-      `address ${service.app.get(LicenseKeys).erasedAddress('ada@leak.example')}`,
+      `address ${service.app.get(LicenseKeys).hashErasedAddress('ada@leak.example')}`,
       `license ${bought}`,
       `license ${issued}`,
       `purchase ${purchase}`,
@@ -73,7 +82,7 @@ const failCommits = () =>
 test('the file is written before the commit: an erasure whose commit fails is in it', async () => {
   const { bought } = await createHolder('undone@leak.example');
   await failCommits();
-  const { id } = await service.app.get(ErasureService).request('undone@leak.example', ACT);
+  const { id } = await service.app.get(ErasureService).request('undone@leak.example', AUDIT_CONTEXT);
   await untilJobFailed(id);
   expect(tombstones()).toContain(`license ${bought}\n`);
   expect(await emailOf(bought)).toBe('undone@leak.example');
@@ -86,7 +95,7 @@ test('the file is written before the commit: an erasure whose commit fails is in
 test('a request whose commit failed and that was then cancelled erases nothing, also at the next start', async () => {
   const { bought } = await createHolder('stays@leak.example');
   await failCommits();
-  const { id } = await service.app.get(ErasureService).request('stays@leak.example', ACT);
+  const { id } = await service.app.get(ErasureService).request('stays@leak.example', AUDIT_CONTEXT);
   await untilJobFailed(id);
   await service.sql('drop function test_undo cascade');
   await service.app.get(ErasureService).cancel(id);
@@ -97,7 +106,7 @@ test('a request whose commit failed and that was then cancelled erases nothing, 
 test('a request whose commit failed is carried out by the next start, with its receipt', async () => {
   const { bought } = await createHolder('killed@leak.example');
   await failCommits();
-  const { id } = await service.app.get(ErasureService).request('killed@leak.example', ACT);
+  const { id } = await service.app.get(ErasureService).request('killed@leak.example', AUDIT_CONTEXT);
   await untilJobFailed(id);
   await service.sql('drop function test_undo cascade');
   expect(await service.app.get(ErasureService).replay()).toBe(4);
@@ -116,7 +125,7 @@ test('if the file cannot be written, nothing is erased, and the job reports it a
   rmSync(file);
   mkdirSync(file);
   const { bought } = await createHolder('later@leak.example');
-  const { id } = await service.app.get(ErasureService).request('later@leak.example', ACT);
+  const { id } = await service.app.get(ErasureService).request('later@leak.example', AUDIT_CONTEXT);
   await untilJobFailed(id);
   expect(await jobOf(id)).toEqual({
     last_error: 'TOMBSTONE_FILE cannot be written (EISDIR)',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, NEEDS_DATABASE, refused, served } from './harness.js';
-import { expectPromises } from './promises.js';
+import { FaultedService, NEEDS_DATABASE, isRefused, isServed } from './harness.js';
+import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 let postgres: FragilePostgres;
@@ -15,34 +15,35 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-/** Ends one connection of the service, which the database chooses at random. */
-const TERMINATE = `
+/** Ends a random connection of the service. */
+const TERMINATE_CONNECTION = `
   select pg_terminate_backend(pid) as ended from pg_stat_activity
   where application_name = 'mooring' order by random() limit 1`;
 
 test('if the database ends connections at random, only calls on these connections fail', async () => {
   const load = faulted.load();
-  await load.more(50, served);
+  await load.waitFor(50, isServed);
   let ended = 0;
   while (ended < 40) {
-    const rows = await faulted.sql<{ ended: boolean }>(TERMINATE);
+    const rows = await faulted.sql<{ ended: boolean }>(TERMINATE_CONNECTION);
     ended += rows.filter((row) => row.ended).length;
-    await load.more(5, served);
+    await load.waitFor(5, isServed);
   }
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  // Only the batches of heartbeats and of telemetry fail that were on an ended connection.
-  expect(answers.filter(refused).length).toBeLessThan(answers.filter(served).length);
-  await expectPromises(faulted, answers, recovery);
+  // Only the calls that used an ended connection fail.
+  expect(answers.filter(isRefused).length).toBeLessThan(answers.filter(isServed).length);
+  await expectGuarantees(faulted, answers, recovery);
 });
 
-test('if the postmaster is killed under load, while its children still run, the service uses it again after its restart', async () => {
+test('if the postmaster is killed under load while its children still run, the service uses the database after its restart', async () => {
   const load = faulted.load();
-  await load.more(50, served);
+  await load.waitFor(50, isServed);
   await postgres.kill();
-  for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name && refused(answer));
+  for (const name of NEEDS_DATABASE)
+    await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
   await postgres.restart();
   const recovery = await faulted.recovery(load);
-  await expectPromises(faulted, await load.stop(), recovery);
+  await expectGuarantees(faulted, await load.stop(), recovery);
 });

@@ -7,26 +7,27 @@ import pg from 'pg';
 import {
   HAS_HAPROXY,
   Instances,
+  callUntilAnswered,
   openProxy,
-  persist,
   PROXY_NAME,
-  usedAgain,
-  type Persisted,
+  waitUntilUsed,
   type Proxy,
+  type RetriedAnswer,
 } from '../support/databases/balanced-harness.js';
 import { activation, createDatabase } from '../support/harness.js';
 import { Load, type Timed } from '../support/databases/outage-harness.js';
 import type { ServerProcess } from '../support/processes/server-process.js';
 
-/** Fewer than there are machines, so that machines always compete for the limit. */
-const SEATS = 60;
-/** A restarted instance is used again within this time plus ten times the current duration of twenty responses. */
-const ITSELF_AGAIN_MS = 10_000;
+/** The machine limit of the license. More machines than this activate, so that they compete for the limit. */
+const MACHINES_ALLOWED = 60;
+/** The proxy uses a restarted instance within this time plus ten times the current duration of twenty responses. */
+const MAX_REUSE_DELAY_MS = 10_000;
 
-const brief = ({ name, status, broken }: Persisted) => `${name}: ${status} after ${broken}`;
-const acknowledged = ({ status }: Timed) => status === 200 || status === 201;
+const describeAnswer = ({ name, status, brokenAttempts }: RetriedAnswer) =>
+  `${name}: ${status} after ${brokenAttempts} broken attempts`;
+const isAcknowledged = ({ status }: Timed) => status === 200 || status === 201;
 
-/** Enough instances that the proxy still has a choice when one is down. */
+/** With three instances, the proxy still has a choice while one is down. */
 const INSTANCES = 3;
 
 describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
@@ -38,7 +39,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
   let token: string;
   let license: { license_key: string; email: string };
   let counter = 0;
-  let last: Load | undefined;
+  let lastLoad: Load | undefined;
 
   beforeAll(async () => {
     database = await createDatabase();
@@ -46,24 +47,24 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     await client.connect();
     instances = await Instances.start(INSTANCES, { DATA_DIR: directory, DATABASE_URL: database.url });
     proxy = await openProxy(instances.ports);
-    const printed = await client.query<{ email: string }>(
+    const updated = await client.query<{ email: string }>(
       'update license set machines_allowed = $1 returning email',
-      [SEATS],
+      [MACHINES_ALLOWED],
     );
-    const errors = instances.processes
+    const sampleLicense = instances.processes
       .map(({ stderr }) => /Sample license +(\S+) /.exec(stderr))
       .find((found) => found);
-    license = { license_key: errors![1]!, email: printed.rows[0]!.email };
+    license = { license_key: sampleLicense![1]!, email: updated.rows[0]!.email };
     ({
       json: { token },
-    } = await ask('activate', activation(license)));
+    } = await callApi('activate', activation(license)));
     // The sample manifest that one instance has published reaches the others within seconds.
     for (const port of instances.ports)
       while ((await fetch(`http://127.0.0.1:${port}/v1/manifest`)).status !== 200) await pause(50);
   });
 
-  // The load of a failed test is still running.
-  afterEach(async () => void (await last?.stop().catch(() => undefined)));
+  // The load of a failed test still runs.
+  afterEach(async () => void (await lastLoad?.stop().catch(() => undefined)));
   afterAll(async () => {
     await proxy?.close();
     await instances?.end();
@@ -72,82 +73,99 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  const ask = (path: string, body?: unknown) =>
-    persist(path, proxy.url, body === undefined ? 'GET' : 'POST', `/v1/${path}`, body);
-  const activate = () => ask('activate', activation(license, `machine ${(counter += 1)}`));
-  const beat = () => ask('heartbeat', { token, app_version: '1.0.0' });
-  const report = async () => {
+  const callApi = (path: string, body?: unknown) =>
+    callUntilAnswered(path, proxy.url, body === undefined ? 'GET' : 'POST', `/v1/${path}`, body);
+  const activate = () => callApi('activate', activation(license, `machine ${(counter += 1)}`));
+  const sendHeartbeat = () => callApi('heartbeat', { token, app_version: '1.0.0' });
+  const sendTelemetry = async () => {
     const uptime_hours = (counter += 1);
-    const answer = await ask('heartbeat', { token, app_version: '1.0.0', telemetry: { uptime_hours } });
+    const answer = await callApi('heartbeat', { token, app_version: '1.0.0', telemetry: { uptime_hours } });
     return { ...answer, json: { ...answer.json, uptime_hours } };
   };
-  const begin = () =>
-    (last = new Load([activate, activate, beat, beat, report, report, () => ask('manifest')]));
+  const startLoad = () =>
+    (lastLoad = new Load([
+      activate,
+      activate,
+      sendHeartbeat,
+      sendHeartbeat,
+      sendTelemetry,
+      sendTelemetry,
+      () => callApi('manifest'),
+    ]));
 
   async function expectUsedAgain(instance: ServerProcess, load: Load): Promise<void> {
-    const took = await usedAgain(instance);
+    const reuseDelayMs = await waitUntilUsed(instance);
     const began = performance.now();
-    await load.more(20, acknowledged);
-    expect(took).toBeLessThan(ITSELF_AGAIN_MS + 10 * (performance.now() - began));
+    await load.waitFor(20, isAcknowledged);
+    expect(reuseDelayMs).toBeLessThan(MAX_REUSE_DELAY_MS + 10 * (performance.now() - began));
   }
 
   /** Expects that every request got a valid response, and that the database contains what was acknowledged. */
-  async function expectKept(all: Timed[]): Promise<void> {
-    const answers = all as Persisted[];
-    const refusals = answers.filter((answer) => !acknowledged(answer));
-    const outcomes = new Set(refusals.map(({ json }) => `${json.code} ${json.machines_in_use} of ${SEATS}`));
-    expect([...outcomes].filter((each) => each !== `machine_limit_reached ${SEATS} of ${SEATS}`)).toEqual([]);
-    // HAProxy retries a request of a lost instance at another; the plain proxy leaves that to the client.
-    if (HAS_HAPROXY) expect(answers.filter(({ broken }) => broken > 0).map(brief)).toEqual([]);
+  async function expectNothingLost(all: Timed[]): Promise<void> {
+    const answers = all as RetriedAnswer[];
+    const refusals = answers.filter((answer) => !isAcknowledged(answer));
+    const outcomes = new Set(
+      refusals.map(({ json }) => `${json.code} ${json.machines_in_use} of ${MACHINES_ALLOWED}`),
+    );
+    expect(
+      [...outcomes].filter(
+        (each) => each !== `machine_limit_reached ${MACHINES_ALLOWED} of ${MACHINES_ALLOWED}`,
+      ),
+    ).toEqual([]);
+    // If an instance fails, HAProxy retries the request at another one; the TCP forwarder leaves that to the client.
+    if (HAS_HAPROXY)
+      expect(answers.filter(({ brokenAttempts }) => brokenAttempts > 0).map(describeAnswer)).toEqual([]);
 
     const { rows } = await client.query<{ id: string }>('select id from activation where ended_at is null');
     const ids = new Set(rows.map(({ id }) => id));
-    expect(ids.size).toBeLessThanOrEqual(SEATS);
-    const given = answers.filter((answer) => answer.name === 'activate' && acknowledged(answer));
-    expect(given.filter(({ json }) => !ids.has(json.activation.id as string))).toEqual([]);
-    const stored = answers.filter(({ json }) => json.telemetry?.stored).map(({ json }) => json.uptime_hours);
+    expect(ids.size).toBeLessThanOrEqual(MACHINES_ALLOWED);
+    const activations = answers.filter((answer) => answer.name === 'activate' && isAcknowledged(answer));
+    expect(activations.filter(({ json }) => !ids.has(json.activation.id as string))).toEqual([]);
+    const storedHours = answers
+      .filter(({ json }) => json.telemetry?.stored)
+      .map(({ json }) => json.uptime_hours);
     const inbox = await client.query<{ uptime_hours: number }>('select uptime_hours from telemetry_inbox');
-    const hours = new Set(inbox.rows.map(({ uptime_hours }) => uptime_hours));
-    expect(stored.length).toBeGreaterThan(0);
-    expect(stored.filter((each) => !hours.has(each))).toEqual([]);
+    const inboxHours = new Set(inbox.rows.map(({ uptime_hours }) => uptime_hours));
+    expect(storedHours.length).toBeGreaterThan(0);
+    expect(storedHours.filter((each) => !inboxHours.has(each))).toEqual([]);
   }
 
-  test('one is killed under load and restarted: nothing acknowledged is lost, the others continue, and it is used again', async () => {
-    const load = begin();
-    await load.more(40, acknowledged);
+  test('an instance is killed under load and restarted: nothing acknowledged is lost, the others continue, and it is used again', async () => {
+    const load = startLoad();
+    await load.waitFor(40, isAcknowledged);
     await instances.processes[0]!.end('SIGKILL');
-    await load.more(80, acknowledged);
-    await expectUsedAgain(await instances.revive(0), load);
-    await load.more(20, acknowledged);
-    await expectKept(await load.stop());
+    await load.waitFor(80, isAcknowledged);
+    await expectUsedAgain(await instances.startInstance(0), load);
+    await load.waitFor(20, isAcknowledged);
+    await expectNothingLost(await load.stop());
   });
 
-  test('one hangs: it gets no requests, the others continue, and it is used again when it responds', async () => {
-    const load = begin();
-    await load.more(20, acknowledged);
+  test('an instance hangs: it gets no requests, the others continue, and it is used again when it responds', async () => {
+    const load = startLoad();
+    await load.waitFor(20, isAcknowledged);
     const [frozen] = instances.processes;
-    const noticed = proxy.notices('one', 'DOWN');
+    const detectedDown = proxy.waitForInstanceState('one', 'DOWN');
     frozen!.child.kill('SIGSTOP');
-    await Promise.all([noticed, load.more(40, acknowledged)]);
-    const back = proxy.notices('one', 'UP');
+    await Promise.all([detectedDown, load.waitFor(40, isAcknowledged)]);
+    const detectedUp = proxy.waitForInstanceState('one', 'UP');
     frozen!.child.kill('SIGCONT');
     await expectUsedAgain(frozen!, load);
-    await back;
-    await expectKept(await load.stop());
+    await detectedUp;
+    await expectNothingLost(await load.stop());
   });
 
-  test('all are replaced, one after the other, with a newer schema: every request is answered', async () => {
-    // The database of a newer version: an additional column, and a migration that this version does not know.
+  test('all instances are restarted one after the other with a newer schema: every request is answered', async () => {
+    // The database has the schema of a newer version: an additional column, and a migration that this version does not know.
     await client.query('alter table license add column of_a_newer_version text');
     await client.query(`insert into schema_migration (timestamp, name) values (9999, 'Newer0000000009999')`);
-    const load = begin();
+    const load = startLoad();
     for (const index of instances.ports.keys()) {
-      await load.more(20, acknowledged);
+      await load.waitFor(20, isAcknowledged);
       expect(await instances.processes[index]!.end('SIGTERM')).toEqual({ code: 0, signal: null });
-      await expectUsedAgain(await instances.revive(index), load);
+      await expectUsedAgain(await instances.startInstance(index), load);
     }
-    await expectKept(await load.stop());
+    await expectNothingLost(await load.stop());
     const { rows } = await client.query('select 1 from activation where ended_at is null');
-    expect(rows).toHaveLength(SEATS);
+    expect(rows).toHaveLength(MACHINES_ALLOWED);
   });
 });

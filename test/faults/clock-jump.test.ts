@@ -9,7 +9,7 @@ const DAY_MS = 24 * HOUR_MS;
 const YEAR_MS = 365 * DAY_MS;
 const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 // The service and its database share one machine and so one clock: the database always agrees with the fake clock.
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -23,13 +23,13 @@ afterEach(async () => {
   await database?.drop();
 });
 
-const run = (of = service) => of.app.get(RetentionService).run();
-const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
-const ended = async (of = service) =>
+const runRetention = () => service.app.get(RetentionService).run();
+const readWarnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
+const countEnded = async (of = service) =>
   (await of.sql('select from activation where ended_at is not null')).length;
 
-/** A license that ends in a hundred days with one machine, and one without expiry with a released machine. */
-async function twoLicenses() {
+/** Creates a license that ends in a hundred days, and one without expiry that has an active and a released machine. */
+async function createLicenses() {
   const expires_at = new Date(service.clock.now().getTime() + 100 * DAY_MS);
   const expiring = await service.issue({ expires_at, on_expiry: 'stop' });
   const lasting = await service.issue({ email: 'bob@example.com', machines_allowed: 2 });
@@ -43,63 +43,63 @@ async function twoLicenses() {
   return { expiring, token: token as string, kept };
 }
 
-test('after a jump of the clock and the database by a year nothing is deleted and no license is refused as expired', async () => {
-  const { expiring, token, kept } = await twoLicenses();
+test('after the clocks of the service and the database jump by a year, nothing is deleted and no license is refused as expired', async () => {
+  const { expiring, token, kept } = await createLicenses();
   const suspended = await service.issue({ email: 'eve@example.com' });
   const stopped = (await service.activate(suspended)).json.token as string;
   await service.setLicense(suspended.license_id, { staff_status: 'suspended' });
   await service.app.get(ErasureService).request('carol@example.com');
   service.clock.jump(YEAR_MS);
 
-  await expect(run()).rejects.toThrow(ClocksDiffer);
-  await expect(service.app.get(ErasureService).runDue(ACT)).rejects.toThrow(ClocksDiffer);
-  expect(await ended()).toBe(1);
+  await expect(runRetention()).rejects.toThrow(ClocksDiffer);
+  await expect(service.app.get(ErasureService).runDue(AUDIT_CONTEXT)).rejects.toThrow(ClocksDiffer);
+  expect(await countEnded()).toBe(1);
   expect(await service.sql('select from erasure_request where honoured_at is not null')).toEqual([]);
   for (const { status, json } of [await service.heartbeat(token), await service.activate(expiring)])
     expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
   await expect(service.app.get(ErasureService).request('dora@example.com')).rejects.toThrow('unavailable');
-  expect(await warnings()).toContain(WARNING);
-  // All other responses about licenses are as before.
+  expect(await readWarnings()).toContain(WARNING);
+  // Responses that do not depend on an expiry are as before.
   expect((await service.heartbeat(kept)).status).toBe(200);
   for (const { json } of [await service.heartbeat(stopped), await service.activate(suspended)])
     expect(json.code).toBe('license_suspended');
 
   service.clock.jump(-YEAR_MS);
-  expect(await warnings()).toEqual([]);
+  expect(await readWarnings()).toEqual([]);
   expect((await service.heartbeat(token)).status).toBe(200);
-  expect((await run())!.deleted['activation']).toBeUndefined();
-  expect(await ended()).toBe(1);
+  expect((await runRetention())!.deleted['activation']).toBeUndefined();
+  expect(await countEnded()).toBe(1);
 });
 
-test('after a restart the time is accepted', async () => {
-  const { token } = await twoLicenses();
+test('after a restart the service accepts the time of a clock that had jumped', async () => {
+  const { token } = await createLicenses();
   service.clock.jump(YEAR_MS + 2 * DAY_MS);
-  await expect(run()).rejects.toThrow(ClocksDiffer);
+  await expect(runRetention()).rejects.toThrow(ClocksDiffer);
   const options = { databaseUrl: database.url, dataDir: service.dataDir };
   const restarted = await Service.start({ ...options, clock: new FakeClock(service.clock.now()) });
   try {
     expect((await restarted.heartbeat(token)).json.code).toBe('license_expired');
-    expect(await ended(restarted)).toBe(0);
+    expect(await countEnded(restarted)).toBe(0);
   } finally {
     await restarted.close();
   }
 });
 
-test('after a machine slept for 8 hours its time is accepted 8 hours later', async () => {
+test('the time after a jump by 8 hours, as after a computer slept, is accepted 8 hours later', async () => {
   service.clock.jump(8 * HOUR_MS);
-  await expect(run()).rejects.toThrow(ClocksDiffer);
+  await expect(runRetention()).rejects.toThrow(ClocksDiffer);
   service.clock.advance(8 * HOUR_MS - 1);
-  expect(await warnings()).toEqual([WARNING]);
+  expect(await readWarnings()).toEqual([WARNING]);
   service.clock.advance(1);
-  expect(await warnings()).toEqual([]);
-  expect((await run())!.failed).toEqual([]);
+  expect(await readWarnings()).toEqual([]);
+  expect((await runRetention())!.failed).toEqual([]);
 });
 
 test('a clock that is set by less than an hour at a time is accepted at once', async () => {
   for (const step of [59 * 60_000, -2_000, 30 * 60_000]) {
     service.clock.jump(step);
-    expect((await run())!.failed).toEqual([]);
-    expect(await warnings()).toEqual([]);
+    expect((await runRetention())!.failed).toEqual([]);
+    expect(await readWarnings()).toEqual([]);
     service.clock.advance(HOUR_MS);
   }
 });

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, served, type RecordedAnswer } from './harness.js';
-import { expectPromises } from './promises.js';
+import { FaultedService, isServed, type RecordedAnswer } from './harness.js';
+import { expectGuarantees } from './guarantees.js';
 import { activation, createDatabase } from '../support/harness.js';
 import type { Load } from '../support/databases/outage-harness.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
@@ -33,73 +33,74 @@ afterAll(async () => {
 });
 
 /** Sets by how much the clock of the service differs from the right time. */
-async function jump(offset: number): Promise<void> {
+async function setClockOffset(offset: number): Promise<void> {
   faulted.process.child.send(offset);
   await once(faulted.process.child, 'message');
 }
 
-/** A license that ends in a hundred days, and the token of its machine. */
-async function expiring() {
+/** Issues a license that ends in a hundred days, and activates a machine with it. */
+async function activateExpiringLicense() {
   const expires_at = new Date(Date.now() + 100 * DAY_MS).toISOString();
   const license = await faulted.issue({ machines_allowed: 2, expires_at, on_expiry: 'stop' });
   const { json } = await faulted.call('POST', '/v1/activate', activation(license));
   return { license, token: json.token as string };
 }
 
-const paid = (transaction_id: string) =>
+const reportPaid = (transaction_id: string) =>
   report(faulted, { transaction_id, email: 'ada@example.com', status: 'paid' });
 
-test('a clock that jumps a year ahead and then two years back stops no client, and has no effect after it is corrected', async () => {
-  const { license, token } = await expiring();
-  const beat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
+test('a clock that jumps a year ahead and then two years back stops no client, and the service is as before when it is correct', async () => {
+  const { license, token } = await activateExpiringLicense();
+  const sendHeartbeat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
   load = faulted.load();
-  await load.more(50, served);
+  await load.waitFor(50, isServed);
 
-  await jump(YEAR_MS);
+  await setClockOffset(YEAR_MS);
   for (const { status, json } of [
-    await beat(),
+    await sendHeartbeat(),
     await faulted.call('POST', '/v1/activate', activation(license)),
     await faulted.call('POST', '/v1/activate', activation(license, 'another machine')),
   ])
     expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
   expect((await faulted.ready()).json.warnings).toContain(WARNING);
-  expect((await paid('while-ahead')).status).toBe(403);
+  expect((await reportPaid('while-ahead')).status).toBe(403);
   const signedIn = await faulted.call('POST', '/portal/api/session', license);
   const cookie = signedIn.cookies[0]!.split(';')[0]!;
-  const licenses = () => faulted.call('GET', '/portal/api/licenses', undefined, { cookie });
-  expect((await licenses()).status).toBe(200);
-  await load.more(100, served);
+  const readLicenses = () => faulted.call('GET', '/portal/api/licenses', undefined, { cookie });
+  expect((await readLicenses()).status).toBe(200);
+  await load.waitFor(100, isServed);
 
-  await jump(-YEAR_MS);
-  expect((await beat()).status).toBe(200);
+  await setClockOffset(-YEAR_MS);
+  expect((await sendHeartbeat()).status).toBe(200);
   expect((await faulted.ready()).json.warnings).toContain(WARNING);
-  await load.more(100, served);
+  await load.waitFor(100, isServed);
 
-  await jump(0);
+  await setClockOffset(0);
   const recovery = await faulted.recovery(load);
-  expect((await beat()).json.offline_until.slice(0, 4)).toBe(
+  expect((await sendHeartbeat()).json.offline_until.slice(0, 4)).toBe(
     String(new Date(Date.now() + 7 * DAY_MS).getUTCFullYear()),
   );
-  expect((await paid('after')).status).toBe(204);
-  // A session that began in the future would not end for a year.
-  expect((await licenses()).status).toBe(401);
-  await expectPromises(faulted, await load.stop(), recovery);
+  expect((await reportPaid('after')).status).toBe(204);
+  // The session began in the future. If it were still accepted, it would not end for a year.
+  expect((await readLicenses()).status).toBe(401);
+  await expectGuarantees(faulted, await load.stop(), recovery);
 });
 
-test('a service that starts with a clock a year ahead deletes nothing; the next one with a right clock deletes what is due', async () => {
+test('a service that starts with a clock a year ahead deletes nothing, and after a restart with the right time it deletes what is due', async () => {
   await faulted.sql(
     `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason)
      select gen_random_uuid(), id, sha256(months::text::bytea), '1.0.0', now() - interval '2 years',
             now() - make_interval(months => months), 'released'
      from (select id from license limit 1) l, (values (6), (13)) as ended (months)`,
   );
-  const ended = async () => (await faulted.sql('select from activation where ended_at is not null')).length;
+  const countEnded = async () =>
+    (await faulted.sql('select from activation where ended_at is not null')).length;
   await faulted.process.end();
-  await faulted.begin({ TEST_CLOCK_OFFSET: String(YEAR_MS) });
-  await faulted.process.says('stdout', /ClocksDiffer/);
-  expect(await ended()).toBe(2);
+  await faulted.startProcess({ TEST_CLOCK_OFFSET: String(YEAR_MS) });
+  await faulted.process.waitForOutput('stdout', /ClocksDiffer/);
+  expect(await countEnded()).toBe(2);
   await faulted.process.end();
-  await faulted.begin();
-  await faulted.process.says('stdout', /"msg":"retention run"/);
-  expect(await ended()).toBe(1);
+  await faulted.startProcess();
+  await faulted.process.waitForOutput('stdout', /"msg":"retention run"/);
+  expect(await countEnded()).toBe(1);
 });

@@ -12,7 +12,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Ends the connection of a transaction, and waits until the transaction has noticed. */
+/** Ends the connection of a transaction, and waits until the driver has detected that. */
 async function breakConnection(manager: EntityManager): Promise<void> {
   const [{ pid }] = (await manager.query('select pg_backend_pid() as pid')) as [{ pid: number }];
   await service.sql('select pg_terminate_backend($1, 5000)', [pid]);
@@ -42,8 +42,8 @@ test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
 test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'])(
   'a database connection that cannot be opened (%s) counts as an outage; a connection that a caller broke does not',
   (code) => {
-    const failed = (more: object) => Object.assign(new Error(`connect ${code}`), { code, ...more });
-    expect(isConnectionError(failed({ syscall: 'connect' }))).toBe(true);
-    expect(isConnectionError(failed({}))).toBe(false);
+    const errorWith = (members: object) => Object.assign(new Error(`connect ${code}`), { code, ...members });
+    expect(isConnectionError(errorWith({ syscall: 'connect' }))).toBe(true);
+    expect(isConnectionError(errorWith({}))).toBe(false);
   },
 );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, refused, served, type RecordedAnswer } from './harness.js';
-import { expectPromises } from './promises.js';
+import { FaultedService, isRefused, isServed, type RecordedAnswer } from './harness.js';
+import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
 let postgres: SmallDiskPostgres;
@@ -15,38 +15,39 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-const named = (wanted: string, is: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
-  answer.name === wanted && is(answer);
-/** The share of the heartbeats that was served. On a slow machine some get 503 even without a fault. */
-function servedShare(answers: readonly RecordedAnswer[]): number {
+const callsOf = (name: string, matches: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
+  answer.name === name && matches(answer);
+/** Computes the share of the heartbeats that were served. On a slow computer some get 503 even without a fault. */
+function shareOfServedHeartbeats(answers: readonly RecordedAnswer[]): number {
   const heartbeats = answers.filter(({ name }) => name === 'heartbeat');
-  return heartbeats.filter(served).length / heartbeats.length;
+  return heartbeats.filter(isServed).length / heartbeats.length;
 }
-const notStored = ({ status, json }: RecordedAnswer) => status === 200 && json.telemetry.stored === false;
+const isTelemetryDropped = ({ status, json }: RecordedAnswer) =>
+  status === 200 && json.telemetry.stored === false;
 
 test('with a full disk heartbeats are served without their telemetry, and nothing is acknowledged that is not stored', async () => {
   const load = faulted.load();
-  await load.more(50, served);
-  await load.more(20, named('heartbeat', served));
-  const control = servedShare(load.answers);
+  await load.waitFor(50, isServed);
+  await load.waitFor(20, callsOf('heartbeat', isServed));
+  const shareWithoutFault = shareOfServedHeartbeats(load.answers);
   await postgres.fill();
-  await load.more(10, named('activate', refused));
-  // On a full disk PostgreSQL continues in the space that it already has. With a limited file size it cannot write and stops.
+  await load.waitFor(10, callsOf('activate', isRefused));
+  // On a full disk PostgreSQL continues with the files that it already has. With a limited file size it cannot write and stops.
   if (postgres.hasOwnDisk) {
     const from = load.answers.length;
-    await load.more(10, named('telemetry', notStored));
-    await load.more(20, named('heartbeat', served));
-    expect(servedShare(load.answers.slice(from))).toBeGreaterThan(control / 2);
+    await load.waitFor(10, callsOf('telemetry', isTelemetryDropped));
+    await load.waitFor(20, callsOf('heartbeat', isServed));
+    expect(shareOfServedHeartbeats(load.answers.slice(from))).toBeGreaterThan(shareWithoutFault / 2);
   }
   await postgres.free();
   if (!postgres.hasOwnDisk) await postgres.restart();
   const recovery = await faulted.recovery(load);
-  await expectPromises(faulted, await load.stop(), recovery);
+  await expectGuarantees(faulted, await load.stop(), recovery);
 });
 
 test('a database that goes down because its write-ahead log has no space loses nothing that was acknowledged', async () => {
   const load = faulted.load();
-  await load.more(50, served);
+  await load.waitFor(50, isServed);
   await postgres.fill();
   // Uses up the space that is left for the write-ahead log, so that PostgreSQL stops.
   const useUp = "select pg_logical_emit_message(false, 'fault', repeat('x', 1000000))";
@@ -55,9 +56,9 @@ test('a database that goes down because its write-ahead log has no space loses n
       () => true,
       () => false,
     );
-  await load.more(5, named('activate', refused));
+  await load.waitFor(5, callsOf('activate', isRefused));
   await postgres.free();
   await postgres.restart();
   const recovery = await faulted.recovery(load);
-  await expectPromises(faulted, await load.stop(), recovery);
+  await expectGuarantees(faulted, await load.stop(), recovery);
 });

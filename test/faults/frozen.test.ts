@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, served } from './harness.js';
-import { expectPromises } from './promises.js';
+import { FaultedService, isServed } from './harness.js';
+import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-/** Longer than any time limit: that of a response (2 s), and that of the database for an open transaction (5 s). */
+/** Longer than every time limit, of a response (2 s) and of the database for an open transaction (5 s). */
 const FROZEN_MS = 6_000;
 
 let postgres: FragilePostgres;
@@ -19,9 +19,9 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-test('a service that was stopped for seconds under load continues, and keeps all promises', async () => {
+test('a service whose process was stopped for seconds under load continues, and keeps all guarantees', async () => {
   const load = faulted.load();
-  await load.more(100, served);
+  await load.waitFor(100, isServed);
   faulted.process.child.kill('SIGSTOP');
   await pause(FROZEN_MS);
   faulted.process.child.kill('SIGCONT');
@@ -29,6 +29,6 @@ test('a service that was stopped for seconds under load continues, and keeps all
   const answers = await load.stop();
 
   expect(answers.filter(({ milliseconds }) => milliseconds >= FROZEN_MS).length).toBeGreaterThan(0);
-  // The requests that waited meanwhile may exceed the load limits.
-  await expectPromises(faulted, answers, recovery, { shed: true });
+  // The requests that waited while the process was stopped may together exceed the load limits.
+  await expectGuarantees(faulted, answers, recovery, { mayShedLoad: true });
 });

@@ -5,49 +5,55 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { activation, call, type Answer } from '../support/harness.js';
-import { Load, tried, type Timed } from '../support/databases/outage-harness.js';
+import { attemptCall, Load, type Timed } from '../support/databases/outage-harness.js';
 import { query } from '../support/databases/replica-harness.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
 
 const ownTime = fileURLToPath(new URL('../support/processes/own-time.mjs', import.meta.url));
 const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
 const bearer = { authorization: `Bearer ${STAFF_TOKEN}` };
-/** The number of licenses with more machines that activate than they allow. */
-const CONTESTED = 40;
-const SEATS = 2;
-const RIVALS = 4;
+/** The number of licenses that more machines activate than each license allows. */
+const CONTESTED_LICENSES = 40;
+const MACHINES_ALLOWED = 2;
+/** The number of machines that compete for the limit of a contested license. */
+const COMPETING_MACHINES = 4;
 
+/** The calls of the load that need the database. */
 export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
 
 /** Whether the call used the database and succeeded. */
-export const served = ({ name, status, json }: Timed): boolean =>
+export const isServed = ({ name, status, json }: Timed): boolean =>
   NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
-export const refused = ({ status }: Timed): boolean => status === 503;
-export const takenSeat = ({ json, status }: Timed): boolean =>
+/** Whether a call got 503. */
+export const isRefused = ({ status }: Timed): boolean => status === 503;
+export const isActivated = ({ json, status }: Timed): boolean =>
   (status === 200 || status === 201) && json.activation !== undefined;
 
-/** What a caller requested, which is recorded with the response. */
+/** The request of a caller, which is recorded with the response. */
 export interface RecordedCall {
   readonly uptime_hours?: number;
-  readonly seat?: string;
-  readonly begun: number;
+  /** The machine that competes for the limit of a license. */
+  readonly machine?: string;
+  /** When the request was sent, as a time of `performance.now()`. */
+  readonly sentAt: number;
 }
 export type RecordedAnswer = Timed & {
-  readonly asked: RecordedCall;
-  /** How long the service took by its event loop (`test/support/processes/own-time.mjs`); NaN without a response. */
+  readonly request: RecordedCall;
+  /** The time until the response by the event loop of the service (`processes/own-time.mjs`); NaN without a response. */
   readonly ownMs: number;
 };
 
-/** The time of the recovery, and the time of the same calls without a fault. */
+/** The duration of the recovery, and that of the same calls without a fault. */
 export interface Recovery {
   readonly milliseconds: number;
   readonly withoutFault: number;
 }
 
-/** Whether the service ran for less than half of the duration of a call, because the machine is too slow for the load. */
-const isMachineShort = ({ ownMs, milliseconds }: RecordedAnswer): boolean => !(ownMs > milliseconds / 2);
+/** Whether the service did not run for half of the duration of a call, because the computer is too slow for the load. */
+const isComputerOverloaded = ({ ownMs, milliseconds }: RecordedAnswer): boolean =>
+  !(ownMs > milliseconds / 2);
 
-/** How long a service with `test/support/processes/own-time.mjs` took for a response. */
+/** How long a service with `processes/own-time.mjs` took for a response, by its event loop. */
 export const ownMs = ({ headers }: Pick<Answer, 'headers'>): number =>
   Number(headers['x-own-milliseconds'] ?? NaN);
 
@@ -76,7 +82,7 @@ export class FaultedService {
   static async start(databaseUrl: () => string, options: FaultedOptions = {}): Promise<FaultedService> {
     const faulted = new FaultedService(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
     try {
-      await faulted.begin();
+      await faulted.startProcess();
       await faulted.#prepare();
     } catch (error) {
       await faulted.end();
@@ -85,8 +91,8 @@ export class FaultedService {
     return faulted;
   }
 
-  /** Starts the process. @param more additional settings of this start */
-  async begin(more: Record<string, string> = {}): Promise<void> {
+  /** Starts the process. @param settings additional settings of this start */
+  async startProcess(additionalSettings: Record<string, string> = {}): Promise<void> {
     const { environment, ...options } = this.options;
     const settings = {
       PORT: new URL(this.url).port,
@@ -95,14 +101,17 @@ export class FaultedService {
     };
     const nodeArguments = ['--import', ownTime, ...(options.nodeArguments ?? [])];
     this.process = new ServerProcess(
-      { ...settings, ...environment, ...more },
+      { ...settings, ...environment, ...additionalSettings },
       { limitsOfProduction: true, ...options, nodeArguments },
     );
     await this.process.ready();
   }
 
   async #prepare(): Promise<void> {
-    const [, license_key, email] = await this.process.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
+    const [, license_key, email] = await this.process.waitForOutput(
+      'stderr',
+      /Sample license +(\S+) +\((\S+)\)/,
+    );
     this.#license = { license_key: license_key!, email: email! };
     const staff = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
     await this.sql('update license set machines_allowed = 100000');
@@ -111,8 +120,8 @@ export class FaultedService {
       `insert into staff_token values ('${staff}', '${staff}', $1, now(), now() + interval '10 years')`,
       [hash('sha256', STAFF_TOKEN, 'buffer')],
     );
-    while (this.#contested.length < CONTESTED)
-      this.#contested.push(await this.issue({ machines_allowed: SEATS }));
+    while (this.#contested.length < CONTESTED_LICENSES)
+      this.#contested.push(await this.issue({ machines_allowed: MACHINES_ALLOWED }));
     this.token = (await this.activate()).json.token;
   }
 
@@ -131,87 +140,88 @@ export class FaultedService {
     return query<Row>(this.databaseUrl(), text, values);
   }
 
-  // A broken connection is recorded with the status 0; `expectPromises` decides whether that is allowed.
-  async #ask(
-    asked: Partial<RecordedCall>,
+  // A broken connection is recorded with the status 0; `expectGuarantees` decides whether that is allowed.
+  async #call(
+    recorded: Partial<RecordedCall>,
     name: string,
     ...request: [string, string, unknown?, Record<string, string>?]
   ) {
-    const begun = performance.now();
-    const answer = await tried(name, this.url, ...request);
-    return { ...answer, asked: { ...asked, begun }, ownMs: ownMs(answer) };
+    const sentAt = performance.now();
+    const answer = await attemptCall(name, this.url, ...request);
+    return { ...answer, request: { ...recorded, sentAt }, ownMs: ownMs(answer) };
   }
 
   activate = (): Promise<RecordedAnswer> => {
     const machine = `machine ${(this.#counter += 1)}`;
     const body = activation(this.#license, machine, { hostname_hint: 'a hint' });
-    return this.#ask({}, 'activate', 'POST', '/v1/activate', body);
+    return this.#call({}, 'activate', 'POST', '/v1/activate', body);
   };
   /** Machines compete for the limit of one license for 50 calls, then for that of the next one, in a cycle. */
   contend = (): Promise<RecordedAnswer> => {
     const turn = (this.#counter += 1);
-    const license = this.#contested[Math.floor(turn / 50) % CONTESTED]!;
-    const seat = `${license.license_key} rival ${turn % RIVALS}`;
-    return this.#ask({ seat }, 'contend', 'POST', '/v1/activate', activation(license, seat));
+    const license = this.#contested[Math.floor(turn / 50) % CONTESTED_LICENSES]!;
+    const machine = `${license.license_key} machine ${turn % COMPETING_MACHINES}`;
+    return this.#call({ machine }, 'contend', 'POST', '/v1/activate', activation(license, machine));
   };
-  heartbeat = (): Promise<RecordedAnswer> => this.#beat('heartbeat');
+  heartbeat = (): Promise<RecordedAnswer> => this.#heartbeat('heartbeat');
   /** Sends telemetry that differs from that of every other call. */
   telemetry = (): Promise<RecordedAnswer> => {
     const uptime_hours = (this.#counter += 1);
-    return this.#beat('telemetry', uptime_hours);
+    return this.#heartbeat('telemetry', uptime_hours);
   };
-  #beat(name: string, uptime_hours?: number): Promise<RecordedAnswer> {
+  #heartbeat(name: string, uptime_hours?: number): Promise<RecordedAnswer> {
     const telemetry = uptime_hours === undefined ? {} : { telemetry: { uptime_hours } };
     const body = { token: this.token, app_version: '1.0.0', ...telemetry };
-    return this.#ask({ uptime_hours }, name, 'POST', '/v1/heartbeat', body);
+    return this.#call({ uptime_hours }, name, 'POST', '/v1/heartbeat', body);
   }
   search = (): Promise<RecordedAnswer> => {
     const path = '/support/api/licenses/search';
-    return this.#ask({}, 'search', 'POST', path, { transaction_id: 'none' }, bearer);
+    return this.#call({}, 'search', 'POST', path, { transaction_id: 'none' }, bearer);
   };
-  manifest = (): Promise<RecordedAnswer> => this.#ask({}, 'manifest', 'GET', '/v1/manifest');
-  live = (): Promise<RecordedAnswer> => this.#ask({}, 'live', 'GET', '/health/live');
-  ready = (): Promise<RecordedAnswer> => this.#ask({}, 'ready', 'GET', '/health/ready');
+  manifest = (): Promise<RecordedAnswer> => this.#call({}, 'manifest', 'GET', '/v1/manifest');
+  live = (): Promise<RecordedAnswer> => this.#call({}, 'live', 'GET', '/health/live');
+  ready = (): Promise<RecordedAnswer> => this.#call({}, 'ready', 'GET', '/health/ready');
 
-  /** Starts a load with two callers of each kind, and three callers of each kind that writes. */
+  /** Starts a load with two callers of each kind, and with three callers of each kind that writes. */
   load(): Load<RecordedAnswer> {
     const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
-    const once = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
-    const load = new Load([...once, ...once, activate, contend, telemetry]);
+    const kinds = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
+    const load = new Load([...kinds, ...kinds, activate, contend, telemetry]);
     this.#loads.push(load);
     return load;
   }
 
-  /** Waits until the service has recovered without help. */
+  /** Waits until the service has recovered by itself, and measures the same calls once more as a control. */
   async recovery(load: Load<RecordedAnswer>): Promise<Recovery> {
-    const milliseconds = await this.#untilServed(load);
-    return { milliseconds, withoutFault: await this.#untilServed(load) };
+    const milliseconds = await this.#waitUntilServed(load);
+    return { milliseconds, withoutFault: await this.#waitUntilServed(load) };
   }
 
-  async #untilServed(load: Load<RecordedAnswer>): Promise<number> {
+  async #waitUntilServed(load: Load<RecordedAnswer>): Promise<number> {
     const began = performance.now();
-    for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name && served(answer));
-    await load.more(
+    for (const name of NEEDS_DATABASE)
+      await load.waitFor(3, (answer) => answer.name === name && isServed(answer));
+    await load.waitFor(
       1,
       ({ name, json }) => name === 'ready' && !/database|clocks/.test(json.warnings?.join()),
     );
     return performance.now() - began;
   }
 
-  /** Waits until 18 of 20 consecutive calls of each kind were served. */
-  async mostlyServed(load: Load<RecordedAnswer>, kind: string): Promise<void> {
+  /** Waits until 18 of 20 consecutive calls of a kind were served. */
+  async waitUntilMostlyServed(load: Load<RecordedAnswer>, kind: string): Promise<void> {
     for (;;) {
       const from = load.answers.length;
-      await load.more(20, ({ name }) => name === kind);
-      const missed = load.answers.slice(from).filter((answer) => answer.name === kind && !served(answer));
-      if (missed.length <= 2) return;
-      if (missed.some(isMachineShort)) load.pauseMs *= 2;
+      await load.waitFor(20, ({ name }) => name === kind);
+      const unserved = load.answers.slice(from).filter((answer) => answer.name === kind && !isServed(answer));
+      if (unserved.length <= 2) return;
+      if (unserved.some(isComputerOverloaded)) load.pauseMs *= 2;
     }
   }
 
   async end(): Promise<void> {
     this.process.child.kill('SIGCONT');
-    // Stops the load of a failed test too, which would never end.
+    // The load of a failed test still runs, and would never end.
     await Promise.allSettled(this.#loads.map((load) => load.stop()));
     await this.process.end('SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true });

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Authenticator } from '../support/http/authenticator.js';
 import { Service } from '../support/harness.js';
-import { Browser as HolderBrowser, wrong } from '../license-portal/harness.js';
-import { Browser as StaffBrowser, printedLink, signedIn } from '../support-api/harness.js';
+import { Browser as HolderBrowser, wrongCode } from '../license-portal/harness.js';
+import { Browser as StaffBrowser, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 let one: Service;
 let two: Service;
-/** Alternates between both instances, as through a proxy. */
+/** Sends each request to the other instance than the one before, like a proxy. */
 let both: Service;
 
 beforeAll(async () => {
@@ -24,30 +24,30 @@ afterAll(async () => {
 
 test('a holder signs in at one instance with a code that another one mailed, and is signed in at both', async () => {
   const license = await one.issue({ email: 'ada@example.com' });
-  const holder = await new HolderBrowser(both).byCode(license.email);
+  const holder = await new HolderBrowser(both).signInByCode(license.email);
   for (let time = 0; time < 2; time += 1) {
     const { json } = await holder.call('GET', '/licenses');
     expect(json.licenses).toMatchObject([{ id: license.license_id }]);
   }
   const released = new HolderBrowser(both);
-  await released.byKey(license);
+  await released.signInByKey(license);
   expect((await released.call('DELETE', '/session')).status).toBe(204);
   for (let time = 0; time < 2; time += 1) expect((await released.call('GET', '/licenses')).status).toBe(401);
 });
 
-test('attempts to enter a code are counted over all instances: after five wrong ones the right code is refused', async () => {
+test('attempts to enter a code are counted over all instances: after five wrong codes the right code is refused', async () => {
   const { email } = await one.issue({ email: 'guessed@example.com' });
   const holder = new HolderBrowser(both);
-  const code = await holder.ask(email);
+  const code = await holder.requestCode(email);
   const answers = [];
-  for (const typed of [...Array<string>(5).fill(wrong(code)), code])
+  for (const typed of [...Array<string>(5).fill(wrongCode(code)), code])
     answers.push((await holder.call('POST', '/session', { email, code: typed })).json?.code);
   expect(answers).toEqual(Array(6).fill('code_invalid'));
 });
 
-test('a passkey is created and signs in with each step at another instance', async () => {
+test('a passkey can be created and used although each request goes to another instance', async () => {
   const email = 'grace@example.com';
-  const browser = await signedIn(both, 'support', email);
+  const browser = await signInStaff(both, 'support', email);
   const passkey = new Authenticator(ORIGIN);
   const { options } = (await browser.post('passkeys/options', {})).json;
   expect((await browser.post('passkeys', { response: passkey.create(options) })).status).toBe(201);
@@ -61,9 +61,9 @@ test('a passkey is created and signs in with each step at another instance', asy
   expect((await new StaffBrowser(both).post('session', { response })).status).not.toBe(204);
 });
 
-test('a link that was used at one instance is used up at all', async () => {
-  await signedIn(both, 'support', 'linked@example.com');
-  const link = await printedLink(one, 'linked@example.com');
+test('a sign-in link that was used at one instance is used up at all instances', async () => {
+  await signInStaff(both, 'support', 'linked@example.com');
+  const link = await createPrintedLink(one, 'linked@example.com');
   const at = async (service: Service) => new StaffBrowser(service).post('session/link', { link });
   const answers = await Promise.all([at(one), at(two)]);
   expect(answers.map(({ status }) => status === 204).toSorted()).toEqual([false, true]);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { activation, createDatabase } from '../support/harness.js';
-import { Load, tried, type Timed } from '../support/databases/outage-harness.js';
+import { attemptCall, Load, type Timed } from '../support/databases/outage-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
-/** Fewer than there are machines, so that machines compete for the limit when an instance is killed. */
-const SEATS = 60;
+/** The machine limit of the license. More machines than this activate, so that they compete for the limit. */
+const MACHINES_ALLOWED = 60;
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-killed-'));
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -48,33 +48,44 @@ afterAll(async () => {
 
 test('instances that are killed under load lose nothing that they acknowledged, and exceed no machine limit', async () => {
   const [first, second] = [await start(), await start()];
-  const [, license_key, email] = await first.process.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
+  const [, license_key, email] = await first.process.waitForOutput(
+    'stderr',
+    /Sample license +(\S+) +\((\S+)\)/,
+  );
   license = { license_key: license_key!, email: email! };
-  await client.query('update license set machines_allowed = $1', [SEATS]);
-  const { json } = await tried('activate', first.url, 'POST', '/v1/activate', activation(license));
+  await client.query('update license set machines_allowed = $1', [MACHINES_ALLOWED]);
+  const { json } = await attemptCall('activate', first.url, 'POST', '/v1/activate', activation(license));
 
   const activate = (url: string) => async () => {
     const machine = `machine ${(counter += 1)}`;
-    return tried('activate', url, 'POST', '/v1/activate', activation(license, machine));
+    return attemptCall('activate', url, 'POST', '/v1/activate', activation(license, machine));
   };
-  const beat = (url: string) => async () => {
+  const sendTelemetry = (url: string) => async () => {
     const uptime_hours = (counter += 1);
     const body = { token: json.token, app_version: '1.0.0', telemetry: { uptime_hours } };
-    const answer = await tried('telemetry', url, 'POST', '/v1/heartbeat', body);
+    const answer = await attemptCall('telemetry', url, 'POST', '/v1/heartbeat', body);
     return { ...answer, json: { ...answer.json, uptime_hours } };
   };
   const urls = [first.url, second.url];
-  load = new Load(urls.flatMap((url) => [activate(url), activate(url), beat(url), beat(url), beat(url)]));
-  const acknowledged = ({ status }: Timed) => status === 200 || status === 201;
+  load = new Load(
+    urls.flatMap((url) => [
+      activate(url),
+      activate(url),
+      sendTelemetry(url),
+      sendTelemetry(url),
+      sendTelemetry(url),
+    ]),
+  );
+  const isAcknowledged = ({ status }: Timed) => status === 200 || status === 201;
 
-  await load.more(40, acknowledged);
+  await load.waitFor(40, isAcknowledged);
   await first.process.end('SIGKILL');
-  await load.more(40, acknowledged);
+  await load.waitFor(40, isAcknowledged);
   const third = await start(Number(new URL(first.url).port));
-  await load.more(20, acknowledged);
+  await load.waitFor(20, isAcknowledged);
   await Promise.all([second.process.end('SIGKILL'), third.process.end('SIGKILL')]);
   const answers = await load.stop();
-  // Waits until PostgreSQL has closed the connections of the killed instances: then none of their transactions is open.
+  // When PostgreSQL has closed the connections of the killed instances, none of their transactions is open any more.
   for (let open = 1; open > 0;) {
     const { rows } = await client.query<{ open: number }>(
       `select count(*)::int as open from pg_stat_activity where application_name like 'mooring%' and datname = current_database()`,
@@ -82,23 +93,23 @@ test('instances that are killed under load lose nothing that they acknowledged, 
     open = rows[0]!.open;
   }
 
-  const taken = answers.filter(({ name, status }) => name === 'activate' && status === 201);
+  const activations = answers.filter(({ name, status }) => name === 'activate' && status === 201);
   const rows = await client.query<{ id: string }>('select id from activation where ended_at is null');
   const ids = new Set(rows.rows.map(({ id }) => id));
-  expect(taken.filter(({ json: { activation: made } }) => !ids.has(made.id))).toEqual([]);
-  expect(ids.size).toBeLessThanOrEqual(SEATS);
+  expect(activations.filter(({ json }) => !ids.has(json.activation.id))).toEqual([]);
+  expect(ids.size).toBeLessThanOrEqual(MACHINES_ALLOWED);
   expect(new Set(answers.filter(({ name }) => name === 'activate').map(({ status }) => status))).toEqual(
     new Set([0, 201, 409]),
   );
 
-  const stored = answers
+  const storedHours = answers
     .filter(({ json: { telemetry } }) => telemetry?.stored === true)
     .map((answer) => answer.json.uptime_hours as number);
   const counted = await client.query<{ uptime_hours: number; rows: number }>(
     'select uptime_hours, count(*)::int as rows from telemetry_inbox group by 1',
   );
-  const byHours = new Map(counted.rows.map((row) => [row.uptime_hours, row.rows]));
-  expect(stored.length).toBeGreaterThan(20);
-  expect(stored.filter((hours) => byHours.get(hours) !== 1)).toEqual([]);
-  expect([...byHours.values()].filter((times) => times !== 1)).toEqual([]);
+  const rowCounts = new Map(counted.rows.map((row) => [row.uptime_hours, row.rows]));
+  expect(storedHours.length).toBeGreaterThan(20);
+  expect(storedHours.filter((hours) => rowCounts.get(hours) !== 1)).toEqual([]);
+  expect([...rowCounts.values()].filter((count) => count !== 1)).toEqual([]);
 });

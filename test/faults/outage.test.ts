@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, NEEDS_DATABASE, refused, served, type RecordedAnswer } from './harness.js';
-import { expectPromises } from './promises.js';
+import { FaultedService, NEEDS_DATABASE, isRefused, isServed, type RecordedAnswer } from './harness.js';
+import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres, type Load } from '../support/databases/outage-harness.js';
 
 let postgres: FragilePostgres;
@@ -21,35 +21,35 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-/** Whether a response is that of a healthy service without its database. */
-const saysSo = ({ name, json }: RecordedAnswer): boolean =>
+/** Whether a response is the health check of a service whose database is unavailable. */
+const reportsOutage = ({ name, json }: RecordedAnswer): boolean =>
   name === 'ready' &&
   isDeepStrictEqual(json, { status: 'ready', warnings: ['The database does not answer.'] });
 
 test.each([
-  ['stopped in the middle of everything', () => postgres.stop(), () => postgres.restart()],
+  ['stopped under load', () => postgres.stop(), () => postgres.restart()],
   ['frozen', async () => postgres.freeze(), async () => postgres.thaw()],
 ])(
   'with a database that is %s, exactly the calls that need it get 503, within 2 seconds',
   async (_what, fail, recover) => {
     load = faulted.load();
-    await load.more(50, served);
+    await load.waitFor(50, isServed);
     await fail();
-    // The calls in progress have ended: from now on no request is served.
-    await load.more(12, refused);
+    // The calls that were in progress have ended now. From here on, no call that needs the database is served.
+    await load.waitFor(12, isRefused);
     const from = load.answers.length;
     for (const name of NEEDS_DATABASE)
-      await load.more(3, (answer) => answer.name === name && refused(answer));
-    for (const name of ['manifest', 'live', 'ready']) await load.more(3, (answer) => answer.name === name);
-    // It may take a second, because health checks share one check of the database per second.
-    await load.more(1, saysSo);
+      await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
+    for (const name of ['manifest', 'live', 'ready']) await load.waitFor(3, (answer) => answer.name === name);
+    // This may take a second, because health checks share one check of the database per second.
+    await load.waitFor(1, reportsOutage);
     const during = load.answers.slice(from);
     await recover();
-    // The service gets no signal, and recovers by itself.
+    // The service recovers by itself: it is not notified that the database is available.
     const recovery = await faulted.recovery(load);
     const answers = await load.stop();
 
-    expect(during.filter(served)).toEqual([]);
-    await expectPromises(faulted, answers, recovery);
+    expect(during.filter(isServed)).toEqual([]);
+    await expectGuarantees(faulted, answers, recovery);
   },
 );

@@ -10,6 +10,7 @@ import { formsOfAddress, LeakSearch } from '../support/leak-search.js';
 /** A server in place of an instance. It records every byte that it receives, and responds or breaks the connection. */
 class RecordingServer {
   bytes = '';
+  /** If false, the server breaks the connection of each request that is not a health check. */
   isAnswering = true;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
@@ -17,7 +18,7 @@ class RecordingServer {
   constructor(readonly name: string) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket.on('error', () => undefined));
-      socket.setEncoding('latin1').on('data', (text: string) => this.#hear(socket, text));
+      socket.setEncoding('latin1').on('data', (text: string) => this.#receive(socket, text));
     });
   }
 
@@ -42,14 +43,14 @@ class RecordingServer {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #hear(socket: Socket, text: string): void {
+  #receive(socket: Socket, text: string): void {
     this.bytes += text;
     if (!this.isAnswering && !text.startsWith('GET /health/ready')) socket.destroy();
     else socket.write(`HTTP/1.1 200 OK\r\nx-instance: ${this.name}\r\ncontent-length: 0\r\n\r\n`);
   }
 }
 
-const addresses = new LeakSearch(formsOfAddress(LOCAL));
+const addressSearch = new LeakSearch(formsOfAddress(LOCAL));
 const servers = [new RecordingServer('one'), new RecordingServer('two')];
 const [one, two] = servers as [RecordingServer, RecordingServer];
 let proxy: Proxy;
@@ -65,9 +66,14 @@ afterAll(async () => {
   for (const each of servers) each.close();
 });
 
-/** Sends a request from an address that is used for nothing else. @returns its status, and which instance responded */
-async function ask(method: string, path: string, headers: Record<string, string> = {}, by = proxy) {
-  const { port } = new URL(by.url);
+/** Sends a request from an address that is used for nothing else. @returns the status and the instance that responded */
+async function sendRequest(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  through = proxy,
+) {
+  const { port } = new URL(through.url);
   const body = method === 'POST' ? '{}' : undefined;
   const request = httpRequest({
     host: '127.0.0.1',
@@ -85,8 +91,8 @@ async function ask(method: string, path: string, headers: Record<string, string>
   return { status: response.statusCode, from: response.headers['x-instance'] };
 }
 
-/** Sends bytes that are no request, or an incomplete one. */
-async function send(bytes: string): Promise<void> {
+/** Sends bytes that are not a valid or not a complete request. */
+async function sendBytes(bytes: string): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(proxy.url).port), localAddress: LOCAL });
   socket.on('error', () => undefined);
   await once(socket, 'connect');
@@ -97,28 +103,28 @@ async function send(bytes: string): Promise<void> {
 }
 
 describe(PROXY_NAME, () => {
-  test('passes no address of a caller on to an instance, and logs none', async () => {
-    expect(await ask('GET', '/v1/manifest')).toMatchObject({ status: 200 });
-    expect(await ask('POST', '/v1/heartbeat')).toMatchObject({ status: 200 });
+  test('does not pass the address of a caller on to an instance, and does not log it', async () => {
+    expect(await sendRequest('GET', '/v1/manifest')).toMatchObject({ status: 200 });
+    expect(await sendRequest('POST', '/v1/heartbeat')).toMatchObject({ status: 200 });
     const bytes = one.bytes + two.bytes;
     expect(bytes).toContain('POST /v1/heartbeat');
-    expect([...addresses.in(bytes)]).toEqual([]);
+    expect([...addressSearch.in(bytes)]).toEqual([]);
     const names = [...bytes.matchAll(/^([\w-]+): /gm)].map(([, name]) => name!.toLowerCase());
     expect(names.filter((name) => !['host', 'connection', 'content-length'].includes(name))).toEqual([]);
 
     // Errors: headers with an address, invalid HTTP, a caller that disconnects, an instance that breaks the connection.
-    await ask('GET', `/nowhere/${LOCAL}`, FORWARDING);
-    await send(`GARBAGE ${LOCAL}\r\n\r\n`);
-    await send(`POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\ncontent-length: 500\r\n\r\n{`);
+    await sendRequest('GET', `/nowhere/${LOCAL}`, FORWARDING);
+    await sendBytes(`GARBAGE ${LOCAL}\r\n\r\n`);
+    await sendBytes(`POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\ncontent-length: 500\r\n\r\n{`);
     for (const each of servers) each.isAnswering = false;
-    await ask('POST', '/portal/api/session', FORWARDING).catch(() => undefined);
-    expect([...addresses.in(proxy.output)]).toEqual([]);
+    await sendRequest('POST', '/portal/api/session', FORWARDING).catch(() => undefined);
+    expect([...addressSearch.in(proxy.output)]).toEqual([]);
   });
 
-  // Decisions of HAProxy. The TCP forwarder that replaces it where it is not installed decides nothing.
+  // These tests are about the rules of HAProxy. The TCP forwarder, which replaces it where it is not installed, has no rules.
   if (HAS_HAPROXY) {
-    /** Spellings of the path that an instance may take for its route. */
-    const PURCHASES = [
+    /** Paths that an instance may treat as /v1/purchases. */
+    const PURCHASES_PATHS = [
       '/v1/purchases',
       '/v1/purchases/',
       '/v1/purchases?a=b',
@@ -131,13 +137,13 @@ describe(PROXY_NAME, () => {
     ];
 
     test('does not publish /v1/purchases, and responds as an instance does for an unknown path', async () => {
-      for (const path of [...PURCHASES, `${proxy.url}/v1/purchases`])
-        expect(await ask('POST', path)).toMatchObject({ status: 404 });
+      for (const path of [...PURCHASES_PATHS, `${proxy.url}/v1/purchases`])
+        expect(await sendRequest('POST', path)).toMatchObject({ status: 404 });
       expect(one.requests.concat(two.requests)).toEqual([]);
       const { status, json } = await call(proxy.url, 'POST', '/v1/purchases', {});
       expect([status, json.code, json.client_action]).toEqual([404, 'not_found', 'fix']);
       for (const path of ['/v1/activate', '/v1/manifest', '/portal/purchases'])
-        expect(await ask('GET', path)).toMatchObject({ status: 200 });
+        expect(await sendRequest('GET', path)).toMatchObject({ status: 200 });
     });
 
     test('publishes /v1/purchases if PUBLISH_PURCHASES is yes, and for no other value', async () => {
@@ -149,7 +155,7 @@ describe(PROXY_NAME, () => {
       ] as const) {
         const other = await openProxy(ports, { PUBLISH_PURCHASES });
         try {
-          expect(await ask('POST', '/v1/purchases', {}, other)).toMatchObject({ status });
+          expect(await sendRequest('POST', '/v1/purchases', {}, other)).toMatchObject({ status });
         } finally {
           await other.close();
         }
@@ -157,39 +163,40 @@ describe(PROXY_NAME, () => {
       expect(one.requests.concat(two.requests)).toEqual(['POST /v1/purchases']);
     });
 
-    test('retries idempotent requests at another instance, and no others', async () => {
+    test('retries only idempotent requests at another instance', async () => {
       one.isAnswering = false;
-      // Either instance may get a request first. Among four equal requests, both do.
+      // Either instance may get a request first. Of four equal requests, each instance gets at least one first.
       for (const [method, path] of [
         ['POST', '/v1/heartbeat'],
         ['POST', '/v1/activate'],
         ['GET', '/v1/manifest'],
         ['GET', '/portal/'],
       ] as const) {
-        for (let time = 0; time < 4; time += 1)
-          expect(await ask(method, path)).toEqual({ status: 200, from: 'two' });
+        for (let count = 0; count < 4; count += 1)
+          expect(await sendRequest(method, path)).toEqual({ status: 200, from: 'two' });
       }
       expect(one.requests.length).toBeGreaterThan(0);
       two.bytes = '';
-      expect((await ask('POST', '/portal/api/session')).status).toBe(503);
+      expect((await sendRequest('POST', '/portal/api/session')).status).toBe(503);
       expect(two.requests).toEqual([]);
     });
 
-    test('takes a page, its files and its API from one instance, and from another one if that is down', async () => {
+    test('gets a page, its files and its API from the same instance, and from another one if that is down', async () => {
       const paths = ['/portal/', '/assets/portal-D9mhnCam.js', '/portal/api/licenses', '/privacy/data'];
-      const from = async () => Promise.all(paths.map(async (path) => (await ask('GET', path)).from));
-      expect(new Set(await from())).toEqual(new Set(['one']));
-      const noticed = proxy.notices('one', 'DOWN');
+      const respondingInstances = async () =>
+        Promise.all(paths.map(async (path) => (await sendRequest('GET', path)).from));
+      expect(new Set(await respondingInstances())).toEqual(new Set(['one']));
+      const detected = proxy.waitForInstanceState('one', 'DOWN');
       one.close();
-      await noticed;
-      expect(new Set(await from())).toEqual(new Set(['two']));
+      await detected;
+      expect(new Set(await respondingInstances())).toEqual(new Set(['two']));
     });
 
-    test('refuses as an instance does if all are down, so that clients retry at different times', async () => {
-      // The test before this one has ended the first instance, unless it failed.
-      const noticed = proxy.notices('two', 'DOWN');
+    test('answers 503 as an instance does if all instances are down, so that clients retry at different times', async () => {
+      // The previous test has closed the first instance, unless it failed.
+      const detected = proxy.waitForInstanceState('two', 'DOWN');
       for (const each of servers) each.close();
-      await noticed;
+      await detected;
       await expect(call(proxy.url, 'POST', '/v1/heartbeat', { token: 'x' })).resolves.toMatchObject({
         status: 503,
         json: { code: 'unavailable', client_action: 'retry', status: 503 },

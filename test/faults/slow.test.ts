@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { FaultedService, NEEDS_DATABASE, refused, served } from './harness.js';
-import { expectPromises } from './promises.js';
+import { FaultedService, NEEDS_DATABASE, isRefused, isServed } from './harness.js';
+import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 let postgres: FragilePostgres;
@@ -19,48 +19,49 @@ afterAll(async () => {
 
 test('with a database whose responses take 300 ms heartbeats are served, and no call takes more than 2 seconds', async () => {
   const load = faulted.load();
-  await load.more(50, served);
+  await load.waitFor(50, isServed);
   postgres.delay(300);
-  await faulted.mostlyServed(load, 'heartbeat');
+  await faulted.waitUntilMostlyServed(load, 'heartbeat');
   for (const name of ['telemetry', 'search'])
-    await load.more(10, (answer) => answer.name === name && served(answer));
-  for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name);
+    await load.waitFor(10, (answer) => answer.name === name && isServed(answer));
+  for (const name of NEEDS_DATABASE) await load.waitFor(3, (answer) => answer.name === name);
   postgres.delay(0);
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  await expectPromises(faulted, answers, recovery);
+  await expectGuarantees(faulted, answers, recovery);
 });
 
 test('a database whose responses take 3 seconds counts as unavailable until it is fast again', async () => {
   const load = faulted.load();
-  await load.more(50, served);
+  await load.waitFor(50, isServed);
   postgres.delay(3_000);
-  await load.more(12, refused);
+  await load.waitFor(12, isRefused);
   const from = load.answers.length;
-  for (const name of NEEDS_DATABASE) await load.more(3, (answer) => answer.name === name && refused(answer));
-  expect(load.answers.slice(from).filter(served)).toEqual([]);
+  for (const name of NEEDS_DATABASE)
+    await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
+  expect(load.answers.slice(from).filter(isServed)).toEqual([]);
   postgres.delay(0);
   const recovery = await faulted.recovery(load);
-  await expectPromises(faulted, await load.stop(), recovery);
+  await expectGuarantees(faulted, await load.stop(), recovery);
 });
 
 test('requests that wait for a lock do not block the others, which are served meanwhile', async () => {
   const load = faulted.load();
-  await load.more(50, served);
-  const holder = new pg.Client(postgres.url);
-  holder.on('error', () => undefined);
-  await holder.connect();
+  await load.waitFor(50, isServed);
+  const lockHolder = new pg.Client(postgres.url);
+  lockHolder.on('error', () => undefined);
+  await lockHolder.connect();
   try {
-    await holder.query('begin');
-    await holder.query('select from license for update');
-    await load.more(20, ({ name, status }) => name === 'activate' && status === 503);
-    for (const name of ['heartbeat', 'telemetry']) await faulted.mostlyServed(load, name);
+    await lockHolder.query('begin');
+    await lockHolder.query('select from license for update');
+    await load.waitFor(20, ({ name, status }) => name === 'activate' && status === 503);
+    for (const name of ['heartbeat', 'telemetry']) await faulted.waitUntilMostlyServed(load, name);
   } finally {
-    await holder.end();
+    await lockHolder.end();
   }
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  await expectPromises(faulted, answers, recovery);
+  await expectGuarantees(faulted, answers, recovery);
 });

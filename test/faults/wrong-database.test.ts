@@ -20,8 +20,8 @@ async function start(environment?: Record<string, string>, databaseUrl?: string)
   return service;
 }
 
-/** What a database in the place of the right one would look like to a service that runs. */
-const empty = (service: Service) => service.sql('delete from activation; delete from license');
+/** Makes the database look like a wrong, empty one, to which the running service was connected by mistake. */
+const emptyDatabase = (service: Service) => service.sql('delete from activation; delete from license');
 
 test('a production database that is emptied while the service runs refuses no license', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'mooring-keys-'));
@@ -39,7 +39,7 @@ test('a production database that is emptied while the service runs refuses no li
   expect((await service.activate({ ...license, email: 'eve@example.com' })).json.code).toBe(
     'license_not_found',
   );
-  await empty(service);
+  await emptyDatabase(service);
   const signIn = service.call('POST', '/portal/api/session', {
     email: license.email,
     license_key: license.license_key,
@@ -53,7 +53,7 @@ test('a production database that is emptied while the service runs refuses no li
   }
 });
 
-test('the machine limit is kept with every default isolation level of the database', async () => {
+test('the machine limit is kept although the default isolation level of the database is `repeatable read`', async () => {
   const database = await createDatabase();
   closing.push(database.drop);
   const admin = new pg.Client(database.url);
@@ -71,34 +71,34 @@ test('the machine limit is kept with every default isolation level of the databa
   }
 });
 
-test('a version that a restored database lacks stops no client', async () => {
+test('a client with a version that a restored database does not know is not stopped', async () => {
   const service = await start();
   await publish(service, '2.0.0');
   await publish(service, '3.0.0', '2028-01-01T00:00:00Z');
   const license = await service.issue({ expires_at: new Date('2027-01-01T00:00:00Z') });
   const { token } = (await service.activate(license, 'a machine', { app_version: '2.0.0' })).json;
-  const beat = () => service.heartbeat(token, { app_version: '3.0.0' });
-  expect((await beat()).json.code).toBe('version_not_covered');
+  const sendHeartbeat = () => service.heartbeat(token, { app_version: '3.0.0' });
+  expect((await sendHeartbeat()).json.code).toBe('version_not_covered');
   await service.sql(
     `alter table manifest disable trigger user; delete from manifest where sequence = 2;
      alter table manifest enable trigger user`,
   );
-  expect((await beat()).status).toBe(200);
+  expect((await sendHeartbeat()).status).toBe(200);
   expect((await service.call('GET', '/v1/manifest')).json.version).toBe('2.0.0');
   // The same version is published again with other bytes, and that manifest is used.
   await publish(service, '3.0.0', '2026-12-01T00:00:00Z');
-  expect((await beat()).status).toBe(200);
+  expect((await sendHeartbeat()).status).toBe(200);
   expect((await service.call('GET', '/v1/manifest')).json.version).toBe('3.0.0');
 });
 
 test('a connection to a standby is closed before it can be used', async () => {
   const client = new DeadlineClient(process.env['MOORING_TEST_POSTGRES']);
   await client.connect();
-  const cut = new Promise<Error>((resolve) => client.once('error', resolve));
-  const says = (parameterValue: string) =>
+  const connectionError = new Promise<Error>((resolve) => client.once('error', resolve));
+  const reportStandby = (parameterValue: string) =>
     client.connection.emit('parameterStatus', { parameterName: 'in_hot_standby', parameterValue });
-  says('off');
+  reportStandby('off');
   expect((await client.query('select 1 as one')) as unknown).toMatchObject({ rows: [{ one: 1 }] });
-  says('on');
-  expect((await cut).message).toBe('Connection terminated: the server is a standby');
+  reportStandby('on');
+  expect((await connectionError).message).toBe('Connection terminated: the server is a standby');
 });

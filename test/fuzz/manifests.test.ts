@@ -35,7 +35,7 @@ import { publish } from '../manifest/publish.js';
 
 let service: Service;
 let key: ReturnType<typeof createPrivateKey>;
-/** A signed manifest to follow the live one, and the live one. */
+/** A signed manifest that may follow the live one, and the live one. */
 let documents: [SignedManifest, SignedManifest];
 let directory: string;
 beforeAll(async () => {
@@ -44,15 +44,15 @@ beforeAll(async () => {
   key = createPrivateKey(await readFile(developmentManifestKey(service.app.get(Config))));
   await publish(service, '1.0.0');
   const live = await publish(service, '2.0.0', '2027-01-01T00:00:00Z');
-  documents = [signManifest(manifestBytes(refreshed(live)), [key]), live];
+  documents = [signManifest(manifestBytes(buildRefresh(live)), [key]), live];
 });
 afterAll(async () => {
   await service.close();
   await rm(directory, { recursive: true });
 });
 
-/** A refresh of the live manifest. */
-const refreshed = (live: SignedManifest): ManifestContent => ({
+/** Builds a refresh of a manifest. */
+const buildRefresh = (live: SignedManifest): ManifestContent => ({
   ...parseSigned(live.signed),
   sequence: parseSigned(live.signed).sequence + 1,
   previous: manifestDigest(live.signed),
@@ -68,7 +68,7 @@ const trusted = () => trustedKeys([createPublicKey(key)]);
 const judge = (text: string, sequences = {}) =>
   judgeManifest(text, [trustedKey(publicJwk(key).x)], sequences, running());
 
-/** The message of a refusal, or undefined if the document is accepted. Any other error is thrown. */
+/** Reads a document. @returns the message of the refusal, or undefined if the document is accepted */
 async function refusal(read: () => unknown): Promise<string | undefined> {
   try {
     await read();
@@ -118,12 +118,12 @@ const CHANGES: Record<string, Change> = {
   },
   'an outer member': (document, pick) =>
     json({ ...document, [at(Object.keys(document), pick)]: at(VALUES, pick >> 3) }),
-  'the signatures of another': (document, _pick, other) =>
+  'the signatures of another document': (document, _pick, other) =>
     json({ ...document, signatures: other.signatures }),
-  'an unknown signature beside or in place': ({ signed, ...rest }, pick) => {
-    const [own, strange] = [rest.signatures[0]!, signManifest(signed, [untrusted]).signatures[0]!];
-    const posing = { ...strange, key_id: own.key_id };
-    return json({ ...rest, signed, signatures: at([[strange], [posing], [posing, strange]], pick) });
+  'an unknown signature in addition or in place of the genuine one': ({ signed, ...rest }, pick) => {
+    const [own, unknown] = [rest.signatures[0]!, signManifest(signed, [untrusted]).signatures[0]!];
+    const disguised = { ...unknown, key_id: own.key_id };
+    return json({ ...rest, signed, signatures: at([[unknown], [disguised], [disguised, unknown]], pick) });
   },
   'other bytes in front': (document, pick) =>
     `${at(['\uFEFF', '\0', ")]}',\n", '{}'], pick)}${json(document)}`,
@@ -131,7 +131,7 @@ const CHANGES: Record<string, Change> = {
     const text = json(document);
     return text.slice(0, pick % text.length) + text.slice((pick % text.length) + 1 + (pick % 50));
   },
-  'deep within': (document, pick) =>
+  'deeply nested members': (document, pick) =>
     json(document).replace('"signatures":[', `"${at(['x', 'signatures'], pick)}":${nested(20_000)},"y":[`),
 };
 
@@ -207,7 +207,7 @@ test('in any order of manifests a client refuses lower sequences, different cont
         const expires_at = rfc3339(new Date(now + days * 86_400_000));
         const issued_at = rfc3339(new Date(now - 9 * 86_400_000));
         const changed = { sequence, issued_at, expires_at, version: `${version}.5.0`, also_available: [] };
-        const signed = manifestBytes({ ...refreshed(documents[1]), ...changed });
+        const signed = manifestBytes({ ...buildRefresh(documents[1]), ...changed });
         const judged = judge(json(signManifest(signed, [key])), sequences);
         sequences = judged.sequences;
         const { available, reason } = { reason: 'none', ...judged.check };

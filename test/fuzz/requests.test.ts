@@ -4,12 +4,12 @@ import { DataSource } from 'typeorm';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
 import { runs } from './fuzz.js';
-import { answered, machineId, Service, type Answer } from '../support/harness.js';
+import { retryWhileUnavailable, machineId, Service, type Answer } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { publish } from '../manifest/publish.js';
 import { bodyPointer, valuesFor, type Known } from '../support/http/schema-values.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
-import { everyRow, PURCHASES, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { everyRow, PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /*
  * Sends valid and invalid requests to all routes of docs/openapi.yaml, as an anonymous caller, a holder, and staff of both
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The headers of a caller. A holder gets a new session each time, because a request may have ended the last one. */
+/** Makes the headers of a caller. A holder gets a new session each time, because a request may have ended the last one. */
 async function headersOf(caller: Caller): Promise<Record<string, string>> {
   if (caller === 'anonymous') return {};
   if (caller !== 'holder') return { authorization: staff[caller] };
@@ -68,7 +68,7 @@ const routes = documentedRoutes();
 
 type Route = (typeof routes)[number];
 
-/** The bodies for a route. Routes without a body sometimes get one. */
+/** Generates the bodies for a route. Routes without a body sometimes get one. */
 function bodiesOf({ method, path }: Route): fc.Arbitrary<unknown> {
   const pointer = bodyPointer(method, path);
   if (pointer) return valuesFor(pointer, known);
@@ -102,9 +102,9 @@ function pathOf({ path }: Route, id: number | string): string {
 
 function ask({ route, caller, id, body, isSigned }: GeneratedRequest): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const signature = route.path === PURCHASES && isSigned ? signed(text!) : {};
-  // `answered` repeats a request after the 503 of an overloaded machine, for which it needs a new session.
-  return answered(async () => {
+  const signature = route.path === PURCHASES && isSigned ? signatureHeaders(text!) : {};
+  // `retryWhileUnavailable` repeats a request after the 503 of an overloaded machine, for which it needs a new session.
+  return retryWhileUnavailable(async () => {
     const headers = { ...(await headersOf(caller)), ...signature };
     return service.call(route.method, pathOf(route, id), text, headers);
   });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { KeyRing, type TokenKey } from '../../src/keys/tokens/key-ring.js';
 import { verifyLicenseToken } from '../../src/keys/tokens/license-token.js';
 import { runs } from './fuzz.js';
-import { answered, Service } from '../support/harness.js';
+import { retryWhileUnavailable, Service } from '../support/harness.js';
 
 /*
  * Genuine tokens changed in the ways that are known to deceive verifiers of signatures. Each token that is not genuine byte
@@ -100,8 +100,8 @@ const INVALID: readonly unknown[] = [
 ];
 const CLAIMS = ['iss', 'aud', 'sub', 'lic', 'mch', 'lxp', 'iat', 'exp'] as const;
 
-/** The payload with a changed or repeated member, or another text. */
-function otherPayload(payload: string, pick: number): string {
+/** Changes or repeats a member of the payload, or changes its text. */
+function changePayload(payload: string, pick: number): string {
   const text = decode(payload).toString();
   const [name, value] = [at(CLAIMS, pick), JSON.stringify(at(INVALID, pick >> 3))];
   const claims = JSON.parse(text) as Record<string, unknown>;
@@ -170,9 +170,9 @@ const CHANGES: Record<string, Change> = {
     return signedBy(active.privateKey!, encode(other), payload);
   },
   'another payload': ([header, payload, signature], pick) =>
-    `${header}.${otherPayload(payload, pick)}.${signature}`,
+    `${header}.${changePayload(payload, pick)}.${signature}`,
   "another key's signature": ([header, payload], pick) =>
-    signedBy(untrusted, header, pick % 2 ? payload : otherPayload(payload, pick)),
+    signedBy(untrusted, header, pick % 2 ? payload : changePayload(payload, pick)),
   'the same bytes, written otherwise': (token, pick) => {
     const [i, text] = [pick % 3, at(token, pick)];
     // A last character with other insignificant bits.
@@ -218,7 +218,7 @@ const mutant = fc
   }));
 
 async function answerTo(token: string): Promise<unknown[]> {
-  const { status, json } = await answered(() => service.heartbeat(token));
+  const { status, json } = await retryWhileUnavailable(() => service.heartbeat(token));
   return [status, json.code, json.client_action];
 }
 

@@ -7,7 +7,7 @@ import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { publish } from '../manifest/publish.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const DAY_MS = 86_400_000;
 
 let service: Service;
@@ -17,8 +17,8 @@ afterAll(() => service.close());
 
 type License = Awaited<ReturnType<Service['issue']>>;
 
-/** A license with one active machine, and the token of the machine. */
-async function activatedLicense(
+/** Issues a license and activates one machine. @returns the license, and the token and id of the activation */
+async function issueAndActivate(
   terms: Parameters<Service['issue']>[0] = {},
 ): Promise<License & { token: string; id: string }> {
   const license = await service.issue(terms);
@@ -30,7 +30,7 @@ const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/heartbeat', body, headers);
 
 test('200 returns a token with its offline_until and the state of the license, and nothing else', async () => {
-  const { token } = await activatedLicense({ expires_at: new Date('2027-05-01T00:00:00Z') });
+  const { token } = await issueAndActivate({ expires_at: new Date('2027-05-01T00:00:00Z') });
   service.clock.advance(6 * 3_600_000);
   const answer = await service.heartbeat(token);
   expect(answer.status).toBe(200);
@@ -45,7 +45,7 @@ test('200 returns a token with its offline_until and the state of the license, a
 });
 
 test('a renewed token is for the same activation, license and machine, and valid for 7 days from now', async () => {
-  const { token, license_id, id } = await activatedLicense();
+  const { token, license_id, id } = await issueAndActivate();
   service.clock.advance(DAY_MS);
   const { json } = await service.heartbeat(token);
   const [before, after] = [decodeJwt(token), decodeJwt(json.token)];
@@ -55,7 +55,7 @@ test('a renewed token is for the same activation, license and machine, and valid
 });
 
 test('a renewed token has the expiry that staff set', async () => {
-  const { token, license_id } = await activatedLicense();
+  const { token, license_id } = await issueAndActivate();
   const expires_at = new Date('2027-05-01T00:00:00Z');
   await service.setLicense(license_id, { expires_at });
   const { json } = await service.heartbeat(token);
@@ -64,7 +64,7 @@ test('a renewed token has the expiry that staff set', async () => {
 });
 
 test.each([8, 90, 3650])('a token of %i days ago is accepted', async (days) => {
-  const { token } = await activatedLicense();
+  const { token } = await issueAndActivate();
   service.clock.advance(days * DAY_MS);
   const { status, json } = await service.heartbeat(token);
   expect(status).toBe(200);
@@ -72,7 +72,7 @@ test.each([8, 90, 3650])('a token of %i days ago is accepted', async (days) => {
 });
 
 test('if several refusals apply, the first in their order is returned', async () => {
-  const license = await activatedLicense({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
+  const license = await issueAndActivate({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
   const { license_id, id, token } = license;
   await publish(service, '3.2', '2027-06-01T00:00:00Z');
   const setPurchase = (state: string) => service.sql('update purchase set state = $1', [state]);
@@ -82,7 +82,7 @@ test('if several refusals apply, the first in their order is returned', async ()
   );
   await service.sql('update license set purchase_id = id where id = $1', [license_id]);
   await service.setLicense(license_id, { staff_status: 'revoked', on_expiry: 'stop' });
-  await service.app.get(ReleaseService).release(id, ACT);
+  await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
   const unrelease = 'update activation set ended_at = null, ended_reason = null where id = $1';
   const lifts: [code: string, lift: () => Promise<unknown>][] = [
     ['license_refunded', () => setPurchase('disputed')],
@@ -105,7 +105,7 @@ describe('expiry', () => {
   const expires_at = new Date('2026-12-01T00:00:00Z');
 
   test('with on_expiry stop, ends a license at exactly this time', async () => {
-    const { token } = await activatedLicense({ expires_at, on_expiry: 'stop' });
+    const { token } = await issueAndActivate({ expires_at, on_expiry: 'stop' });
     service.clock.set('2026-11-30T23:59:59.999Z');
     expect((await service.heartbeat(token)).status).toBe(200);
     service.clock.set('2026-12-01T00:00:00.000Z');
@@ -114,7 +114,7 @@ describe('expiry', () => {
   });
 
   test('with on_expiry keep, does not end a license', async () => {
-    const { token } = await activatedLicense({ expires_at, on_expiry: 'keep' });
+    const { token } = await issueAndActivate({ expires_at, on_expiry: 'keep' });
     service.clock.set('2029-01-01T00:00:00Z');
     const { status, json } = await service.heartbeat(token);
     expect([status, json.license]).toEqual([200, { status: 'active', expires_at: '2026-12-01T00:00:00Z' }]);
@@ -122,8 +122,8 @@ describe('expiry', () => {
 });
 
 test('a released machine is refused, although the license is below its limit, until it activates again', async () => {
-  const license = await activatedLicense();
-  await service.app.get(ReleaseService).release(license.id, ACT);
+  const license = await issueAndActivate();
+  await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   const back = await service.activate(license, 'studio');
   expect(back.status).toBe(201);
@@ -137,10 +137,10 @@ describe('the token of a released activation, sent from a restored state file', 
         license.license_id,
       ])
     ).length;
-  const release = (id: string) => service.app.get(ReleaseService).release(id, ACT);
+  const release = (id: string) => service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
 
   test('is token_invalid if the machine was activated again, and activating creates no second activation', async () => {
-    const license = await activatedLicense({ machines_allowed: 2 });
+    const license = await issueAndActivate({ machines_allowed: 2 });
     await release(license.id);
     const again = await service.activate(license, 'studio');
     const { status, json } = await service.heartbeat(license.token);
@@ -176,7 +176,7 @@ describe('the token of a released activation, sent from a restored state file', 
       async (license: License) => service.activate(await service.issue({ email: license.email }), 'studio'),
     ],
   ])('is binding_released if %s', async (_what, meanwhile) => {
-    const license = await activatedLicense();
+    const license = await issueAndActivate();
     await release(license.id);
     await meanwhile(license);
     const before = await countActive(license);
@@ -187,7 +187,7 @@ describe('the token of a released activation, sent from a restored state file', 
 
   test('needs one more read only if the heartbeat is refused because of a release', async () => {
     const read = jest.spyOn(service.app.get(ActivationReads), 'hasActive');
-    const license = await activatedLicense();
+    const license = await issueAndActivate();
     await service.heartbeat(license.token);
     await service.setLicense(license.license_id, { staff_status: 'suspended' });
     await service.heartbeat(license.token);
@@ -200,7 +200,7 @@ describe('the token of a released activation, sent from a restored state file', 
   });
 
   test('is refused for a suspension or revocation first, also if the machine was activated again', async () => {
-    const license = await activatedLicense();
+    const license = await issueAndActivate();
     await release(license.id);
     await service.activate(license, 'studio');
     await service.setLicense(license.license_id, { staff_status: 'suspended' });
@@ -253,7 +253,7 @@ test.each([
 });
 
 test('500 if a table is missing and 503 if it is locked ask the client to retry', async () => {
-  const { token } = await activatedLicense();
+  const { token } = await issueAndActivate();
   const broken = await whileGone(service, 'activation', () => service.heartbeat(token));
   expect([broken.status, broken.json.client_action]).toEqual([500, 'retry']);
   const unavailable = await whileLocked(service, 'activation', () => service.heartbeat(token));

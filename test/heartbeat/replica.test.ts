@@ -11,10 +11,10 @@ import { createDatabase, Service } from '../support/harness.js';
 import { withLimits } from '../support/limits.js';
 import { publish } from '../manifest/publish.js';
 
-// Which database answers a heartbeat. A schema with copied tables takes the place of the replica, because starting a real
-// one takes minutes.
+// These tests check which database answers a heartbeat. A schema with copied tables takes the place of the replica, because
+// starting a real one takes minutes.
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const NOW = '2026-11-20T13:00:00Z';
 const CHECK_INTERVAL_MS = 2_000;
 const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";
@@ -84,13 +84,13 @@ const setReplayPosition = (position = ALL_REPLAYED) =>
      as $$ select ${position}::pg_lsn $$`,
   );
 
-async function activatedLicense(terms: Parameters<Service['issue']>[0] = {}) {
+async function issueAndActivate(terms: Parameters<Service['issue']>[0] = {}) {
   const license = await service.issue(terms);
   const { json } = await service.activate(license, `machine ${(machines += 1)}`);
   return { ...license, id: json.activation.id as string, token: json.token as string };
 }
 
-/** The status or code of a heartbeat, and the database that answered it. */
+/** Sends a heartbeat. @returns its status or code, and the database that answered it */
 async function beat({ token }: { token: string }, app_version = '3.2.0'): Promise<[unknown, string]> {
   const { answersBySource } = service.app.get(HeartbeatService);
   const before = { ...answersBySource };
@@ -105,7 +105,7 @@ const countLogged = (message: string) => service.logged.filter((line) => line.in
 
 test('a confirmation by the replica is used, also if the license has changed in the primary', async () => {
   const expires_at = new Date('2027-05-01T00:00:00Z');
-  const license = await activatedLicense({ expires_at });
+  const license = await issueAndActivate({ expires_at });
   await copyToReplica();
   expect(replica.isDegraded).toBe(false);
   await service.setLicense(license.license_id, { staff_status: 'suspended', expires_at: null });
@@ -118,7 +118,7 @@ test('a confirmation by the replica is used, also if the license has changed in 
 });
 
 test('concurrent heartbeats share one query, and each gets the row of its activation', async () => {
-  const licenses = [await activatedLicense(), await activatedLicense(), await activatedLicense()];
+  const licenses = [await issueAndActivate(), await issueAndActivate(), await issueAndActivate()];
   await copyToReplica();
   const ids = licenses.map(({ id }) => id);
   const found = await Promise.all(
@@ -135,9 +135,9 @@ describe('if the replica would refuse a heartbeat, the primary answers it:', () 
   test.each<[string, Parameters<Service['setLicense']>[1], Parameters<Service['setLicense']>[1]]>([
     ['a suspension', { staff_status: 'suspended' }, { staff_status: 'active' }],
     ['an expiry', { expires_at: past, on_expiry: 'stop' }, { expires_at: null }],
-    ['a version', { expires_at: past }, { expires_at: null }],
+    ['a version that is not covered', { expires_at: past }, { expires_at: null }],
   ])('%s', async (_what, refuse, lift) => {
-    const license = await activatedLicense();
+    const license = await issueAndActivate();
     await service.setLicense(license.license_id, refuse);
     await copyToReplica();
     expect((await beat(license, '4.0'))[1]).toBe('primary');
@@ -147,14 +147,14 @@ describe('if the replica would refuse a heartbeat, the primary answers it:', () 
   });
 
   test('a release', async () => {
-    const license = await activatedLicense();
-    await service.app.get(ReleaseService).release(license.id, ACT);
+    const license = await issueAndActivate();
+    await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
     await copyToReplica();
     expect(await beat(license)).toEqual(['binding_released', 'primary']);
   });
 
   test('an activation that the replica does not have yet', async () => {
-    expect(await beat(await activatedLicense())).toEqual([200, 'primary']);
+    expect(await beat(await issueAndActivate())).toEqual([200, 'primary']);
     expect(replica.isDegraded).toBe(false);
   });
 });
@@ -163,7 +163,7 @@ test.each([
   ['behind', "'0/0'"],
   ['not a replica', 'null'],
 ])('a replica that is %s is not queried until a check finds it available', async (_what, position) => {
-  const license = await activatedLicense();
+  const license = await issueAndActivate();
   await copyToReplica(position);
   const before = [countLogged(BEHIND), countLogged(AVAILABLE)] as const;
   expect(await beat(license)).toEqual([200, 'primary']);
@@ -185,7 +185,7 @@ test.each([
 });
 
 test('if the replica fails or does not answer in time, the primary answers', async () => {
-  const license = await activatedLicense();
+  const license = await issueAndActivate();
   await copyToReplica();
   answer = () => Promise.reject(new Error('the replica is unavailable'));
   expect(await beat(license)).toEqual([200, 'primary']);
@@ -198,8 +198,8 @@ test('if the replica fails or does not answer in time, the primary answers', asy
   expect(replica.isDegraded).toBe(true);
 });
 
-test('the replica is not used if the last check was more than 10 seconds ago or ahead', async () => {
-  const license = await activatedLicense();
+test('the replica is not used if the last check was more than 10 seconds ago, or more than 10 seconds in the future', async () => {
+  const license = await issueAndActivate();
   await copyToReplica();
   const sourceAfter = async (milliseconds: number) => {
     service.clock.set(new Date(Date.parse(NOW) + milliseconds));
@@ -217,7 +217,7 @@ test('the replica is not used if the last check was more than 10 seconds ago or 
 });
 
 test('the replica is used if it is at most a minute behind the primary', async () => {
-  const license = await activatedLicense();
+  const license = await issueAndActivate();
   await copyToReplica('pg_current_wal_flush_lsn()');
   service.clock.set('2026-11-20T14:00:00Z');
   await check();
@@ -226,7 +226,7 @@ test('the replica is used if it is at most a minute behind the primary', async (
     { position: string },
   ];
   await setReplayPosition(`'${position}'`);
-  await activatedLicense();
+  await issueAndActivate();
   service.clock.advance(60_000);
   await check();
   expect(await beat(license)).toEqual([200, 'replica']);

@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function started(options: ServiceOptions): Promise<Service> {
+async function start(options: ServiceOptions): Promise<Service> {
   const other = await Service.start(options);
   others.push(other);
   return other;
@@ -36,30 +36,30 @@ async function started(options: ServiceOptions): Promise<Service> {
 
 const parts = () => token.split('.') as [string, string, string];
 const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const signedWith = (change: object) => signLicenseToken(ring.active, { ...claims, ...change });
+const signWithClaims = (change: object) => signLicenseToken(ring.active, { ...claims, ...change });
 
-/** A token with another header, signed with the service's key. */
-function underHeader(change: object): string {
+/** Signs a token with another header, with the key of the service. */
+function signWithHeader(change: object): string {
   const { header, privateKey } = ring.active;
   const own = JSON.parse(Buffer.from(header, 'base64url').toString()) as object;
   const input = `${segment({ ...own, ...change })}.${parts()[1]}`;
   return `${input}.${sign(null, Buffer.from(input), privateKey!).toString('base64url')}`;
 }
 
-/** The token with another spelling of its signature: only 2 bits of the last base64url character are significant. */
-function respelled(): string {
+/** Spells the signature of the token another way: only 2 bits of its last base64url character are significant. */
+function respellSignature(): string {
   const last = token.at(-1)!;
   return token.slice(0, -1) + { A: 'B', Q: 'R', g: 'h', w: 'x' }[last]!;
 }
 
-/** The token with one character of a segment changed. */
-function changed(at: 0 | 1 | 2): string {
+/** Changes one character of a segment of the token. */
+function changeSegment(at: 0 | 1 | 2): string {
   return parts()
     .map((part, i) => (i === at ? part.slice(0, 20) + (part[20] === 'A' ? 'B' : 'A') + part.slice(21) : part))
     .join('.');
 }
 
-async function fromAnotherKeyRing(): Promise<string> {
+async function signWithOtherKeyRing(): Promise<string> {
   await createKeyRing(folder, new Date());
   return signLicenseToken((await KeyRing.open(folder)).active, claims);
 }
@@ -69,32 +69,32 @@ const FORGED: [what: string, make: () => string | Promise<string>][] = [
   ['two segments', () => parts().slice(0, 2).join('.')],
   ['four segments', () => `${token}.${parts()[2]}`],
   ['space after it', () => `${token} `],
-  ['a changed header', () => changed(0)],
-  ['changed claims', () => changed(1)],
-  ['a changed signature', () => changed(2)],
+  ['a changed header', () => changeSegment(0)],
+  ['changed claims', () => changeSegment(1)],
+  ['a changed signature', () => changeSegment(2)],
   ['no signature', () => `${parts()[0]}.${parts()[1]}.`],
-  ['its signature spelled another way', respelled],
+  ['its signature spelled another way', respellSignature],
   [
     "another token's claims",
     () => [parts()[0], segment({ ...claims, sub: randomUUID() }), parts()[2]].join('.'),
   ],
-  ['the key of another service', fromAnotherKeyRing],
+  ['the key of another service', signWithOtherKeyRing],
   ['alg none', () => `${segment({ alg: 'none', typ: 'license+jwt' })}.${parts()[1]}.`],
-  ['alg none with a signature', () => underHeader({ alg: 'none' })],
-  ['alg EdDSA, signed with our key', () => underHeader({ alg: 'EdDSA' })],
-  ['another typ, signed with our key', () => underHeader({ typ: 'JWT' })],
-  ['no kid, signed with our key', () => underHeader({ kid: undefined })],
-  ['one more header member, signed with our key', () => underHeader({ crit: [] })],
-  ['HS256 with our public key as the secret', hs256],
-  ['another product, signed with our key', () => signedWith({ aud: 'com.example.other' })],
-  ['several products, signed with our key', () => signedWith({ aud: [claims.aud, 'com.example.other'] })],
-  ['another issuer, signed with our key', () => signedWith({ iss: 'elsewhere' })],
-  ['a sub that is no uuid, signed with our key', () => signedWith({ sub: "x' or 1=1 --" })],
-  ['no sub, signed with our key', () => signedWith({ sub: undefined })],
-  ['a binding without a row, signed with our key', () => signedWith({ sub: randomUUID() })],
+  ['alg none with a signature', () => signWithHeader({ alg: 'none' })],
+  ['alg EdDSA, signed with our key', () => signWithHeader({ alg: 'EdDSA' })],
+  ['another typ, signed with our key', () => signWithHeader({ typ: 'JWT' })],
+  ['no kid, signed with our key', () => signWithHeader({ kid: undefined })],
+  ['one more header member, signed with our key', () => signWithHeader({ crit: [] })],
+  ['HS256 with our public key as the secret', signWithHs256],
+  ['another product, signed with our key', () => signWithClaims({ aud: 'com.example.other' })],
+  ['several products, signed with our key', () => signWithClaims({ aud: [claims.aud, 'com.example.other'] })],
+  ['another issuer, signed with our key', () => signWithClaims({ iss: 'elsewhere' })],
+  ['a sub that is no uuid, signed with our key', () => signWithClaims({ sub: "x' or 1=1 --" })],
+  ['no sub, signed with our key', () => signWithClaims({ sub: undefined })],
+  ['an activation that does not exist, signed with our key', () => signWithClaims({ sub: randomUUID() })],
 ];
 
-async function hs256(): Promise<string> {
+async function signWithHs256(): Promise<string> {
   const secret = Buffer.from(publicJwk(ring.active.publicKey).x, 'base64url');
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: 'HS256', kid: ring.active.kid, typ: 'license+jwt' })
@@ -102,8 +102,8 @@ async function hs256(): Promise<string> {
 }
 
 test('a token signed again with its own claims is accepted, so that each forgery below has one fault only', async () => {
-  expect((await service.heartbeat(signedWith({}))).status).toBe(200);
-  expect((await service.heartbeat(underHeader({}))).status).toBe(200);
+  expect((await service.heartbeat(signWithClaims({}))).status).toBe(200);
+  expect((await service.heartbeat(signWithHeader({}))).status).toBe(200);
 });
 
 test.each(FORGED)('%s is token_invalid, with client_action reactivate', async (_what, make) => {
@@ -111,7 +111,7 @@ test.each(FORGED)('%s is token_invalid, with client_action reactivate', async (_
   expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
 });
 
-test('a deleted activation is token_invalid, so that a restored backup stops no client', async () => {
+test('the token of a deleted activation is token_invalid, so that a restored backup stops no client', async () => {
   const license = await service.issue();
   const { json } = await service.activate(license);
   await service.sql('delete from activation where id = $1', [json.activation.id]);
@@ -124,7 +124,7 @@ test('a deleted activation is token_invalid, so that a restored backup stops no 
 
 test('a token of another product is token_invalid, also with the same keys and database', async () => {
   const { databaseUrl, dataDir } = service;
-  const other = await started({ databaseUrl, dataDir, environment: { PRODUCT: 'com.example.other' } });
+  const other = await start({ databaseUrl, dataDir, environment: { PRODUCT: 'com.example.other' } });
   const answer = await other.heartbeat(token);
   expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
 });
@@ -132,7 +132,7 @@ test('a token of another product is token_invalid, also with the same keys and d
 test('in production an empty database is answered 503, because it may be the wrong one', async () => {
   const dir = join(folder, 'production');
   await createKeyRing(dir, new Date());
-  const production = await started({
+  const production = await start({
     environment: {
       NODE_ENV: 'production',
       LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),

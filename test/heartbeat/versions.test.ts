@@ -3,7 +3,7 @@ import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { Service } from '../support/harness.js';
 import { downloadUrl, publish, withdraw } from '../manifest/publish.js';
 
-/** Two instances with one database, as behind a load balancer. Versions are published at the first. */
+/** Two instances with one database, as behind a load balancer. The tests publish versions at the first one. */
 let service: Service;
 let other: Service;
 let token: string;
@@ -20,6 +20,7 @@ afterAll(async () => {
   await service.close();
 });
 
+/** Sends a heartbeat. @returns `covered`, or the code of the refusal */
 const beat = async (app_version: string, license_token = token) => {
   const { status, json } = await service.heartbeat(license_token, { app_version });
   return status === 200 ? 'covered' : json.code;
@@ -47,7 +48,7 @@ test('if the license covers no published version, newest_covered_version is null
   });
 });
 
-test('a refused version has the newest covered version, compared by number, and its download', async () => {
+test('the refusal of a version contains the newest covered version, compared by number, and its download URL', async () => {
   for (const version of ['2.9', '2.10']) await publish(service, version);
   await publish(service, '3.2', '2027-01-01T00:00:00Z');
   const { json } = await service.heartbeat(token, { app_version: '3.2' });
@@ -70,11 +71,11 @@ test.each([
   ['3', 'covered'],
   ['2.10', 'covered'],
   ['99999999999999999999999.0', 'covered'],
-])('%s is %s', async (version, outcome) => {
+])('a heartbeat of version %s has the outcome %s', async (version, outcome) => {
   expect(await beat(version)).toBe(outcome);
 });
 
-test('a license without expiry covers everything', async () => {
+test('a license without expiry covers every version', async () => {
   expect(await beat('3.2', tokenWithoutExpiry)).toBe('covered');
 });
 
@@ -123,7 +124,7 @@ test('a withdrawn version is not returned as the newest covered one', async () =
   expect(await beat('3.3', lapsing)).toBe('covered');
 });
 
-test('an older version to which a withdrawal returned can be the newest covered one', async () => {
+test('a version that is live again after a withdrawal can be the newest covered one', async () => {
   const license = await service.issue({ expires_at: new Date('2026-12-15T00:00:00Z') });
   const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
   await publish(service, '3.5', '2027-01-01T00:00:00Z');

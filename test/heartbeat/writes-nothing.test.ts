@@ -20,7 +20,7 @@ import { waitForJobs } from '../erasure/harness.js';
 import { Service, type Answer } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 /** A separate server, because transaction ids are counted per server and no other test may use one. */
 let server: EmbeddedPostgres;
@@ -48,7 +48,7 @@ async function rows<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> 
   return (await observer.query<Row>(sql)).rows;
 }
 
-/** All rows with their position and the transactions that wrote and locked them, and all sequences. */
+/** Reads all rows with their position and the transactions that wrote and locked them, and all sequences. */
 async function dump(): Promise<Record<string, unknown>> {
   const tables = await rows<{ name: string }>(
     `select quote_ident(nspname) || '.' || quote_ident(relname) as name
@@ -63,13 +63,13 @@ async function dump(): Promise<Record<string, unknown>> {
   return content;
 }
 
-/** The next transaction id. The query itself uses none. */
-async function nextTransaction(): Promise<string> {
+/** Reads the next transaction id. The query itself uses none. */
+async function readNextTransaction(): Promise<string> {
   const [row] = await rows<{ next: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
   return row!.next;
 }
 
-/** The counts of written rows. A connection reports its counts when it ends, so all connections are ended first. */
+/** Counts the written rows. A connection reports its counts when it ends, so all connections are ended first. */
 async function countWrites(): Promise<unknown> {
   const others =
     "datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()";
@@ -86,7 +86,7 @@ async function countWrites(): Promise<unknown> {
 
 async function measure(): Promise<unknown> {
   const counts = await countWrites();
-  return { counts, next: await nextTransaction(), content: await dump() };
+  return { counts, next: await readNextTransaction(), content: await dump() };
 }
 
 async function countAnswers(beats: (() => Promise<Answer>)[]): Promise<Record<string, number>> {
@@ -141,7 +141,7 @@ test('refused heartbeats write nothing either, with and without telemetry', asyn
     return { ...license, token: json.token as string, id: json.activation.id as string };
   };
   const released = await tokenOf();
-  await service.app.get(ReleaseService).release(released.id, ACT);
+  await service.app.get(ReleaseService).release(released.id, AUDIT_CONTEXT);
   const revoked = await tokenOf();
   await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
   const expires_at = new Date('2026-11-01T00:00:00Z');

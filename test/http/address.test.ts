@@ -13,11 +13,11 @@ import { outbox } from '../erasure/harness.js';
 import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak-search.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
-import { endingWaits } from '../support/tables.js';
-import { PURCHASES, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { cancelLockWaitsDuring } from '../support/tables.js';
+import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
-/** What identifies the caller. The tables may contain it, except the token; no log may. */
+/** Values that identify the caller. The tables may contain them, except the license key; no log may. */
 const IDENTITY = {
   license_key: deriveLicenseKey(randomBytes(32), 'MOOR', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6', 1),
   email: 'kanari.q7@leak.example',
@@ -30,9 +30,9 @@ const STAFF = {
   token: `mst_${randomBytes(32).toString('base64url')}`,
   link: randomBytes(32).toString('base64url'),
 };
-/** A holder who requested the erasure. No log may contain it, before or after. */
+/** The address of a holder who requests an erasure. No log may contain it, neither before nor after the erasure. */
 const ERASED = 'kanari.erased@leak.example';
-/** The holder who signs in with a mailed code. */
+/** The address of a holder who signs in with a mailed code. */
 const CODED = 'kanari.coded@leak.example';
 const LICENSE_ID = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const USER_AGENT = 'KanariAgent/5.1';
@@ -52,8 +52,8 @@ let code: string;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
   port = await freePort();
-  // For the control: on a signal the process prints the content of a file, as a faulty log line would.
-  const planted = `import { readFileSync } from 'node:fs';
+  // The last tests check the search itself: on a signal the process prints the content of a file, as a faulty log line would.
+  const printOnSignal = `import { readFileSync } from 'node:fs';
     process.on('SIGUSR2', () => { const text = readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8');
       process.stdout.write(text); process.stderr.write(text); });`;
   server = new ServerProcess(
@@ -65,14 +65,14 @@ beforeAll(async () => {
       LOG_LEVEL: 'trace',
       ...TAKES_PURCHASES,
     },
-    { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
+    { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(printOnSignal)}`] },
   );
   await server.ready();
   const { url } = JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string };
   database = new pg.Client(url);
   await database.connect();
   await insertIdentity();
-  await drive();
+  await sendAllRequests();
 });
 
 afterAll(async () => {
@@ -146,17 +146,17 @@ async function send(bytes: string, cut = false): Promise<void> {
 }
 
 /** Makes every kind of request that could be logged: valid and invalid ones to each route, outages, faults, invalid HTTP. */
-async function drive(): Promise<void> {
+async function sendAllRequests(): Promise<void> {
   const activation = { ...IDENTITY, app_version: '3.2.0' };
   const event = { ...IDENTITY, ip: LOCAL, client: { address: ADDRESSES, agent: USER_AGENT } };
   const bearer = { authorization: `Bearer ${STAFF.token}` };
   const statuses = new Set<number | undefined>();
-  const seen = async (...call: Parameters<typeof ask>) => {
+  const askAndRecord = async (...call: Parameters<typeof ask>) => {
     const { status, answer } = await ask(...call);
     statuses.add(status);
     return answer;
   };
-  token = (JSON.parse(await seen('POST', '/v1/activate', activation)) as { token: string }).token;
+  token = (JSON.parse(await askAndRecord('POST', '/v1/activate', activation)) as { token: string }).token;
   const beat = {
     token,
     app_version: '3.2.0',
@@ -165,9 +165,9 @@ async function drive(): Promise<void> {
   const { sub } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string };
   const report = (status: string) => {
     const body = JSON.stringify({ ...event, status });
-    return seen('POST', PURCHASES, body, signed(body));
+    return askAndRecord('POST', PURCHASES, body, signatureHeaders(body));
   };
-  const each = async () => {
+  const callEveryRoute = async () => {
     for (const status of ['paid', 'disputed', 'lost']) await report(status);
     for (const { method, path } of documentedRoutes()) {
       const url = path.replace('{id}', sub);
@@ -179,14 +179,22 @@ async function drive(): Promise<void> {
         { license_key: IDENTITY.license_key },
       ]) {
         if (method === 'POST')
-          await seen(method, url, body, path.startsWith('/support') && !path.includes('{id}') ? bearer : {});
+          await askAndRecord(
+            method,
+            url,
+            body,
+            path.startsWith('/support') && !path.includes('{id}') ? bearer : {},
+          );
       }
-      await seen(method, url, method === 'POST' ? '{"' : undefined, bearer);
-      await seen(method, url, method === 'POST' ? 'x'.repeat(17_000) : undefined, bearer);
+      await askAndRecord(method, url, method === 'POST' ? '{"' : undefined, bearer);
+      await askAndRecord(method, url, method === 'POST' ? 'x'.repeat(17_000) : undefined, bearer);
       if (method === 'POST')
-        await seen(method, url, JSON.stringify(activation), { ...bearer, 'content-type': 'text/plain' });
-      await seen('PATCH', url, activation);
-      await seen(
+        await askAndRecord(method, url, JSON.stringify(activation), {
+          ...bearer,
+          'content-type': 'text/plain',
+        });
+      await askAndRecord('PATCH', url, activation);
+      await askAndRecord(
         method,
         `${url}?email=${IDENTITY.email}&from=${LOCAL}`,
         method === 'POST' ? activation : undefined,
@@ -196,39 +204,43 @@ async function drive(): Promise<void> {
       );
     }
   };
-  await each();
-  await seen('POST', '/v1/activate', { ...activation, machine_id: hash('sha256', 'another machine') });
-  await seen('POST', '/v1/activate', { ...activation, email: `x${IDENTITY.email}` });
-  await seen('POST', '/v1/heartbeat', { ...beat, token: `${token}x` });
-  await seen('POST', PURCHASES, '{"', signed('{"'));
-  await seen('POST', PURCHASES, 'x'.repeat(66_000), signed(''));
-  await seen('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
-  await seen('GET', `/%zz/${IDENTITY.email}`);
+  await callEveryRoute();
+  await askAndRecord('POST', '/v1/activate', {
+    ...activation,
+    machine_id: hash('sha256', 'another machine'),
+  });
+  await askAndRecord('POST', '/v1/activate', { ...activation, email: `x${IDENTITY.email}` });
+  await askAndRecord('POST', '/v1/heartbeat', { ...beat, token: `${token}x` });
+  await askAndRecord('POST', PURCHASES, '{"', signatureHeaders('{"'));
+  await askAndRecord('POST', PURCHASES, 'x'.repeat(66_000), signatureHeaders(''));
+  await askAndRecord('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
+  await askAndRecord('GET', `/%zz/${IDENTITY.email}`);
   // An internal error: a missing column. An outage: a lock that is not released.
   await database.query('alter table activation rename column hostname_hint to gone');
   await database.query('alter table telemetry_inbox rename to gone');
   await database.query('alter table purchase rename column paid to gone');
-  await each();
+  await callEveryRoute();
   await database.query('alter table activation rename column gone to hostname_hint');
   await database.query('alter table gone rename to telemetry_inbox');
   await database.query('alter table purchase rename column gone to paid');
   await database.query(
     'begin; lock table license, activation, staff, telemetry_inbox in access exclusive mode',
   );
-  await endingWaits(
+  await cancelLockWaitsDuring(
     (sql) => database.query(sql),
     () =>
       Promise.all([
-        seen('POST', '/v1/activate', activation),
-        seen('POST', '/v1/heartbeat', beat),
-        seen('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
+        askAndRecord('POST', '/v1/activate', activation),
+        askAndRecord('POST', '/v1/heartbeat', beat),
+        askAndRecord('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
         report('dispute_won'),
       ]),
   );
   await database.query('rollback');
   await report('refunded');
-  // More wrong signatures than the service checks in a minute.
-  for (let wrong = 0; wrong < 61; wrong += 1) await seen('POST', PURCHASES, event, signed(''));
+  // The service checks at most 60 wrong signatures in a minute.
+  for (let wrong = 0; wrong < 61; wrong += 1)
+    await askAndRecord('POST', PURCHASES, event, signatureHeaders(''));
   const forwarding = Object.entries(FORWARDING)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
@@ -248,10 +260,10 @@ async function drive(): Promise<void> {
     await send(bytes, true);
   }
   await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
-  await seen('GET', '/health/live');
-  await drivePortal(sub);
-  await driveErasure(seen, bearer);
-  await driveSession(seen);
+  await askAndRecord('GET', '/health/live');
+  await sendPortalRequests(sub);
+  await requestErasure(askAndRecord, bearer);
+  await sendSupportRequests(askAndRecord);
   // Checks that the requests had the intended responses, so that the search covers them.
   expect([...statuses].toSorted()).toEqual([
     200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
@@ -259,7 +271,7 @@ async function drive(): Promise<void> {
 }
 
 /** Makes valid and invalid requests of a holder, signed in with a key and then with a code. */
-async function drivePortal(activation: string): Promise<void> {
+async function sendPortalRequests(activation: string): Promise<void> {
   const portal = documentedRoutes().filter(({ path }) => path.startsWith('/portal/'));
   const origin = `http://localhost:${port}`;
   const cookieOf = (lines: readonly string[]) => lines[0]!.split(';')[0]!;
@@ -269,7 +281,7 @@ async function drivePortal(activation: string): Promise<void> {
     if (how === 'code') {
       const asked = await ask('POST', '/portal/api/session/code', { email: CODED }, { origin });
       cookie = cookieOf(asked.cookies);
-      code = await codeMailed();
+      code = await untilCodeMailed();
     }
     const typed = how === 'key' ? { email, license_key } : { email: CODED, code };
     const begun = await ask('POST', '/portal/api/session', typed, { origin, cookie });
@@ -290,8 +302,8 @@ async function drivePortal(activation: string): Promise<void> {
   }
 }
 
-/** The code that was mailed to `CODED`. */
-async function codeMailed(): Promise<string> {
+/** Waits for the code that is mailed to `CODED`. */
+async function untilCodeMailed(): Promise<string> {
   for (;;) {
     for (const { to, text } of await outbox({ dataDir: join(directory, 'data') })) {
       const [, digits] = /^ {4}(\d{8})$/m.exec(text) ?? [];
@@ -302,14 +314,19 @@ async function codeMailed(): Promise<string> {
 }
 
 /** Requests an erasure, and waits until it is carried out and its receipt is mailed. */
-async function driveErasure(
-  seen: (...call: Parameters<typeof ask>) => Promise<string>,
+async function requestErasure(
+  askAndRecord: (...call: Parameters<typeof ask>) => Promise<string>,
   bearer: Record<string, string>,
 ): Promise<void> {
   await database.query("update staff set role = 'admin'");
-  const asked = await seen('POST', '/support/api/erasures', { email: ERASED, reason: 'Asked.' }, bearer);
+  const asked = await askAndRecord(
+    'POST',
+    '/support/api/erasures',
+    { email: ERASED, reason: 'Asked.' },
+    bearer,
+  );
   const { id } = (JSON.parse(asked) as { erasure: { id: string } }).erasure;
-  await seen('POST', `/support/api/erasures/${id}/run`, undefined, bearer);
+  await askAndRecord('POST', `/support/api/erasures/${id}/run`, undefined, bearer);
   for (let waiting = 1; waiting > 0;) {
     const { rows } = await database.query('select 1 from mail_recipient');
     waiting = rows.length;
@@ -317,13 +334,16 @@ async function driveErasure(
 }
 
 /** Makes valid and invalid requests of the support page to each of its routes. */
-async function driveSession(seen: (...call: Parameters<typeof ask>) => Promise<string>): Promise<void> {
+async function sendSupportRequests(
+  askAndRecord: (...call: Parameters<typeof ask>) => Promise<string>,
+): Promise<void> {
   const origin = `http://localhost:${port}`;
   const { cookies } = await ask('POST', '/support/api/session/link', { link: STAFF.link }, { origin });
   session = /^mooring_staff=([\w-]{43});/.exec(cookies[0]!)![1]!;
   const browser = { origin, cookie: `mooring_staff=${session}; mooring_challenge=${session}` };
-  const { id } = JSON.parse(await seen('POST', '/support/api/licenses', { email: IDENTITY.email }, browser))
-    .license as { id: string };
+  const { id } = JSON.parse(
+    await askAndRecord('POST', '/support/api/licenses', { email: IDENTITY.email }, browser),
+  ).license as { id: string };
   const bodies = [
     { reason: 'Sold.', role: 'support', email: IDENTITY.email, decision: 'release', machines_allowed: 2 },
     {
@@ -339,20 +359,21 @@ async function driveSession(seen: (...call: Parameters<typeof ask>) => Promise<s
   for (const { method, path } of routes.toSorted((a, b) => last(a) - last(b))) {
     const url = path.replace('{id}', id);
     for (const body of method === 'GET' ? [undefined] : bodies) {
-      await seen(method, url, body, { ...browser, origin: `http://${LOCAL}` });
-      await seen(method, url, method === 'DELETE' ? undefined : body, browser);
+      await askAndRecord(method, url, body, { ...browser, origin: `http://${LOCAL}` });
+      await askAndRecord(method, url, method === 'DELETE' ? undefined : body, browser);
     }
   }
-  expect(JSON.parse(await seen('GET', '/support/api/session', undefined, browser)).code).toBe(
+  expect(JSON.parse(await askAndRecord('GET', '/support/api/session', undefined, browser)).code).toBe(
     'sign_in_required',
   );
 }
 
-/** The output of the service and the log of its database. */
-const logs = () => server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
+/** Reads the output of the service and the log of its database. */
+const readLogs = () =>
+  server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
 
-/** Every row of every table, as text. */
-async function tables(): Promise<string> {
+/** Reads every row of every table, as text. */
+async function readTables(): Promise<string> {
   const { rows } = await database.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname <> 'information_schema'`,
   );
@@ -364,12 +385,12 @@ async function tables(): Promise<string> {
   return texts.join('\n');
 }
 
-async function rawFiles(search: LeakSearch): Promise<string[]> {
+async function searchRawFiles(search: LeakSearch): Promise<string[]> {
   await database.query('checkpoint');
   return search.inFiles(join(directory, 'data'));
 }
 
-/** What has the caller's name on it, but for what `npm start` prints of its own sample. */
+/** The search for all values that identify the caller, a holder or a member of the staff. */
 const identities = () =>
   new LeakSearch(
     [
@@ -401,27 +422,27 @@ const secrets = () =>
 
 describe('after every route, malformed HTTP, refusals, faults, outages and disconnects', () => {
   test('no form of an address is in standard output, standard error or the log of PostgreSQL', () => {
-    expect(logs()).toContain('"msg":"request"');
-    expect([...addresses.in(logs())]).toEqual([]);
+    expect(readLogs()).toContain('"msg":"request"');
+    expect([...addresses.in(readLogs())]).toEqual([]);
   });
 
   test('no form of an address is in a table', async () => {
-    const all = await tables();
+    const all = await readTables();
     expect(all).toContain(IDENTITY.email);
     expect([...addresses.in(all)]).toEqual([]);
   });
 
   test('no form of an address is in the raw files of the data directory and its write-ahead log', async () => {
-    expect(await rawFiles(addresses)).toEqual([]);
+    expect(await searchRawFiles(addresses)).toEqual([]);
   });
 
   test('no key, e-mail address, token, label, transaction, machine id or user agent is in a log', () => {
-    expect([...identities().in(logs())]).toEqual([]);
+    expect([...identities().in(readLogs())]).toEqual([]);
   });
 
   test('no key and no token is in a table, a raw file or the write-ahead log', async () => {
-    expect([...secrets().in(await tables())]).toEqual([]);
-    expect(await rawFiles(secrets())).toEqual([]);
+    expect([...secrets().in(await readTables())]).toEqual([]);
+    expect(await searchRawFiles(secrets())).toEqual([]);
   });
 
   test('no column is of a type made for addresses', async () => {
@@ -434,7 +455,7 @@ describe('after every route, malformed HTTP, refusals, faults, outages and disco
   });
 });
 
-// These tests are last, because the planted values stay in the files. The same searches must find every form of them.
+// These tests are last, because the values that they plant stay in the files. The searches above must find every form of them.
 describe('the search itself', () => {
   const planted = () => [...addresses.forms, ...identities().forms];
   const names = (forms: readonly { what: string }[]) =>
@@ -455,7 +476,10 @@ describe('the search itself', () => {
     const printed = `${texts.map(({ bytes }) => bytes.toString()).join('\n')}\nEND OF PLANT\n`;
     writeFileSync(join(directory, 'plant'), printed);
     server.child.kill('SIGUSR2');
-    await Promise.all([server.says('stdout', /END OF PLANT/), server.says('stderr', /END OF PLANT/)]);
+    await Promise.all([
+      server.waitForOutput('stdout', /END OF PLANT/),
+      server.waitForOutput('stderr', /END OF PLANT/),
+    ]);
     await database.query(`do $$ begin raise log '%', ${pg.escapeLiteral(printed)}; end $$`);
     const search = new LeakSearch(planted());
     const log = readFileSync(join(directory, 'data/postgres.log'));
@@ -474,8 +498,8 @@ describe('the search itself', () => {
     }
     const search = new LeakSearch(planted());
     const texts = names(planted().filter(({ binary }) => !binary));
-    expect([...search.in(await tables())].toSorted()).toEqual(expect.arrayContaining(texts));
-    const found = await rawFiles(search);
+    expect([...search.in(await readTables())].toSorted()).toEqual(expect.arrayContaining(texts));
+    const found = await searchRawFiles(search);
     const inHeap = new Set(
       found.filter((line) => line.includes('/base/')).map((line) => line.replace(/^[^:]*: /, '')),
     );

@@ -10,8 +10,9 @@ import type { Role } from '../../src/staff/staff.entity.js';
 import { Service } from '../support/harness.js';
 
 /**
- * Who may call a route. `anyone`: any page of ours, without a session. `holder`: a session of a holder. `mailbox`: a session of a
- * holder that a mailed code began. `staff`: a staff session or token. `staff session`: no token. `admin`: the role admin only.
+ * Who may call a route. `anyone`: a page of the service, without a session. `holder`: a session of a holder. `mailbox`: a
+ * session of a holder that a mailed code began. `staff`: a staff session or token. `staff session`: no token. `admin`: the
+ * role admin only.
  */
 type Audience = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'admin';
 
@@ -78,7 +79,7 @@ const ofHolders = guarded.filter(({ path }) => path.startsWith('/portal/'));
 const ofStaff = guarded.filter(({ path }) => path.startsWith('/support/'));
 const writes = routes.filter(({ method }) => method !== 'GET');
 
-const OURS = 'http://localhost:3000';
+const OWN_ORIGIN = 'http://localhost:3000';
 const ADA = 'ada@example.com';
 
 let service: Service;
@@ -92,14 +93,14 @@ interface Sent {
   readonly id?: string;
 }
 
-/** Calls a route as a page of ours would. @returns the code of the problem; `none` if the response is no problem */
+/** Calls a route as a page of the service would. @returns the code of the problem; `none` if the response is no problem */
 async function refusal(route: Route, sent: Sent = {}): Promise<string> {
   const { json } = await answer(route, sent);
   return (json?.code as string | undefined) ?? 'none';
 }
 
 function answer({ method, path }: Pick<Route, 'method' | 'path'>, sent: Sent) {
-  const { cookies = {}, origin = OURS, authorization, id = randomUUID() } = sent;
+  const { cookies = {}, origin = OWN_ORIGIN, authorization, id = randomUUID() } = sent;
   const cookie = Object.entries(cookies).map(([name, value]) => `mooring_${name}=${value}`);
   // An empty object is a well-formed body. Its missing members are reported only to callers who may call the route.
   const body = method === 'POST' || method === 'PATCH' ? {} : undefined;

@@ -45,9 +45,10 @@ const bodies = (): [path: string, body: Record<string, unknown>][] => [
   ['/support/api/session/link', { link: 'x'.repeat(43) }],
   ['/support/api/session', { response: { id: 'x', response: {} } }],
 ];
-const LAST = 6;
-/** The status for a valid body, if it is not 200. */
-const USUAL: [RegExp, number][] = [
+/** The index of the last entry of `bodies()`. */
+const LAST_BODY = 6;
+/** The status for a valid body of a route, if it is not 200. */
+const VALID_BODY_STATUSES: [RegExp, number][] = [
   [/release/, 404],
   [/session/, 403],
 ];
@@ -74,7 +75,7 @@ function marked(value: unknown): unknown {
 
 test('any JSON in place of any member gets a response that does not contain it', async () => {
   const wrong = fc.record({
-    at: fc.nat({ max: LAST }),
+    at: fc.nat({ max: LAST_BODY }),
     member: fc.nat({ max: 5 }),
     value: anything,
     unknown: anything,
@@ -91,7 +92,7 @@ test('any JSON in place of any member gets a response that does not contain it',
 
 test('any JSON as the whole body gets a response', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.nat({ max: LAST }), anything, async (at, value) => {
+    fc.asyncProperty(fc.nat({ max: LAST_BODY }), anything, async (at, value) => {
       const answer = await post(bodies()[at]![0], JSON.stringify(value));
       expectHarmless(answer);
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -104,7 +105,7 @@ test('any JSON as the whole body gets a response', async () => {
 test('any bytes as the body get a response', async () => {
   const bytes = fc.uint8Array({ maxLength: 200 });
   await fc.assert(
-    fc.asyncProperty(fc.nat({ max: LAST }), bytes, async (at, body) =>
+    fc.asyncProperty(fc.nat({ max: LAST_BODY }), bytes, async (at, body) =>
       expectHarmless(await post(bodies()[at]![0], Buffer.from(body))),
     ),
     { numRuns: 100 },
@@ -163,8 +164,8 @@ test.each([
   ['lists', 5_000, '[', ']'],
   ['lists', 7_000, '[', ']'],
   ['objects', 1_000, '{"a":', '}'],
-  ['lists, never closed,', 7_000, '[', ''],
-])('%s %i deep cost nothing, wherever they stand', async (_what, depth, left, right) => {
+  ['unclosed lists', 7_000, '[', ''],
+])('%s nested %i levels deep cause no server error, in any member', async (_what, depth, left, right) => {
   const deep = `${left.repeat(depth)}${right && '1'}${right.repeat(depth)}`;
   for (const [path, body] of bodies()) {
     for (const member of ['telemetry', 'unknown', '__proto__', ...Object.keys(body)]) {
@@ -173,7 +174,7 @@ test.each([
       const answer = await post(path, `{${[...members, `"${member}":${deep}`].join(',')}}`);
       expectHarmless(answer);
       const isWrong = Object.hasOwn(body, member) && member !== 'telemetry';
-      const usual = USUAL.find(([of]) => of.test(path))?.[1] ?? 200;
+      const usual = VALID_BODY_STATUSES.find(([of]) => of.test(path))?.[1] ?? 200;
       expect([path, member, answer.status]).toEqual([path, member, !right ? 400 : isWrong ? 422 : usual]);
       if (answer.json.telemetry && member === 'telemetry')
         expect(answer.json.telemetry).toEqual({ stored: left === '{"a":', dropped: [] });
@@ -234,7 +235,7 @@ test.each([
   'application/problem+json',
   ';;;/',
   '*/*',
-])('415 where the body is declared as %s', async (type) => {
+])('415 for a body that is declared as %s', async (type) => {
   for (const [path, body] of bodies()) {
     const answer = await post(path, JSON.stringify(body), { 'content-type': type });
     expect(answer.json).toMatchObject({ code: 'unsupported_media_type' });
@@ -255,7 +256,7 @@ test.each([
   'application/json;charset="UTF-8"',
   'application/json; charset=UTF-8; profile=x',
   'application/json; profile="x"',
-])('takes JSON that is declared as %s', async (type) => {
+])('JSON that is declared as %s is accepted', async (type) => {
   const { json } = await service.call('POST', '/v1/activate', '{}', { 'content-type': type });
   expect(json.code).toBe('invalid_request');
 });

@@ -38,13 +38,16 @@ async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], befor
 
 const parts = (sent: Buffer) => [sent, end];
 
-test.each(Object.entries(SMUGGLED))('no request hides in the body of another: %s', async (_what, text) => {
-  const before = service.logged.length;
-  const answers = await exchange(service.url, parts(bytesOf(text)), 3);
-  // The refused request is the last one. What follows it is not read as a request.
-  expect(answers.map(({ status }) => status).filter((status) => status === 404)).toEqual([]);
-  await expectHarmless(bytesOf(text), answers, before);
-});
+test.each(Object.entries(SMUGGLED))(
+  'no bytes in the body of a request are read as another request: %s',
+  async (_what, text) => {
+    const before = service.logged.length;
+    const answers = await exchange(service.url, parts(bytesOf(text)), 3);
+    // The refused request is the last one. What follows it is not read as a request.
+    expect(answers.map(({ status }) => status).filter((status) => status === 404)).toEqual([]);
+    await expectHarmless(bytesOf(text), answers, before);
+  },
+);
 
 test.each(Object.entries(ODD))('a documented response, or none: %s', async (_what, text) => {
   const before = service.logged.length;
@@ -70,8 +73,8 @@ const change = fc.record({
   other: fc.constantFrom(...texts),
 });
 
-/** A text of the corpus with bytes changed, removed, repeated, or replaced by a part of another text. */
-function changed(
+/** Changes, removes or repeats bytes, or replaces them by a part of another text of the corpus. */
+function mutate(
   bytes: Buffer,
   { at, byte, kind, other }: { at: number; byte: number; kind: number; other: string },
 ) {
@@ -83,10 +86,10 @@ function changed(
   return Buffer.concat([left, bytesOf(other).subarray(byte % (other.length + 1))]);
 }
 
-test('the same holds with changed bytes and mixed parts', async () => {
+test('a documented response, or none, to the corpus with changed bytes and mixed parts', async () => {
   const mutant = fc
     .tuple(fc.constantFrom(...texts), fc.array(change, { minLength: 1, maxLength: 3 }))
-    .map(([text, changes]) => changes.reduce(changed, bytesOf(text)));
+    .map(([text, changes]) => changes.reduce(mutate, bytesOf(text)));
   await fc.assert(
     fc.asyncProperty(mutant, async (bytes) => {
       const before = service.logged.length;

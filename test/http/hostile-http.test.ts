@@ -83,7 +83,7 @@ describe('paths and methods', () => {
     'http://[::1/v1/keys',
     '/v1/keys%00',
     `/v1/%E0%A4%A?${CANARY}`,
-  ])('a broken address is a problem of the caller: %s', async (path) => {
+  ])('an invalid address gets a problem document: %s', async (path) => {
     const [answer] = await exchange(service.url, [request('POST', path, undefined, 'connection: close\r\n')]);
     expectProblem(answer!);
     expect(answer!.body).not.toContain(CANARY);
@@ -227,14 +227,14 @@ describe('callers that disconnect or are slow', () => {
     expect((await service.heartbeat(token)).status).toBe(200);
   });
 
-  test('three hundred slow senders hold sockets, not seats', async () => {
+  test('three hundred slow senders do not delay other clients', async () => {
     const slow = await Promise.all(Array.from({ length: 300 }, () => open(service.url)));
     for (const [index, socket] of slow.entries())
       socket.write(index % 2 ? 'POST /v1/acti' : request('POST', '/v1/activate', '{"a":').subarray(0, -2));
     let ended = 0;
     for (const socket of slow) socket.once('close', () => (ended += 1));
     expect((await service.activate(license, 'beside the slow')).status).toBe(201);
-    // The service waited for none of them.
+    // The response came while all slow connections were still open.
     expect(ended).toBe(0);
     for (const socket of slow) socket.destroy();
     // The service closes their connections after a time limit.

@@ -7,8 +7,8 @@ import { exchange, request } from '../support/http/raw-http.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /*
- * The service runs in its own process. In the realm of Jest Node's errors have other classes, so code that distinguishes them
- * from errors of the database could behave in another way than in production.
+ * The service runs in its own process. In Jest the errors of Node have other classes, so code that distinguishes them from
+ * errors of the database could behave differently than in production.
  */
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-hostile-'));
@@ -41,6 +41,6 @@ test('an incomplete body is an error of its sender: it counts as no internal err
   await exchange(url, [cut, half]);
   expect((await call(url, 'GET', '/nowhere')).status).toBe(404);
   // The log line of the last request: all lines before it have been written.
-  await server.says('stdout', /"route":"none"/);
+  await server.waitForOutput('stdout', /"route":"none"/);
   expect(server.stdout.split('\n').filter((line) => /"level":[56]0/.test(line))).toEqual([]);
 });

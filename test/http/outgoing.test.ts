@@ -14,22 +14,22 @@ import dns from 'node:dns';
 import net from 'node:net';
 import { writeSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-const tell = (what) => writeSync(2, 'OUTGOING ' + what + '\\n');
+const report = (what) => writeSync(2, 'OUTGOING ' + what + '\\n');
 const connect = net.Socket.prototype.connect;
 net.Socket.prototype.connect = function (...args) {
   const [options] = Array.isArray(args[0]) ? args[0] : args;
   const { port, host, path } = typeof options === 'object' ? options : { port: options, host: args[1] };
-  tell(path ?? (host ?? 'localhost') + ':' + port);
+  report(path ?? (host ?? 'localhost') + ':' + port);
   return connect.apply(this, args);
 };
 for (const name of ['send', 'connect']) {
   const original = dgram.Socket.prototype[name];
-  dgram.Socket.prototype[name] = function (...args) { tell('datagram'); return original.apply(this, args); };
+  dgram.Socket.prototype[name] = function (...args) { report('datagram'); return original.apply(this, args); };
 }
 for (const name of Object.keys(dns).filter((each) => /^(lookup|resolve|reverse)/.test(each))) {
   const original = dns[name];
   // Only names are reported: the lookup of an IP address sends nothing.
-  dns[name] = function (...args) { if (!net.isIP(args[0]) && args[0] !== 'localhost') tell('look-up of ' + args[0]); return original.apply(this, args); };
+  dns[name] = function (...args) { if (!net.isIP(args[0]) && args[0] !== 'localhost') report('look-up of ' + args[0]); return original.apply(this, args); };
 }
 syncBuiltinESMExports();
 process.on('SIGUSR2', () => fetch('http://127.0.0.1:4999/').catch(() => undefined));
@@ -61,7 +61,7 @@ afterAll(async () => {
 const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));
 
 test('the service connects to its database and to nothing else during any request', async () => {
-  const [, body] = await server.says('stderr', /-d '([^']*)'/);
+  const [, body] = await server.waitForOutput('stderr', /-d '([^']*)'/);
   const { json } = await call(url, 'POST', '/v1/activate', body);
   const beat = {
     token: json.token,
@@ -79,7 +79,7 @@ test('the service connects to its database and to nothing else during any reques
   }
   const { hostname, port } = new URL(database.url);
   expect([...outgoing()]).toEqual([`${hostname}:${port}`]);
-  // The control: an outgoing call is recorded.
+  // The recording itself works: an outgoing call is recorded.
   server.child.kill('SIGUSR2');
-  await server.says('stderr', /^OUTGOING 127\.0\.0\.1:4999$/m);
+  await server.waitForOutput('stderr', /^OUTGOING 127\.0\.0\.1:4999$/m);
 });

@@ -8,8 +8,8 @@ import { open, request } from '../support/http/raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);
 
-/** A server with a health check and one route that responds when the test resolves its promise. */
-async function server(limits: { eventLoopDelayMs: number; concurrentRequests: number }) {
+/** Starts a server with a health check and with `/slow`, which responds when the test resolves its promise. */
+async function startServer(limits: { eventLoopDelayMs: number; concurrentRequests: number }) {
   const app = fastify();
   app.setErrorHandler((error: Error, _request, reply) => {
     app.server.emit('shed');
@@ -37,8 +37,8 @@ async function server(limits: { eventLoopDelayMs: number; concurrentRequests: nu
   return { app, url, waiting, load };
 }
 
-test('refuses calls above the limit with a spread retry-after, serves the health check, and serves all again afterwards', async () => {
-  const { app, url, waiting, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
+test('calls above the limit are refused with different values of retry-after; the health check and later calls are served', async () => {
+  const { app, url, waiting, load } = await startServer({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
     const held = [1, 2, 3].map(() => fetch(`${url}/slow`));
     while (waiting.length < 3) await once(app.server, 'waiting');
@@ -60,8 +60,8 @@ test('refuses calls above the limit with a spread retry-after, serves the health
   }
 });
 
-test('refuses requests while the event loop is delayed, and serves the health check', async () => {
-  const { app, url, load } = await server({ eventLoopDelayMs: 5, concurrentRequests: 100 });
+test('requests are refused while the event loop is delayed, and the health check is served', async () => {
+  const { app, url, load } = await startServer({ eventLoopDelayMs: 5, concurrentRequests: 100 });
   const busy = setInterval(() => {
     for (const until = performance.now() + 30; performance.now() < until;) continue;
   }, 1);
@@ -78,7 +78,7 @@ test('refuses requests while the event loop is delayed, and serves the health ch
 });
 
 test('a client that sends a thousand requests over one connection and reads nothing does not use up the limit', async () => {
-  const { app, url, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 20 });
+  const { app, url, load } = await startServer({ eventLoopDelayMs: 10_000, concurrentRequests: 20 });
   const socket = await open(url);
   try {
     // The responses are far larger than the kernel's buffer of a connection. All requests are sent at once.
@@ -95,7 +95,7 @@ test('a client that sends a thousand requests over one connection and reads noth
 });
 
 test('a request whose caller disconnects counts against the limit until its work is done', async () => {
-  const { app, url, waiting, load } = await server({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
+  const { app, url, waiting, load } = await startServer({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
     const leaving = httpRequest(`${url}/slow`).on('error', () => undefined);
     leaving.end();
@@ -104,7 +104,7 @@ test('a request whose caller disconnects counts against the limit until its work
     await once(app.server, 'gone');
     expect(load.underWay).toBe(1);
     waiting[0]!();
-    // The response that no client reads is made after this.
+    // The work of the first request is done once this later request has a response.
     await fetch(`${url}/quick`);
     expect(load.underWay).toBe(0);
   } finally {

@@ -4,14 +4,14 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { ACT } from '../erasure/harness.js';
+import { AUDIT_CONTEXT } from '../erasure/harness.js';
 import { runs } from '../fuzz/fuzz.js';
 import { activation, Service } from '../support/harness.js';
 import { Browser } from '../license-portal/harness.js';
 import { StatementGates, type GatedAnswer } from '../support/statement-gates.js';
 
 const NOW = '2026-11-20T13:00:00Z';
-/** A request renews a session that is older. */
+/** A request renews a session that is older than this. */
 const RENEWAL_MS = 2 * 60_000;
 const HINT_OF_NEXT_HOLDER = 'laptop of the next holder';
 const OPERATIONS = [
@@ -57,7 +57,7 @@ class HolderCase {
     service.clock.set(NOW);
     const license = await service.issue({ email: `holder-${(cases += 1)}@example.com`, machines_allowed: 3 });
     const browser = new Browser(service);
-    if (kind === 'key') await browser.byKey(license);
+    if (kind === 'key') await browser.signInByKey(license);
     else {
       const { id, code } = await codeFor(license.email);
       browser.cookies.set('mooring_code', id);
@@ -70,7 +70,7 @@ class HolderCase {
     return new HolderCase(gates, kind, license, await codeFor(license.email), cookie, erasure.id);
   }
 
-  play(names: readonly Name[]): Promise<void[]> {
+  run(names: readonly Name[]): Promise<void[]> {
     return this.gates.all(Object.fromEntries(names.map((name) => [name, () => this.#operations[name]()])));
   }
 
@@ -102,15 +102,15 @@ class HolderCase {
     'replace the key': async () => {
       await service.app
         .get(LicensesService)
-        .rekey(this.license.license_id, ACT)
+        .rekey(this.license.license_id, AUDIT_CONTEXT)
         // An erased license has no key any more.
         .catch((error: unknown) => expect(error).toMatchObject({ code: 'key_not_mailable' }));
       if (this.kind === 'key') expect(await this.read(this.cookie)).toBe(401);
     },
     'change the address': () => this.#changeAddress(),
     'erase the holder': async () => {
-      await service.app.get(ErasureService).run(this.erasureId, ACT);
-      // Also if the license got another address before, which ended the sessions of its key as well.
+      await service.app.get(ErasureService).run(this.erasureId, AUDIT_CONTEXT);
+      // This also holds if the license got another address before, which ended the sessions of its key as well.
       expect(await this.read(this.cookie)).toBe(401);
     },
   };
@@ -138,7 +138,7 @@ class HolderCase {
   async #changeAddress(): Promise<void> {
     const email = this.nextEmail;
     try {
-      await service.app.get(LicensesService).set(this.license.license_id, { email }, ACT);
+      await service.app.get(LicensesService).set(this.license.license_id, { email }, AUDIT_CONTEXT);
     } catch (error) {
       expect(error).toMatchObject({ code: 'license_erased' });
       return;
@@ -169,24 +169,25 @@ test('a holder has exactly the sessions that no operation ended, in any order of
       fc.subarray([...OPERATIONS], { minLength: 2, maxLength: 4 }),
       async (scheduler, kind, names) => {
         const holder = await HolderCase.make(scheduler, kind);
-        await holder.play(names);
-        const did = (...any: Name[]) => any.some((name) => names.includes(name));
+        await holder.run(names);
+        const hasRun = (...any: Name[]) => any.some((name) => names.includes(name));
         const { key, code } = holder.begun;
-        const isErased = did('erase the holder');
-        const areKeysEnded = isErased || did('replace the key', 'change the address');
+        const isErased = hasRun('erase the holder');
+        const areKeysEnded = isErased || hasRun('replace the key', 'change the address');
         const isReplaced = key.length + code.length > 0;
-        const hasEnded = isReplaced || isErased || did('sign out') || (kind === 'key' && areKeysEnded);
+        const hasEnded = isReplaced || isErased || hasRun('sign out') || (kind === 'key' && areKeysEnded);
         expect(await holder.read(holder.cookie)).toBe(hasEnded ? 401 : 200);
         for (const cookie of key) expect(await holder.read(cookie)).toBe(areKeysEnded ? 401 : 200);
         for (const cookie of code) expect(await holder.read(cookie)).toBe(isErased ? 401 : 200);
-        if (did('sign in by key') && !areKeysEnded) expect(key).toHaveLength(1);
-        const triesCode = did('sign in by code', 'sign in by the same code');
+        if (hasRun('sign in by key') && !areKeysEnded) expect(key).toHaveLength(1);
+        const triesCode = hasRun('sign in by code', 'sign in by the same code');
         expect(code.length).toBeLessThanOrEqual(1);
         if (triesCode && !isErased) expect(code).toHaveLength(1);
-        const good = Number(!hasEnded) + (areKeysEnded ? 0 : key.length) + (isErased ? 0 : code.length);
+        const validSessions =
+          Number(!hasEnded) + (areKeysEnded ? 0 : key.length) + (isErased ? 0 : code.length);
         const { license_id, email } = holder.license;
         const sql = 'select id from session where license_id = $1 or email = any($2)';
-        expect(await service.sql(sql, [license_id, [email, holder.nextEmail]])).toHaveLength(good);
+        expect(await service.sql(sql, [license_id, [email, holder.nextEmail]])).toHaveLength(validSessions);
       },
     ),
     runs(40),

@@ -8,7 +8,7 @@ let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 afterAll(() => service.close());
 
-test('lists the public half of each key and its purpose', async () => {
+test('GET /v1/keys lists the public half of each key and its purpose', async () => {
   const { status, json, headers } = await service.call('GET', '/v1/keys');
   const jwk = (kid: string, use: string) => ({
     kid,
@@ -30,7 +30,7 @@ test('lists the public half of each key and its purpose', async () => {
   expect(json).toEqual({ keys: [...tokens, ...manifests] });
 });
 
-test('allows another JWT library to verify a token, and to refuse a changed one', async () => {
+test('with the keys of GET /v1/keys another JWT library accepts a token, and refuses a changed one', async () => {
   const { json } = await service.call('GET', '/v1/keys');
   const { token, activation } = (await service.activate(await service.issue())).json;
   const expected = {
@@ -43,8 +43,10 @@ test('allows another JWT library to verify a token, and to refuse a changed one'
   const { payload } = await jwtVerify(token, createLocalJWKSet(json), expected);
   expect(payload.sub).toBe(activation.id);
   const [header, claims, signature] = token.split('.');
-  const raised = JSON.parse(Buffer.from(claims, 'base64url').toString());
-  const forged = Buffer.from(JSON.stringify({ ...raised, exp: raised.exp + 1 })).toString('base64url');
+  const signedClaims = JSON.parse(Buffer.from(claims, 'base64url').toString());
+  const forged = Buffer.from(JSON.stringify({ ...signedClaims, exp: signedClaims.exp + 1 })).toString(
+    'base64url',
+  );
   await expect(
     jwtVerify([header, forged, signature].join('.'), createLocalJWKSet(json), expected),
   ).rejects.toThrow('signature verification failed');

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
-import type { KeyLine } from '../../src/keys/tokens/ring-file.js';
+import type { KeySummary } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { Computer } from './rotation-drill-computer.js';
@@ -21,9 +21,10 @@ const ZERO_COUNTS = {
 };
 const folder = mkdtempSync(join(tmpdir(), 'mooring-revocation-'));
 
-/** A running service, the command line with the same database and keys, and computers with the reference client. */
 let service: Service;
+/** The command line, with the database and the keys of the service. */
 let terminal: Terminal;
+/** Computers with the reference client. */
 const computers: Computer[] = [];
 const license_ids: string[] = [];
 
@@ -49,18 +50,18 @@ async function addComputer(email: string): Promise<void> {
   await computer.activate();
 }
 
-const ring = () => terminal.json(['keys', 'list']) as Promise<KeyLine[]>;
-/** A key id may begin with a dash, so `--` precedes it. */
+const listKeys = () => terminal.json(['keys', 'list']) as Promise<KeySummary[]>;
+// A key id may begin with a dash, so `--` precedes it.
 const revoke = (kid: string, ...more: string[]) => terminal.run(['keys', 'revoke', ...more, '--', kid]);
 const dryRun = async (kid: string) => {
   const { code, stderr, json } = await revoke(kid, '--dry-run', '--json');
   expect([code, stderr]).toEqual([0, '']);
   return json;
 };
-const activations = () => service.sql('select * from activation order by license_id, id');
-const inState = async (state: string) => (await ring()).find((key) => key.state === state)!.kid;
+const readActivations = () => service.sql('select * from activation order by license_id, id');
+const kidInState = async (state: string) => (await listKeys()).find((key) => key.state === state)!.kid;
 
-/** Makes the next key a minute older, because a key cannot sign in its first seconds. */
+/** Makes the next key a minute older, because a key cannot become the active key in its first seconds. */
 function ageNextKey(): void {
   const file = join(service.dataDir, 'keys', 'tokens', 'ring.json');
   const { keys } = JSON.parse(readFileSync(file, 'utf8')) as { keys: { state: string; since: string }[] };
@@ -69,17 +70,17 @@ function ageNextKey(): void {
   writeFileSync(file, JSON.stringify({ keys }));
 }
 
-test('keys revoke --dry-run counts active machines by the changes of their licenses, and changes nothing', async () => {
-  const [, rekeyed, readdressed, both, released] = license_ids;
-  for (const id of [rekeyed!, both!, released!]) await terminal.json(['license', 'rekey', id, ...WHY]);
-  for (const id of [readdressed!, both!]) {
+test('keys revoke --dry-run counts active machines by how their licenses changed since the activation, and changes nothing', async () => {
+  const [, withNewKey, withNewAddress, withBoth, released] = license_ids;
+  for (const id of [withNewKey!, withBoth!, released!]) await terminal.json(['license', 'rekey', id, ...WHY]);
+  for (const id of [withNewAddress!, withBoth!]) {
     await terminal.json(['license', 'set', id, '--email', `new-${id}@example.com`, ...WHY]);
   }
   const activation = computers[4]!.activation;
   await service.app.get(ReleaseService).release(activation, { actor: 'test', reason: 'a drill' });
 
-  const before = [await ring(), await activations()];
-  const [active, next] = [await inState('active'), await inState('next')];
+  const before = [await listKeys(), await readActivations()];
+  const [active, next] = [await kidInState('active'), await kidInState('next')];
   const counts = {
     activations: 4,
     unchanged: 1,
@@ -92,61 +93,67 @@ test('keys revoke --dry-run counts active machines by the changes of their licen
   expect(await dryRun(next)).toEqual({ kid: next, state: 'next', ...ZERO_COUNTS });
   const text = await revoke(active, '--dry-run');
   expect(text).toMatchObject({ code: 0, stderr: '' });
-  expect(text.stdout).toContain(`Key           ${active} (active)\nMachines      4 at most hold a token`);
-  expect(text.stdout).toContain('Both          1 on a license where both happened\n');
+  expect(text.stdout).toContain(
+    `Key               ${active} (active)\nMachines          at most 4 have a token`,
+  );
+  expect(text.stdout).toContain(
+    'Both changed      1 on a license whose key and e-mail address both changed\n',
+  );
   expect(text.stdout).not.toContain('may be refused');
-  expect([await ring(), await activations()]).toEqual(before);
+  expect([await listKeys(), await readActivations()]).toEqual(before);
 });
 
-test('for a verifying key it counts machines that activated while the key was active', async () => {
-  const signed = await inState('active');
+test('keys revoke --dry-run of a verifying key counts machines that were activated while the key was active', async () => {
+  const rotatedOut = await kidInState('active');
   ageNextKey();
   await terminal.json(['keys', 'rotate']);
   await service.app.get(KeyRing).reload();
   service.clock.advance(60_000);
   await addComputer('late@example.com');
-  expect(await dryRun(signed)).toMatchObject({ state: 'verifying', activations: 4 });
-  expect(await dryRun(await inState('active'))).toMatchObject({ activations: 5 });
+  expect(await dryRun(rotatedOut)).toMatchObject({ state: 'verifying', activations: 4 });
+  expect(await dryRun(await kidInState('active'))).toMatchObject({ activations: 5 });
 });
 
 test('a license whose replaced key was not recorded is counted separately, with a warning', async () => {
   const id = license_ids[1]!;
   const deleted = await service.sql('delete from replaced_key where license_id = $1 returning *', [id]);
-  const active = await inState('active');
+  const active = await kidInState('active');
   expect(await dryRun(active)).toMatchObject({ activations: 5, key_replaced: 0, key_not_recorded: 1 });
   const { stdout } = await revoke(active, '--dry-run');
-  expect(stdout).toContain('\n1 may be refused, and stop 7 days after their last heartbeat');
+  expect(stdout).toContain(
+    '\n1 of these machines may be refused, and stop 7 days after their last heartbeat',
+  );
   for (const { license_id, key_hash, replaced_at } of deleted) {
     await service.sql('insert into replaced_key values ($1, $2, $3)', [license_id, key_hash, replaced_at]);
   }
 });
 
-test('an unknown key is refused as by the revocation itself', async () => {
+test('keys revoke --dry-run refuses an unknown key', async () => {
   const run = await revoke('unknown', '--dry-run');
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no key unknown') });
 });
 
 test('after the revocation each machine activates again in the background and keeps its activation, and none stops', async () => {
-  const before = await activations();
+  const before = await readActivations();
   // Five machines hold a token of this key; the sixth activated after the rotation.
-  const leaked = await inState('verifying');
+  const leaked = await kidInState('verifying');
   expect(computers.map(({ kid }) => kid === leaked)).toEqual([true, true, true, true, true, false]);
   expect(await revoke(leaked)).toMatchObject({ code: 0 });
   // The service reloads the keys before a heartbeat can renew a token with the active key.
   await service.app.get(KeyRing).reload();
-  const machines = computers.slice(0, 5);
-  const ids = machines.map(({ activation }) => activation);
-  for (const computer of machines) computer.begin();
-  while (!machines.every((computer) => computer.activated.length > 1)) await pause(20);
-  for (const computer of machines) await computer.rest();
+  const affected = computers.slice(0, 5);
+  const ids = affected.map(({ activation }) => activation);
+  for (const computer of affected) computer.startHeartbeats();
+  while (!affected.every((computer) => computer.activationResponses.length > 1)) await pause(20);
+  for (const computer of affected) await computer.stopHeartbeats();
 
-  for (const [i, computer] of machines.entries()) {
+  for (const [i, computer] of affected.entries()) {
     expect(computer.activation).toBe(ids[i]);
     expect(new Set(computer.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
-    const again = computer.activated.slice(1);
+    const repeatedActivations = computer.activationResponses.slice(1);
     // The released machine is refused, and runs until its token ends.
     const expected = i === 4 ? { status: 404 } : { status: 200, id: ids[i], machines_in_use: 1 };
-    for (const answer of again) expect(answer).toMatchObject(expected);
+    for (const answer of repeatedActivations) expect(answer).toMatchObject(expected);
   }
-  expect(await activations()).toEqual(before);
+  expect(await readActivations()).toEqual(before);
 });

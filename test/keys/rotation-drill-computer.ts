@@ -4,7 +4,7 @@ import { MooringClient, type ClientOptions, type Status, type UpdateCheck } from
 import { machineId } from '../support/harness.js';
 import { activationOf, kidOf } from './rotation-drill.js';
 
-interface Activated {
+interface ActivationResponse {
   activation: { id: string };
   license: { machines_in_use: number };
 }
@@ -13,13 +13,13 @@ interface Activated {
 export class Computer {
   readonly states: Status[] = [];
   readonly log: string[] = [];
-  /** The responses to activations. */
-  readonly activated: { status: number; id?: string; machines_in_use?: number }[] = [];
+  /** The responses to activations, in order. */
+  readonly activationResponses: { status: number; id?: string; machines_in_use?: number }[] = [];
   readonly #stateFile: string;
   readonly #client: MooringClient;
-  #beating: Promise<void> | undefined;
+  #heartbeats: Promise<void> | undefined;
   #calls = 0;
-  #stopped = false;
+  #isStopped = false;
 
   constructor(
     readonly license: { license_key: string; email: string },
@@ -58,7 +58,7 @@ export class Computer {
     return activationOf(this.#token);
   }
 
-  /** Activates as a user does, by default with the license of the computer. */
+  /** Activates with the license that a user types, by default with the license of the computer. */
   async activate({ license_key, email } = this.license): Promise<void> {
     await this.#client.start();
     await this.#client.activate(license_key, email, 'Studio Mac');
@@ -68,29 +68,28 @@ export class Computer {
     return this.#client.checkForUpdate();
   }
 
-  /** Starts heartbeats, one after the other. */
-  begin(): void {
-    this.#stopped = false;
-    this.#beating = (async () => {
-      while (!this.#stopped) {
+  /** Starts to send heartbeats, one after the other. */
+  startHeartbeats(): void {
+    this.#isStopped = false;
+    this.#heartbeats = (async () => {
+      while (!this.#isStopped) {
         await this.#client.heartbeatNow();
         await pause(20);
       }
     })();
   }
 
-  get rests(): boolean {
-    return this.#stopped;
+  get isStopped(): boolean {
+    return this.#isStopped;
   }
 
-  /** Ends the heartbeats, until `begin` is called again. */
-  async rest(): Promise<void> {
-    this.#stopped = true;
-    await this.#beating;
+  async stopHeartbeats(): Promise<void> {
+    this.#isStopped = true;
+    await this.#heartbeats;
   }
 
   async close(): Promise<void> {
-    await this.rest();
+    await this.stopHeartbeats();
     await this.#client.close();
   }
 
@@ -98,9 +97,13 @@ export class Computer {
     const { pathname } = new URL(url);
     const answer = await fetch(this.urls[this.#calls++ % this.urls.length]! + pathname, init);
     if (pathname === '/v1/activate') {
-      const { activation, license } = (await answer.clone().json()) as Partial<Activated>;
+      const { activation, license } = (await answer.clone().json()) as Partial<ActivationResponse>;
       const { status } = answer;
-      this.activated.push({ status, id: activation?.id, machines_in_use: license?.machines_in_use });
+      this.activationResponses.push({
+        status,
+        id: activation?.id,
+        machines_in_use: license?.machines_in_use,
+      });
     }
     return answer;
   }

@@ -5,10 +5,10 @@ import { activation, call } from '../support/harness.js';
 
 /** The pause between two heartbeats of a client, which is six hours in production. */
 const HEARTBEAT_INTERVAL_MS = 20;
-/** The pause before a client retries after a 503, which an overloaded machine may answer. */
+/** The pause before a client retries after a 503, which the service sends if this test slows it down too much. */
 const RETRY_INTERVAL_MS = 200;
 
-/** Which token a client sends: that of its last response, or always the same one. */
+/** Which token a client sends: that of its last response (`renewed`), or always the same one (`fixed`). */
 export type TokenUse = 'renewed' | 'fixed';
 
 interface Answer {
@@ -30,10 +30,11 @@ const part = (token: string, i: number) => Buffer.from(token.split('.')[i]!, 'ba
 const headerOf = (token: string) => JSON.parse(part(token, 0)) as { kid: string };
 const claimsOf = (token: string) => JSON.parse(part(token, 1)) as { sub: string };
 
-/** A client that sends heartbeats until the fleet stops. On `reactivate` it activates again. */
-export class FleetClient {
-  beats = 0;
-  activations = 0;
+/** A client that sends heartbeats until the simulation stops. After `reactivate` it activates again. */
+export class SimulatedClient {
+  heartbeatCount = 0;
+  /** The number of activations after `reactivate`. */
+  reactivationCount = 0;
   readonly refusals: Refusal[] = [];
 
   constructor(
@@ -48,19 +49,17 @@ export class FleetClient {
 }
 
 /** Clients whose heartbeats alternate between the instances of a service. */
-export class Fleet {
-  readonly clients: FleetClient[] = [];
-  /** The key with which each instance last signed, by instance. */
-  readonly signs: string[];
-  /** The numbers of confirmed heartbeats and of responses that asked to retry. */
-  confirmed = 0;
-  retried = 0;
+export class ClientSimulation {
+  readonly clients: SimulatedClient[] = [];
+  /** The id of the key with which each instance last signed a token, by the index of the instance. */
+  readonly lastSigningKids: string[];
+  confirmedHeartbeats = 0;
   readonly #answers = new EventEmitter<{ answer: [] }>().setMaxListeners(0);
   readonly #loops: Promise<void>[] = [];
   #stopped = false;
 
   constructor(readonly urls: readonly string[]) {
-    this.signs = urls.map(() => '');
+    this.lastSigningKids = urls.map(() => '');
   }
 
   get refusals(): Refusal[] {
@@ -68,25 +67,25 @@ export class Fleet {
   }
 
   /** Activates a machine and starts its heartbeats. */
-  async join(license: { license_key: string; email: string }): Promise<FleetClient> {
+  async addClient(license: { license_key: string; email: string }): Promise<SimulatedClient> {
     const i = this.clients.length;
     const { status, json } = await call(this.#url(i), 'POST', '/v1/activate', activation(license));
-    if (status !== 201) throw new Error(`no activation: ${status} ${JSON.stringify(json)}`);
-    const client = new FleetClient(license, json.token as string);
+    if (status !== 201) throw new Error(`The activation failed: ${status} ${JSON.stringify(json)}`);
+    const client = new SimulatedClient(license, json.token as string);
     this.clients.push(client);
     this.#loops.push(this.#run(client, i));
     return client;
   }
 
-  /** Waits until a condition holds; checks it after each response. */
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await once(this.#answers, 'answer');
+  /** Waits until a condition is true, which is checked after each response. */
+  async waitUntil(condition: () => boolean): Promise<void> {
+    while (!condition()) await once(this.#answers, 'answer');
   }
 
-  /** Waits until each client has sent this many more heartbeats. */
-  async untilMore(beats: number): Promise<void> {
-    const goals = this.clients.map((client) => client.beats + beats);
-    await this.until(() => this.clients.every((client, i) => client.beats >= goals[i]!));
+  /** Waits until each client has got the responses to this many more heartbeats. */
+  async waitForHeartbeats(count: number): Promise<void> {
+    const goals = this.clients.map((client) => client.heartbeatCount + count);
+    await this.waitUntil(() => this.clients.every((client, i) => client.heartbeatCount >= goals[i]!));
   }
 
   async stop(): Promise<void> {
@@ -98,27 +97,27 @@ export class Fleet {
     return this.urls[i % this.urls.length]!;
   }
 
-  async #run(client: FleetClient, first: number): Promise<void> {
-    for (let i = first; !this.#stopped; i++) {
+  async #run(client: SimulatedClient, firstInstance: number): Promise<void> {
+    for (let i = firstInstance; !this.#stopped; i++) {
       const { token } = client;
       const answer = await this.#call(i, '/v1/heartbeat', { token, app_version: '3.2.0' });
-      if (answer.status === 200) this.confirmed += 1;
+      if (answer.status === 200) this.confirmedHeartbeats += 1;
       else client.refusals.push({ ...answer, kid: kidOf(token) });
       if (answer.status === 200 && client.tokenUse === 'renewed') client.token = answer.token!;
       if (answer.client_action === 'reactivate') await this.#activateAgain(client, i + 1);
-      client.beats += 1;
+      client.heartbeatCount += 1;
       this.#answers.emit('answer');
       await pause(HEARTBEAT_INTERVAL_MS);
     }
   }
 
-  async #activateAgain(client: FleetClient, i: number): Promise<void> {
+  async #activateAgain(client: SimulatedClient, i: number): Promise<void> {
     const { license } = client;
     const answer = await this.#call(i, '/v1/activate', activation(license));
-    // 200, because the machine keeps its activation.
+    // The status is 200, because the machine keeps its activation.
     if (answer.status !== 200) return void client.refusals.push({ ...answer, kid: client.kid });
     client.token = answer.token!;
-    client.activations += 1;
+    client.reactivationCount += 1;
   }
 
   async #call(i: number, path: string, body: object): Promise<Answer> {
@@ -130,16 +129,15 @@ export class Fleet {
         body: JSON.stringify(body),
       });
       const { token, code, client_action } = (await answer.json()) as Answer;
-      if (token) this.signs[i % this.urls.length] = kidOf(token);
+      if (token) this.lastSigningKids[i % this.urls.length] = kidOf(token);
       if (client_action !== 'retry') return { status: answer.status, token, code, client_action };
-      this.retried += 1;
       await pause(RETRY_INTERVAL_MS);
     }
   }
 }
 
-/** Sends the headers and half of the body of a heartbeat. `finish` sends the rest. */
-export async function halfHeartbeat(base: string, token: string): Promise<{ finish(): Promise<Answer> }> {
+/** Sends the headers and half of the body of a heartbeat. `finish` sends the rest and returns the response. */
+export async function sendHalfHeartbeat(base: string, token: string): Promise<{ finish(): Promise<Answer> }> {
   const { hostname, port } = new URL(base);
   const body = JSON.stringify({ token, app_version: '3.2.0' });
   const half = body.length >> 1;

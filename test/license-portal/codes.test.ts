@@ -4,10 +4,11 @@ import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { everyRow, waitForJobs, outbox } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
-import { Browser, codesOf, withoutIds, wrong } from './harness.js';
+import { Browser, mailedCodes, withoutIds, wrongCode } from './harness.js';
 
 const NOW = '2026-11-20T13:00:00Z';
-const CODE_MS = 10 * 60_000;
+/** How long a code is valid. */
+const CODE_LIFETIME_MS = 10 * 60_000;
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
@@ -18,23 +19,24 @@ afterAll(() => service.close());
 async function requestCode(email = `${randomUUID()}@example.com`) {
   await service.issue({ email });
   const browser = new Browser(service);
-  return { email, browser, code: await browser.ask(email) };
+  return { email, browser, code: await browser.requestCode(email) };
 }
 
-const type = (browser: Browser, email: string, code: string) =>
+const signIn = (browser: Browser, email: string, code: string) =>
   browser.call('POST', '/session', { email, code });
 const REFUSED = { status: 403, json: { code: 'code_invalid', client_action: 'fix' } };
 const SIGNED_IN = { status: 204, text: '' };
-const triesOf = (email: string) => service.sql('select tries from one_time_code where email = $1', [email]);
+const countedTries = (email: string) =>
+  service.sql('select tries from one_time_code where email = $1', [email]);
 
-test('the mail has the code and how long and where it works; no table and no log has the code', async () => {
+test('the mail has the code, its lifetime and the browser in which it works; no table and no log has the code', async () => {
   const { email, code, browser } = await requestCode();
   const [mail, ...more] = (await outbox(service)).filter(({ to }) => to === email);
   expect(more).toEqual([]);
   expect(mail!.subject).toMatch(/^Your code to sign in to /);
   expect(mail!.text).toContain('It works once, within 10 minutes, in the browser that asked for it.');
   expect((await everyRow(service)).join('\n')).not.toContain(code);
-  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+  expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
   expect(service.logged.join('')).not.toContain(code);
 });
 
@@ -42,25 +44,25 @@ test.each([
   ['1234 5678', (code: string) => `${code.slice(0, 4)} ${code.slice(4)}`],
   [' 12 34 56 78 ', (code: string) => ` ${code.replaceAll(/(..)/g, '$1 ')}`],
   ['1234(no-break space)5678', (code: string) => `${code.slice(0, 4)}\u00a0${code.slice(4)}`],
-])('a code may be typed with spaces: %s', async (_what, spelled) => {
+])('a code may be typed with spaces: %s', async (_what, addSpaces) => {
   const { email, browser, code } = await requestCode();
-  expect(await type(browser, ` ${email.toUpperCase()}`, spelled(code))).toMatchObject(SIGNED_IN);
+  expect(await signIn(browser, ` ${email.toUpperCase()}`, addSpaces(code))).toMatchObject(SIGNED_IN);
 });
 
 test('a code works once, and then its cookie is deleted', async () => {
   const { email, browser, code } = await requestCode();
   const cookie = `mooring_code=${browser.cookies.get('mooring_code')}`;
-  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+  expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
   expect([...browser.cookies.keys()]).toEqual(['mooring_holder']);
   const again = await browser.call('POST', '/session', { email, code }, { cookie });
   expect(again).toMatchObject(REFUSED);
   expect(again.cookies).toEqual([]);
-  expect(await triesOf(email)).toEqual([]);
+  expect(await countedTries(email)).toEqual([]);
 });
 
 test('of ten concurrent sign-ins with a code one succeeds', async () => {
   const { email, browser, code } = await requestCode();
-  const answers = await Promise.all(Array.from({ length: 10 }, () => type(browser, email, code)));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => signIn(browser, email, code)));
   // On an overloaded machine some are answered 503 instead of 403.
   expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   expect(await service.sql('select 1 from session where email = $1', [email])).toHaveLength(1);
@@ -68,12 +70,12 @@ test('of ten concurrent sign-ins with a code one succeeds', async () => {
 
 test('a code works for exactly 10 minutes', async () => {
   const first = await requestCode();
-  service.clock.advance(CODE_MS - 1);
-  expect(await type(first.browser, first.email, first.code)).toMatchObject(SIGNED_IN);
+  service.clock.advance(CODE_LIFETIME_MS - 1);
+  expect(await signIn(first.browser, first.email, first.code)).toMatchObject(SIGNED_IN);
   service.clock.set(NOW);
   const second = await requestCode();
-  service.clock.advance(CODE_MS);
-  expect(await type(second.browser, second.email, second.code)).toMatchObject(REFUSED);
+  service.clock.advance(CODE_LIFETIME_MS);
+  expect(await signIn(second.browser, second.email, second.code)).toMatchObject(REFUSED);
 });
 
 test('a code that has expired is not mailed', async () => {
@@ -90,7 +92,7 @@ test('a code that has expired is not mailed', async () => {
     JSON.stringify({ mail_id: randomUUID(), about: id }),
   ]);
   await waitForJobs(service, 'mail_sign_in_code');
-  expect(await codesOf(service, email)).toEqual([]);
+  expect(await mailedCodes(service, email)).toEqual([]);
 });
 
 describe('a code works only in the browser that requested it', () => {
@@ -106,86 +108,86 @@ describe('a code works only in the browser that requested it', () => {
       },
     ],
     ['an unknown id', async () => randomUUID()],
-    ['no id', async () => 'x'],
-    ['an id and more', async (_email, id) => `${id}0`],
+    ['a value that is not an id', async () => 'x'],
+    ['its id with one more character', async (_email, id) => `${id}0`],
   ];
 
-  test.each(others)('and not with %s', async (_what, cookieOf) => {
+  test.each(others)('it is refused with %s', async (_what, cookieOf) => {
     const { email, browser, code } = await requestCode();
     const other = new Browser(service);
     const cookie = await cookieOf(email, browser.cookies.get('mooring_code')!);
     if (cookie) other.cookies.set('mooring_code', cookie);
-    expect(await type(other, email, code)).toMatchObject(REFUSED);
-    expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+    expect(await signIn(other, email, code)).toMatchObject(REFUSED);
+    expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
   });
 
   test('a sign-in with another address fails, and does not count as a try', async () => {
     const { email, browser, code } = await requestCode();
     for (let times = 0; times < 6; times += 1)
-      expect(await type(browser, `x${email}`, code)).toMatchObject(REFUSED);
-    expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+      expect(await signIn(browser, `x${email}`, code)).toMatchObject(REFUSED);
+    expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
   });
 });
 
-test('LICENSE_KEY_SECRET and the id in the cookie do not give the code', async () => {
+test('the code cannot be derived from LICENSE_KEY_SECRET and the id in the cookie', async () => {
   const { email, browser, code } = await requestCode();
   const secret = await licenseKeySecret(service.app.get(Config));
   const id = browser.cookies.get('mooring_code')!;
-  // Derivations without a value of the database: that of before decision 0027, and the new one without its nonce.
+  // The derivation before docs/decisions/0027, and the present one without the nonce, which only the database has.
   const guesses = ['mooring sign-in code v1\0', 'mooring sign-in code v2\0'].map((domain) => {
     const digest = createHmac('sha256', secret).update(domain).update(id).digest('hex');
     return String(BigInt(`0x${digest}`) % 10n ** 8n).padStart(8, '0');
   });
-  for (const guess of guesses) expect(await type(browser, email, guess)).toMatchObject(REFUSED);
-  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+  for (const guess of guesses) expect(await signIn(browser, email, guess)).toMatchObject(REFUSED);
+  expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
 });
 
 describe('a code has five tries', () => {
   test('the right code is accepted at the fifth try', async () => {
     const { email, browser, code } = await requestCode();
     for (let times = 0; times < 4; times += 1)
-      expect(await type(browser, email, wrong(code))).toMatchObject(REFUSED);
-    expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+      expect(await signIn(browser, email, wrongCode(code))).toMatchObject(REFUSED);
+    expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
   });
 
   test('the right code is refused at the sixth try', async () => {
     const { email, browser, code } = await requestCode();
     for (let times = 0; times < 5; times += 1)
-      expect(await type(browser, email, wrong(code))).toMatchObject(REFUSED);
-    expect(await type(browser, email, code)).toMatchObject(REFUSED);
-    expect(await triesOf(email)).toEqual([{ tries: 5 }]);
+      expect(await signIn(browser, email, wrongCode(code))).toMatchObject(REFUSED);
+    expect(await signIn(browser, email, code)).toMatchObject(REFUSED);
+    expect(await countedTries(email)).toEqual([{ tries: 5 }]);
   });
 
   test('of concurrent tries only five count', async () => {
     const { email, browser, code } = await requestCode();
-    await Promise.all(Array.from({ length: 30 }, () => type(browser, email, wrong(code))));
-    expect(await triesOf(email)).toEqual([{ tries: 5 }]);
-    expect(await type(browser, email, code)).toMatchObject(REFUSED);
+    await Promise.all(Array.from({ length: 30 }, () => signIn(browser, email, wrongCode(code))));
+    expect(await countedTries(email)).toEqual([{ tries: 5 }]);
+    expect(await signIn(browser, email, code)).toMatchObject(REFUSED);
   });
 
   test('a new code has five tries of its own', async () => {
     const { email, browser, code } = await requestCode();
-    for (let times = 0; times < 5; times += 1) await type(browser, email, wrong(code));
-    const next = await browser.ask(email);
-    expect(await type(browser, email, next)).toMatchObject(SIGNED_IN);
+    for (let times = 0; times < 5; times += 1) await signIn(browser, email, wrongCode(code));
+    const next = await browser.requestCode(email);
+    expect(await signIn(browser, email, next)).toMatchObject(SIGNED_IN);
   });
 });
 
 test('a wrong code, another browser, an unknown address and an expired code have the same response', async () => {
   const { email, browser, code } = await requestCode();
   const answers = [
-    await type(browser, email, wrong(code)),
-    await type(new Browser(service), email, code),
-    await type(browser, 'nobody@example.com', code),
+    await signIn(browser, email, wrongCode(code)),
+    await signIn(new Browser(service), email, code),
+    await signIn(browser, 'unknown@example.com', code),
   ];
-  service.clock.advance(CODE_MS);
-  answers.push(await type(browser, email, code));
+  service.clock.advance(CODE_LIFETIME_MS);
+  answers.push(await signIn(browser, email, code));
   const [first, ...others] = answers.map(withoutIds);
   for (const other of others) expect(other).toEqual(first);
 });
 
 describe('a request for a code does not show whether a license has the address', () => {
-  const bare = (answer: Awaited<ReturnType<Browser['call']>>) => {
+  const comparable = (answer: Awaited<ReturnType<Browser['call']>>) => {
     const { headers, ...rest } = withoutIds(answer) as { headers: Record<string, string> };
     return { ...rest, ...headers, 'set-cookie': headers['set-cookie']?.replace(/=[0-9a-f-]{36};/, '=…;') };
   };
@@ -193,16 +195,16 @@ describe('a request for a code does not show whether a license has the address',
   test('the response is the same, and a mail is sent only if a license has the address', async () => {
     const known = 'known@example.com';
     await service.issue({ email: known });
-    const ask = (email: string) => new Browser(service).call('POST', '/session/code', { email });
-    const [withLicense, withoutLicense] = [await ask(known), await ask('unknown@example.com')];
+    const request = (email: string) => new Browser(service).call('POST', '/session/code', { email });
+    const [withLicense, withoutLicense] = [await request(known), await request('unknown@example.com')];
     expect(withLicense).toMatchObject({ status: 202, text: '' });
-    expect(bare(withoutLicense)).toEqual(bare(withLicense));
+    expect(comparable(withoutLicense)).toEqual(comparable(withLicense));
     await waitForJobs(service, 'mail_sign_in_code');
-    expect(await codesOf(service, known)).toHaveLength(1);
+    expect(await mailedCodes(service, known)).toHaveLength(1);
     expect((await outbox(service)).filter(({ to }) => to === 'unknown@example.com')).toEqual([]);
   });
 
-  test('/health/ready does not show it either if mails cannot be delivered', async () => {
+  test('/health/ready has no warning about sign-in codes that cannot be mailed, and one about other mails', async () => {
     const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings;
     const addFailedMail = async (kind: string) => {
       const key = `${kind} ${randomUUID()}`;
@@ -229,10 +231,10 @@ describe('a request for a code does not show whether a license has the address',
     await service.sql('update license set email = null where id = $1', [license_id]);
     await new Browser(service).call('POST', '/session/code', { email });
     await waitForJobs(service, 'mail_sign_in_code');
-    expect(await codesOf(service, email)).toEqual([]);
+    expect(await mailedCodes(service, email)).toEqual([]);
   });
 
-  test('429 for the eleventh request of a day for an address, with a license and without one', async () => {
+  test('the eleventh request of a day for an address is answered with 429, whether a license has the address or not', async () => {
     await service.issue({ email: 'eleven@example.com' });
     const eleventhAnswer = async (email: string) => {
       for (let times = 0; times < 10; times += 1) {
@@ -243,13 +245,13 @@ describe('a request for a code does not show whether a license has the address',
       expect(answer).toMatchObject({ status: 429, json: { code: 'too_many_requests' }, cookies: [] });
       const seconds = Number(answer.headers['retry-after']);
       expect(seconds > 86_000 && seconds <= 86_400).toBe(true);
-      const { 'retry-after': _spread, ...headers } = answer.headers;
-      return bare({ ...answer, headers });
+      const { 'retry-after': _seconds, ...headers } = answer.headers;
+      return comparable({ ...answer, headers });
     };
     expect(await eleventhAnswer('eleven@example.com')).toEqual(
       await eleventhAnswer('eleven-unknown@example.com'),
     );
-    // Also with the address in upper case. Other addresses are not limited.
+    // The limit also counts the address in upper case, and does not limit other addresses.
     const again = await new Browser(service).call('POST', '/session/code', { email: 'ELEVEN@example.com' });
     expect(again.status).toBe(429);
     await requestCode();
@@ -257,24 +259,25 @@ describe('a request for a code does not show whether a license has the address',
 
   test('a holder whose address is limited can still sign in with a key', async () => {
     const license = await service.issue({ email: 'waiting@example.com' });
-    const ask = () => new Browser(service).call('POST', '/session/code', { email: license.email });
-    for (let times = 0; times < 11; times += 1) await ask();
-    await new Browser(service).byKey(license);
+    const request = () => new Browser(service).call('POST', '/session/code', { email: license.email });
+    for (let times = 0; times < 11; times += 1) await request();
+    await new Browser(service).signInByKey(license);
   });
 });
 
 test('wrong codes for an address are limited to 50, and do not prevent the owner from signing in', async () => {
   const { email, browser, code } = await requestCode();
-  const untrusted = new Browser(service);
-  await untrusted.call('POST', '/session/code', { email });
+  const attacker = new Browser(service);
+  await attacker.call('POST', '/session/code', { email });
   const statuses = [];
   for (let times = 0; times < 52; times += 1)
-    statuses.push((await type(untrusted, email, wrong(code))).status);
+    statuses.push((await signIn(attacker, email, wrongCode(code))).status);
   expect(statuses).toEqual([...Array<number>(50).fill(403), 429, 429]);
-  const { headers, json } = await type(new Browser(service), email, code);
+  // In a browser that did not request the code, the correct code is one more wrong try.
+  const { headers, json } = await signIn(new Browser(service), email, code);
   expect([json.code, Number(headers['retry-after']) > 0]).toEqual(['too_many_requests', true]);
-  expect(await type(browser, email, code)).toMatchObject(SIGNED_IN);
+  expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
   // Another address is not limited.
   const other = await requestCode();
-  expect(await type(other.browser, other.email, wrong(other.code))).toMatchObject(REFUSED);
+  expect(await signIn(other.browser, other.email, wrongCode(other.code))).toMatchObject(REFUSED);
 });

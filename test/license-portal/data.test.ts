@@ -6,10 +6,10 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { waitForJobs, outbox, sell, until } from '../erasure/harness.js';
 import { FakeClock, machineId, Service } from '../support/harness.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, unseen } from './harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
+/** A time far in the future: the job queue uses the database's clock, so no job of a deletion request becomes due. */
 const NOON = '2096-02-10T12:00:00Z';
 const HOUR_MS = 3_600_000;
 
@@ -21,21 +21,21 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set(NOON));
 afterAll(() => service.close());
 
-const someone = () => `${randomUUID()}@example.com`;
-const byCode = (email: string) => new Browser(service).byCode(email);
+const newEmail = () => `${randomUUID()}@example.com`;
+const signInByCode = (email: string) => new Browser(service).signInByCode(email);
 const mailsOf = async (email: string, subject: RegExp) =>
   (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
 
 describe('GET export', () => {
   test('is a file with all data of the holder', async () => {
-    const email = someone();
+    const email = newEmail();
     const transaction_id = `pi_${randomUUID()}`;
     const sold = await sell(service, email, transaction_id);
     const keys = service.app.get(LicensesService);
     const license = { license_id: sold, license_key: (await keys.currentKey(sold))!, email };
-    const act = { actor: 'grace@staff.example', reason: 'two desks' };
+    const audit = { actor: 'grace@staff.example', reason: 'two desks' };
     await service.setLicense(sold, { machines_allowed: 2 });
-    await keys.set(sold, { machines_allowed: 3 }, act);
+    await keys.set(sold, { machines_allowed: 3 }, audit);
     const activate = async (machine: string) =>
       (await service.activate(license, machine, { hostname_hint: `The ${machine}` })).json.activation
         .id as string;
@@ -44,10 +44,10 @@ describe('GET export', () => {
       await activate('second'),
       await activate('third'),
     ];
-    const byKey = await new Browser(service).byKey(license);
+    const byKey = await new Browser(service).signInByKey(license);
     await byKey.call('POST', `/activations/${second}/release-request`, { reason: 'Sold.' });
-    await service.app.get(ReleaseService).release(first, act);
-    const holder = await byCode(email);
+    await service.app.get(ReleaseService).release(first, audit);
+    const holder = await signInByCode(email);
     await holder.call('POST', `/activations/${third}/release`);
     await new Browser(service).call('POST', '/session/code', { email });
     await holder.call('POST', '/erasure');
@@ -116,21 +116,21 @@ describe('GET export', () => {
   });
 
   test('shows the status set by staff, the end of the license and the generation of its key', async () => {
-    const email = someone();
+    const email = newEmail();
     const license_id = await sell(service, email, `pi_${randomUUID()}`);
     await service.app.get(LicensesService).rekey(license_id, { actor: 'cli', reason: 'leaked' });
     await service.setLicense(license_id, { staff_status: 'revoked' });
-    const { json } = await (await byCode(email)).call('GET', '/export');
+    const { json } = await (await signInByCode(email)).call('GET', '/export');
     expect(json.licenses).toEqual([
       expect.objectContaining({ staff_status: 'revoked', key_generation: 2, ended_at: NOON }),
     ]);
   });
 
   test('has no secret, no hash of a secret and no name of a staff member', async () => {
-    const email = someone();
+    const email = newEmail();
     const license = await service.issue({ email });
     await service.activate(license);
-    const holder = await byCode(email);
+    const holder = await signInByCode(email);
     await service.app.get(LicensesService).sendKey(license.license_id, {
       actor: 'grace@staff.example',
       reason: null,
@@ -146,26 +146,26 @@ describe('GET export', () => {
   });
 
   test('has no data of another person', async () => {
-    const [email, other] = [someone(), someone()];
+    const [email, other] = [newEmail(), newEmail()];
     const theirs = await service.issue({ email: other });
     await service.activate(theirs, 'theirs', { hostname_hint: 'Theirs' });
     await sell(service, other, 'their-purchase');
-    await byCode(other);
+    await signInByCode(other);
     const own = await service.issue({ email });
-    const { json, text } = await (await byCode(email)).call('GET', '/export');
+    const { json, text } = await (await signInByCode(email)).call('GET', '/export');
     expect(json.licenses).toMatchObject([{ id: own.license_id }]);
     expect([json.purchases, json.sessions.length]).toEqual([[], 1]);
     for (const word of [other, theirs.license_id, 'Theirs', machineId('theirs'), 'their-purchase'])
       expect(text).not.toContain(word);
   });
 
-  test('of a license that got another address does not show the two holders each other’s address', async () => {
-    const [buyer, owner] = [someone(), someone()];
+  test('does not show the former and the new holder of a license each other’s address', async () => {
+    const [buyer, owner] = [newEmail(), newEmail()];
     const transaction_id = `pi_${randomUUID()}`;
     const id = await sell(service, buyer, transaction_id);
     await service.issue({ email: buyer });
     await service.setLicense(id, { email: owner });
-    const exportOf = async (email: string) => (await (await byCode(email)).call('GET', '/export')).text;
+    const exportOf = async (email: string) => (await (await signInByCode(email)).call('GET', '/export')).text;
     const [buyers, owners] = [await exportOf(buyer), await exportOf(owner)];
     for (const text of [buyers, owners]) expect(text).toContain(transaction_id);
     expect(buyers).not.toContain(owner);
@@ -174,78 +174,86 @@ describe('GET export', () => {
   });
 
   test('has a purchase whose license was deleted', async () => {
-    const email = someone();
+    const email = newEmail();
     const license_id = await sell(service, email, randomUUID());
-    const holder = await byCode(email);
+    const holder = await signInByCode(email);
     await service.sql('delete from license where id = $1', [license_id]);
     const { json } = await holder.call('GET', '/export');
     expect(json).toMatchObject({ licenses: [], purchases: [{ email, license_id: null }] });
   });
 
-  test('401 without a session, 403 with a session by key, 500 if a table is missing, 503 if it is locked', async () => {
-    const license = await service.issue({ email: someone() });
-    const get = (from: Browser) => from.call('GET', '/export');
-    expect((await get(new Browser(service))).json.code).toBe('sign_in_required');
-    expect((await get(await new Browser(service).byKey(license))).json.code).toBe('mailbox_proof_needed');
-    const holder = await byCode(license.email);
-    const broken = await whileGone(service, 'mail_recipient', () => get(holder));
+  test('answers 401 without a session, 403 to a session by key, 500 if a table is missing, and 503 if it is locked', async () => {
+    const license = await service.issue({ email: newEmail() });
+    const exportOf = (from: Browser) => from.call('GET', '/export');
+    expect((await exportOf(new Browser(service))).json.code).toBe('sign_in_required');
+    expect((await exportOf(await new Browser(service).signInByKey(license))).json.code).toBe(
+      'mailbox_proof_needed',
+    );
+    const holder = await signInByCode(license.email);
+    const broken = await whileGone(service, 'mail_recipient', () => exportOf(holder));
     expect(broken.json.code).toBe('internal_error');
     expect(broken.headers['content-disposition']).toBeUndefined();
-    const unavailable = await whileLocked(service, 'mail_recipient', () => get(holder));
+    const unavailable = await whileLocked(service, 'mail_recipient', () => exportOf(holder));
     expect(unavailable.json.code).toBe('unavailable');
   });
 });
 
 describe('POST and DELETE erasure', () => {
-  const ask = (from: Browser) => from.call('POST', '/erasure');
-  const cancel = (from: Browser) => from.call('DELETE', '/erasure');
-  const state = async (from: Browser) => (await from.call('GET', '/licenses')).json.erasure;
+  const requestErasure = (from: Browser) => from.call('POST', '/erasure');
+  const cancelErasure = (from: Browser) => from.call('DELETE', '/erasure');
+  const erasureOf = async (from: Browser) => (await from.call('GET', '/licenses')).json.erasure;
   const isErased = async (id: string) =>
     (await service.sql('select 1 from license where id = $1 and email is null', [id])).length === 1;
-  const hourlyRun = async () => {
+  const runRetention = async () => {
     const job = service.app.get(RetentionJob);
     job.run();
     await job.whenIdle();
   };
 
   test('a request waits three days, is shown to all sessions of the address, and is announced by mail', async () => {
-    const license = await service.issue({ email: someone() });
-    const holder = await byCode(license.email);
-    const { status, json } = await ask(holder);
+    const license = await service.issue({ email: newEmail() });
+    const holder = await signInByCode(license.email);
+    const { status, json } = await requestErasure(holder);
     const waiting = {
       id: expect.any(String),
       received_on: '2096-02-10',
       runs_at: '2096-02-13T12:00:00Z',
     };
     expect([status, json]).toEqual([202, { erasure: waiting }]);
-    expect(await state(holder)).toEqual(json.erasure);
-    expect(await state(await new Browser(service).byKey(license))).toEqual(json.erasure);
+    expect(await erasureOf(holder)).toEqual(json.erasure);
+    expect(await erasureOf(await new Browser(service).signInByKey(license))).toEqual(json.erasure);
     await until(async () => (await mailsOf(license.email, /^You asked for your data/)).length === 1);
     expect((await service.activate(license)).status).toBe(201);
   });
 
-  test('ten concurrent requests and a later one create one', async () => {
-    const email = someone();
+  test('ten concurrent requests and a later one create one deletion request', async () => {
+    const email = newEmail();
     await service.issue({ email });
-    const holder = await byCode(email);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(holder)));
+    const holder = await signInByCode(email);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => requestErasure(holder)));
     const ids = answers.filter(({ status }) => status === 202).map(({ json }) => json.erasure.id as string);
     expect(new Set(ids).size).toBe(1);
     service.clock.advance(60_000);
-    expect((await ask(holder)).json.erasure).toMatchObject({ id: ids[0], runs_at: '2096-02-13T12:00:00Z' });
+    expect((await requestErasure(holder)).json.erasure).toMatchObject({
+      id: ids[0],
+      runs_at: '2096-02-13T12:00:00Z',
+    });
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toHaveLength(1);
   });
 
-  test('after three days the hourly job erases the holder, ends sessions and codes, and the holder cannot sign in any more', async () => {
-    const license = await service.issue({ email: someone() });
+  test('after three days the hourly retention run erases the holder, ends sessions and codes, and the holder cannot sign in any more', async () => {
+    const license = await service.issue({ email: newEmail() });
     await service.activate(license);
-    const first = await byCode(license.email);
-    await ask(first);
+    const first = await signInByCode(license.email);
+    await requestErasure(first);
     service.clock.advance(72 * HOUR_MS);
-    const [holder, byKey] = [await byCode(license.email), await new Browser(service).byKey(license)];
+    const [holder, byKey] = [
+      await signInByCode(license.email),
+      await new Browser(service).signInByKey(license),
+    ];
     const waiting = new Browser(service);
-    const code = await waiting.ask(license.email);
-    await hourlyRun();
+    const code = await waiting.requestCode(license.email);
+    await runRetention();
     expect(await isErased(license.license_id)).toBe(true);
     for (const each of [holder, byKey])
       expect((await each.call('GET', '/licenses')).json.code).toBe('sign_in_required');
@@ -263,9 +271,9 @@ describe('POST and DELETE erasure', () => {
   });
 
   test('a sign-in with a code during the erasure leaves no session', async () => {
-    const { email } = await service.issue({ email: someone() });
-    const { id } = (await ask(await byCode(email))).json.erasure;
-    await new Browser(service).ask(email);
+    const { email } = await service.issue({ email: newEmail() });
+    const { id } = (await requestErasure(await signInByCode(email))).json.erasure;
+    await new Browser(service).requestCode(email);
     // The statements of a sign-in before its commit.
     const signIn = await service.database.connect();
     await signIn.query('begin');
@@ -280,23 +288,23 @@ describe('POST and DELETE erasure', () => {
         .get(ErasureService)
         .run(id)
         .catch(() => undefined);
-    const seen = { end: false };
-    const running = run().finally(() => (seen.end = true));
-    const waits = `select 1 from pg_stat_activity
+    const state = { isFinished: false };
+    const running = run().finally(() => (state.isFinished = true));
+    const waitingForLock = `select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
     await signIn.query('commit');
     signIn.release();
-    // After a lock timeout the erasure is retried, as its job would.
+    // After a lock timeout the erasure is run again, as its job would be.
     if (!(await running)) await run();
     expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);
   });
 
   test('a request during the erasure does not store the address again', async () => {
-    const { email } = await service.issue({ email: someone() });
-    const holder = await byCode(email);
-    const { id } = (await ask(holder)).json.erasure;
+    const { email } = await service.issue({ email: newEmail() });
+    const holder = await signInByCode(email);
+    const { id } = (await requestErasure(holder)).json.erasure;
     // The statements of an erasure before its commit.
     const erasure = await service.database.connect();
     await erasure.query('begin');
@@ -306,11 +314,11 @@ describe('POST and DELETE erasure', () => {
       "update erasure_request set email = null, honoured_at = $2, erased = '{}' where id = $1",
       [id, service.clock.now()],
     );
-    const seen = { end: false };
-    const again = ask(holder).finally(() => (seen.end = true));
-    const waits = `select 1 from pg_stat_activity
+    const state = { isFinished: false };
+    const again = requestErasure(holder).finally(() => (state.isFinished = true));
+    const waitingForLock = `select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
     await erasure.query('commit');
     erasure.release();
     const { status, json } = await again;
@@ -319,55 +327,55 @@ describe('POST and DELETE erasure', () => {
   });
 
   test('a cancelled request is not carried out, and a new one can be made', async () => {
-    const license = await service.issue({ email: someone() });
-    const holder = await byCode(license.email);
-    const { id } = (await ask(holder)).json.erasure;
-    const { status, text } = await cancel(holder);
+    const license = await service.issue({ email: newEmail() });
+    const holder = await signInByCode(license.email);
+    const { id } = (await requestErasure(holder)).json.erasure;
+    const { status, text } = await cancelErasure(holder);
     expect([status, text]).toEqual([204, '']);
-    expect(await state(holder)).toBeNull();
-    const again = (await ask(holder)).json.erasure;
+    expect(await erasureOf(holder)).toBeNull();
+    const again = (await requestErasure(holder)).json.erasure;
     expect(again.id).not.toBe(id);
-    await cancel(holder);
+    await cancelErasure(holder);
     service.clock.advance(100 * HOUR_MS);
-    await hourlyRun();
+    await runRetention();
     expect(await isErased(license.license_id)).toBe(false);
   });
 
-  test('404 for cancelling a request that does not exist, that is already cancelled, or that is of another holder', async () => {
+  test('cancelling answers 404 if there is no request, if it is already cancelled, or if it is of another holder', async () => {
     const [own, other] = [
-      await service.issue({ email: someone() }),
-      await service.issue({ email: someone() }),
+      await service.issue({ email: newEmail() }),
+      await service.issue({ email: newEmail() }),
     ];
-    const [holder, untrusted] = [await byCode(own.email), await byCode(other.email)];
-    expect((await cancel(holder)).json.code).toBe('not_found');
-    await ask(holder);
-    expect((await cancel(untrusted)).json.code).toBe('not_found');
-    const answers = await Promise.all([cancel(holder), cancel(holder), cancel(holder)]);
+    const [holder, otherHolder] = [await signInByCode(own.email), await signInByCode(other.email)];
+    expect((await cancelErasure(holder)).json.code).toBe('not_found');
+    await requestErasure(holder);
+    expect((await cancelErasure(otherHolder)).json.code).toBe('not_found');
+    const answers = await Promise.all([cancelErasure(holder), cancelErasure(holder), cancelErasure(holder)]);
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
-    expect((await cancel(holder)).json.code).toBe('not_found');
+    expect((await cancelErasure(holder)).json.code).toBe('not_found');
   });
 
-  test('403 for a holder who signed in with a key, which an office may share', async () => {
-    const license = await service.issue({ email: someone() });
-    const byKey = await new Browser(service).byKey(license);
-    await ask(await byCode(license.email));
-    for (const answer of [await ask(byKey), await cancel(byKey)])
+  test('a holder who signed in with a key, which an office may share, is answered with 403', async () => {
+    const license = await service.issue({ email: newEmail() });
+    const byKey = await new Browser(service).signInByKey(license);
+    await requestErasure(await signInByCode(license.email));
+    for (const answer of [await requestErasure(byKey), await cancelErasure(byKey)])
       expect([answer.status, answer.json.code]).toEqual([403, 'mailbox_proof_needed']);
-    expect(await state(byKey)).not.toBeNull();
+    expect(await erasureOf(byKey)).not.toBeNull();
   });
 
   test('has the refusals that all routes of the portal have in common', async () => {
-    const license = await service.issue({ email: someone() });
-    const holder = await byCode(license.email);
+    const license = await service.issue({ email: newEmail() });
+    const holder = await signInByCode(license.email);
     expect(await commonRefusals(holder, { path: '/erasure' })).toEqual(COMMON_REFUSALS);
     expect(await commonRefusals(holder, { method: 'DELETE', path: '/erasure' })).toEqual(COMMON_REFUSALS);
-    expect((await ask(new Browser(service))).json.code).toBe('sign_in_required');
-    expect((await cancel(new Browser(service))).json.code).toBe('sign_in_required');
-    expect(await state(holder)).toBeNull();
+    expect((await requestErasure(new Browser(service))).json.code).toBe('sign_in_required');
+    expect((await cancelErasure(new Browser(service))).json.code).toBe('sign_in_required');
+    expect(await erasureOf(holder)).toBeNull();
   });
 });
 
-test('the tests of this file have seen every documented response', async () => {
+test('the tests of this file have received every documented response', async () => {
   await waitForJobs(service, 'mail_%');
-  expect(unseen(/ \/portal\/api\/(export|erasure)/)).toEqual([]);
+  expect(unseenResponses(/ \/portal\/api\/(export|erasure)/)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
-import { ACT, erase, formsOfMachine, sell } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, erase, formsOfMachine, sell } from '../erasure/harness.js';
 import { machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Browser } from './harness.js';
@@ -15,6 +15,7 @@ const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
 const LABELS = ['Kanari Studio', 'Kanari Laptop'];
 const REQUEST_REASONS = ['Kanari was sold', 'Kanari is broken', 'Kanari again'];
 const STAFF_REASON = 'Kanari moved abroad';
+/** Searches for the data of the former holder: address, labels, machine ids and reasons. */
 const search = new LeakSearch([
   ...[ADA, STAFF_REASON, ...LABELS, ...REQUEST_REASONS].flatMap(formsOfText),
   ...LABELS.flatMap((label) => formsOfMachine(machineId(label))),
@@ -40,12 +41,12 @@ beforeAll(async () => {
   const requests = service.app.get(ReleaseRequests);
   await requests.create(ended[0]!, REQUEST_REASONS[0]!);
   await service.app.get(ReleaseService).release(ended[0]!, { actor: 'grace', reason: STAFF_REASON });
-  await service.app.get(ReleaseService).release(ended[1]!, ACT);
+  await service.app.get(ReleaseService).release(ended[1]!, AUDIT_CONTEXT);
   await requests.create(active.id, REQUEST_REASONS[1]!);
   const [waiting] = await service.sql<{ id: string }>(
     'select id from release_request where decided_at is null',
   );
-  await service.app.get(ReleaseDecisions).decide(waiting!.id, 'decline', ACT);
+  await service.app.get(ReleaseDecisions).decide(waiting!.id, 'decline', AUDIT_CONTEXT);
   await requests.create(active.id, REQUEST_REASONS[2]!);
   service.clock.advance(HOUR_MS);
   await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: STAFF_REASON });
@@ -55,8 +56,8 @@ afterAll(() => service.close());
 
 /** All responses about the license that the new holder can get, signed in with a code and with a key. */
 async function holderResponses(): Promise<Record<string, string>> {
-  const byCode = await new Browser(service).byCode(BOB);
-  const byKey = await new Browser(service).byKey({ ...license, email: BOB });
+  const byCode = await new Browser(service).signInByCode(BOB);
+  const byKey = await new Browser(service).signInByKey({ ...license, email: BOB });
   return {
     export: (await byCode.call('GET', '/export')).text,
     overview: (await byCode.call('GET', '/licenses')).text,
@@ -66,8 +67,8 @@ async function holderResponses(): Promise<Record<string, string>> {
 
 test('the new holder sees the license and its active machine, and no data of the former holder', async () => {
   const seen = await holderResponses();
-  for (const [of, text] of Object.entries(seen)) {
-    expect([of, ...search.in(text)]).toEqual([of]);
+  for (const [name, text] of Object.entries(seen)) {
+    expect([name, ...search.in(text)]).toEqual([name]);
     expect(text).toContain(license.license_id);
     expect(text).toContain('The machine at the till');
     for (const id of ended) expect(text).not.toContain(id);
@@ -75,7 +76,7 @@ test('the new holder sees the license and its active machine, and no data of the
   const [exported] = JSON.parse(seen['export']!).licenses;
   expect(exported).toMatchObject({ machines_in_use: 1, history: [] });
   expect(exported.activations).toMatchObject([
-    // The machine id and the requests belong to the former holder.
+    // The machine id and the release requests are not shown, because they belong to the former holder.
     { id: active.id, machine_id: null, release_requests: [] },
   ]);
   expect(seen['export']).not.toContain(machineId('The machine at the till'));
@@ -87,7 +88,7 @@ test('staff still see all activations', async () => {
   expect(seen!.activations.map(({ id }) => id).toSorted()).toEqual([active.id, ...ended].toSorted());
 });
 
-test('the tables keep no data of the former holder but the address of the purchase', async () => {
+test('the tables keep no data of the former holder except the address of the purchase', async () => {
   const rows = await service.sql(
     `select to_jsonb(a)::text as row from activation a union all select to_jsonb(r)::text from release_request r`,
   );
@@ -99,12 +100,12 @@ test('the tables keep no data of the former holder but the address of the purcha
 });
 
 test('the export of the new holder shows later requests and releases', async () => {
-  const bob = await new Browser(service).byCode(BOB);
+  const bob = await new Browser(service).signInByCode(BOB);
   const { status } = await bob.call('POST', `/activations/${active.id}/release-request`, {
     reason: 'Till is new.',
   });
   expect(status).toBe(202);
-  await service.app.get(ReleaseService).release(active.id, ACT);
+  await service.app.get(ReleaseService).release(active.id, AUDIT_CONTEXT);
   const { json } = await bob.call('GET', '/export');
   expect(json.licenses[0].activations).toMatchObject([
     { id: active.id, state: 'released', release_requests: [{ reason: 'Till is new.', decision: 'release' }] },

@@ -14,20 +14,21 @@ export class Browser extends CookieClient {
   }
 
   /** Requests a sign-in code. @returns the mailed code */
-  async ask(email: string): Promise<string> {
+  async requestCode(email: string): Promise<string> {
     return codeAfter(this.service, email, async () => {
       const { status } = await this.call('POST', '/session/code', { email });
       if (status !== 202) throw new Error(`the request of a code was answered with ${status}`);
     });
   }
 
-  async byCode(email: string): Promise<this> {
-    const { status } = await this.call('POST', '/session', { email, code: await this.ask(email) });
+  /** Requests a code, and signs in with it. */
+  async signInByCode(email: string): Promise<this> {
+    const { status } = await this.call('POST', '/session', { email, code: await this.requestCode(email) });
     if (status !== 204) throw new Error(`signing in with a code was answered with ${status}`);
     return this;
   }
 
-  async byKey({ email, license_key }: { email: string; license_key: string }): Promise<this> {
+  async signInByKey({ email, license_key }: { email: string; license_key: string }): Promise<this> {
     const { status } = await this.call('POST', '/session', { email, license_key });
     if (status !== 204) throw new Error(`signing in with a key was answered with ${status}`);
     return this;
@@ -35,30 +36,30 @@ export class Browser extends CookieClient {
 }
 
 /** The sign-in codes that were mailed to an address. */
-export async function codesOf(service: Service, email: string): Promise<string[]> {
+export async function mailedCodes(service: Service, email: string): Promise<string[]> {
   const mails = (await outbox(service)).filter((mail) => mail.to === email && CODE_MAIL.test(mail.subject));
   return mails.map(({ text }) => /^ {4}(\d{8})$/m.exec(text)![1]!);
 }
 
-/** Calls `ask` and waits for a new code. */
+/** Calls `requestCode` and waits until a new code is mailed to the address. @returns the code */
 export async function codeAfter(
   service: Service,
   email: string,
-  ask: () => Promise<unknown>,
+  requestCode: () => Promise<unknown>,
 ): Promise<string> {
-  const before = await codesOf(service, email);
-  await ask();
-  const newCodes = async () => (await codesOf(service, email)).filter((code) => !before.includes(code));
+  const before = await mailedCodes(service, email);
+  await requestCode();
+  const newCodes = async () => (await mailedCodes(service, email)).filter((code) => !before.includes(code));
   await until(async () => (await newCodes()).length > 0);
   return (await newCodes())[0]!;
 }
 
 /** A code that differs from this one in its last digit. */
-export function wrong(code: string): string {
+export function wrongCode(code: string): string {
   return code.slice(0, -1) + String((Number(code.at(-1)) + 1) % 10);
 }
 
-/** An answer without its request id and its times. */
+/** Returns an answer without its request id and its `date` header, so that two answers can be compared. */
 export function withoutIds({ status, text, headers }: Answer): unknown {
   const { date: _date, ...rest } = headers;
   return { status, text: text.replace(/"request_id":"[^"]*"/, ''), headers: rest };
@@ -68,17 +69,20 @@ interface Write {
   readonly method?: string;
   readonly path: string;
   readonly body?: unknown;
-  /** The table that the request needs, which is renamed or locked. */
+  /** A table that the request needs: it is renamed for the 500 and locked for the 503. */
   readonly table?: string;
 }
 
-/** The refusals that all writes have in common: other origin, malformed, too large, wrong type, missing table, locked table. */
+/**
+ * Sends a write with each fault that all writes refuse alike: another origin, a malformed body, a body that is too large, a
+ * wrong media type, a missing table, a locked table. @returns the status and code of each response, for COMMON_REFUSALS
+ */
 export async function commonRefusals(
   browser: Browser,
   { method = 'POST', path, body, table = 'session' }: Write,
 ): Promise<[number, string][]> {
-  const send = (sent: unknown, headers: Record<string, string> = {}) =>
-    browser.call(method, path, sent, headers);
+  const send = (content: unknown, headers: Record<string, string> = {}) =>
+    browser.call(method, path, content, headers);
   const answers = [
     await send(body, { origin: 'https://evil.example' }),
     await send('{'),
@@ -90,6 +94,7 @@ export async function commonRefusals(
   return answers.map(({ status, json }) => [status, json.code]);
 }
 
+/** What `commonRefusals` returns for a write that refuses each fault as documented. */
 export const COMMON_REFUSALS = [
   [403, 'cross_origin'],
   [400, 'malformed_request'],
@@ -99,8 +104,8 @@ export const COMMON_REFUSALS = [
   [503, 'unavailable'],
 ];
 
-/** The documented responses of these routes that no test of this file has received. */
-export function unseen(routes: RegExp): string[] {
+/** Lists the documented responses of these routes that no test of this file has received. */
+export function unseenResponses(routes: RegExp): string[] {
   const documented = documentedAnswers().filter((answer) => routes.test(answer));
   if (documented.length === 0) throw new Error('no such route is documented');
   return documented.filter((answer) => !seenAnswers().has(answer));

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { ACT, waitForJobs, outbox, sell } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, waitForJobs, outbox, sell } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
 const NOW = '2026-11-20T13:00:00Z';
@@ -16,12 +16,12 @@ beforeAll(async () => void (service = await Service.start({ environment: { SELF_
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-const someone = () => `${randomUUID()}@example.com`;
-const licenses = async (from: Browser) => (await from.call('GET', '/licenses')).json;
+const newEmail = () => `${randomUUID()}@example.com`;
+const readLicenses = async (from: Browser) => (await from.call('GET', '/licenses')).json;
 
 describe('GET licenses', () => {
   test('shows a license and its activations: active ones first, newest first', async () => {
-    const email = someone();
+    const email = newEmail();
     const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date(NOW) });
     const ids: Record<string, string> = {};
     for (const [at, machine] of ['released', 'older', 'newer'].entries()) {
@@ -30,11 +30,11 @@ describe('GET licenses', () => {
       ids[machine] = json.activation.id as string;
     }
     service.clock.set(NOW);
-    await service.app.get(ReleaseService).release(ids['released']!, ACT);
-    const holder = await new Browser(service).byCode(email);
+    await service.app.get(ReleaseService).release(ids['released']!, AUDIT_CONTEXT);
+    const holder = await new Browser(service).signInByCode(email);
     await holder.call('POST', `/activations/${ids['older']}/release-request`, { reason: 'Sold.' });
     const active = { app_version: '3.2.0', state: 'active', ended_at: null, ended_reason: null };
-    expect(await licenses(holder)).toEqual({
+    expect(await readLicenses(holder)).toEqual({
       signed_in_by: 'code',
       email,
       erasure: null,
@@ -84,37 +84,38 @@ describe('GET licenses', () => {
   });
 
   test('shows until when the latest purchase is kept by law, only to holders who signed in with a code', async () => {
-    const email = someone();
+    const email = newEmail();
     await sell(service, email, randomUUID());
     service.clock.set('2024-02-29T13:00:00Z');
     await sell(service, email, randomUUID());
     service.clock.set(NOW);
-    await sell(service, someone(), randomUUID());
-    const byCode = await new Browser(service).byCode(email);
-    expect((await licenses(byCode)).purchases_kept_until).toBe('2036-12-31');
+    await sell(service, newEmail(), randomUUID());
+    const byCode = await new Browser(service).signInByCode(email);
+    expect((await readLicenses(byCode)).purchases_kept_until).toBe('2036-12-31');
     const own = await service.issue({ email });
-    expect((await licenses(await new Browser(service).byKey(own))).purchases_kept_until).toBeNull();
+    expect((await readLicenses(await new Browser(service).signInByKey(own))).purchases_kept_until).toBeNull();
   });
 
   test('is an empty list for an address without a license', async () => {
-    const email = someone();
+    const email = newEmail();
     const { license_id } = await service.issue({ email });
-    const holder = await new Browser(service).byCode(email);
+    const holder = await new Browser(service).signInByCode(email);
     await service.sql('delete from license where id = $1', [license_id]);
-    expect(await licenses(holder)).toMatchObject({ email, licenses: [] });
+    expect(await readLicenses(holder)).toMatchObject({ email, licenses: [] });
   });
 
-  test('a declined release request is shown with its reason, to its holder alone; another one can be made', async () => {
-    const license = await service.issue({ email: someone() });
+  test('a declined release request is shown with its reason, only to the holder who made it; the holder can make another one', async () => {
+    const license = await service.issue({ email: newEmail() });
     const { id } = (await service.activate(license)).json.activation;
-    const holder = await new Browser(service).byKey(license);
-    const ask = () => holder.call('POST', `/activations/${id}/release-request`, {});
-    const shown = async (to = holder) => {
-      const { release_requested_at, release_declined } = (await licenses(to)).licenses[0].activations[0];
+    const holder = await new Browser(service).signInByKey(license);
+    const requestRelease = () => holder.call('POST', `/activations/${id}/release-request`, {});
+    const readRequest = async (from = holder) => {
+      const { release_requested_at, release_declined } = (await readLicenses(from)).licenses[0]
+        .activations[0];
       return { release_requested_at, release_declined };
     };
     const decline = async (reason: string) => {
-      await ask();
+      await requestRelease();
       const [request] = await service.sql<{ id: string }>(
         'select id from release_request where activation_id = $1 and decided_at is null',
         [id],
@@ -128,19 +129,19 @@ describe('GET licenses', () => {
     await decline('In use, still');
     const declined_at = new Date(start + HOUR_MS / 4).toISOString().replace('.000', '');
     const release_declined = { declined_at, reason: 'In use, still' };
-    expect(await shown()).toEqual({ release_requested_at: null, release_declined });
+    expect(await readRequest()).toEqual({ release_requested_at: null, release_declined });
     service.clock.advance(HOUR_MS / 4);
-    await ask();
+    await requestRelease();
     const release_requested_at = new Date(start + HOUR_MS / 2).toISOString().replace('.000', '');
-    expect(await shown()).toEqual({ release_requested_at, release_declined });
-    const email = someone();
+    expect(await readRequest()).toEqual({ release_requested_at, release_declined });
+    const email = newEmail();
     await service.setLicense(license.license_id, { email });
-    const next = await new Browser(service).byCode(email);
-    expect(await shown(next)).toEqual({ release_requested_at: null, release_declined: null });
+    const next = await new Browser(service).signInByCode(email);
+    expect(await readRequest(next)).toEqual({ release_requested_at: null, release_declined: null });
   });
 
-  test('500 if a table is missing, 503 if a table is locked', async () => {
-    const holder = await new Browser(service).byKey(await service.issue({ email: someone() }));
+  test('answers 500 if a table is missing, and 503 if a table is locked', async () => {
+    const holder = await new Browser(service).signInByKey(await service.issue({ email: newEmail() }));
     const get = () => holder.call('GET', '/licenses');
     expect((await whileGone(service, 'release_request', get)).json.code).toBe('internal_error');
     expect((await whileLocked(service, 'release_request', get)).json.code).toBe('unavailable');
@@ -148,15 +149,18 @@ describe('GET licenses', () => {
 });
 
 describe('POST licenses/:id/send-key', () => {
-  const send = (from: Browser, id: string) => from.call('POST', `/licenses/${id}/send-key`);
+  const sendKey = (from: Browser, id: string) => from.call('POST', `/licenses/${id}/send-key`);
   const keyMails = async (email: string) => {
     await waitForJobs(service, 'mail_license_key_again');
     return (await outbox(service)).filter((mail) => mail.to === email && /license key/.test(mail.subject));
   };
 
   test('mails the key to the address of the license, and does not return it', async () => {
-    const license = await service.issue({ email: someone() });
-    const { status, text } = await send(await new Browser(service).byKey(license), license.license_id);
+    const license = await service.issue({ email: newEmail() });
+    const { status, text } = await sendKey(
+      await new Browser(service).signInByKey(license),
+      license.license_id,
+    );
     expect([status, text]).toEqual([202, '']);
     const [mail, ...more] = await keyMails(license.email);
     expect(more).toEqual([]);
@@ -166,22 +170,25 @@ describe('POST licenses/:id/send-key', () => {
     expect(await service.sql(trail, [license.license_id])).toEqual([]);
   });
 
-  test('a session by code can request the keys of all licenses of the address, a session by key only its own', async () => {
-    const email = someone();
+  test('a session by code can request the keys of all licenses of the address, and a session by key only the key of its license', async () => {
+    const email = newEmail();
     const [first, second] = [await service.issue({ email }), await service.issue({ email })];
-    const byKey = await new Browser(service).byKey(first);
-    expect((await send(byKey, second.license_id)).status).toBe(404);
-    const byCode = await new Browser(service).byCode(email);
-    expect((await send(byCode, second.license_id)).status).toBe(202);
+    const byKey = await new Browser(service).signInByKey(first);
+    expect((await sendKey(byKey, second.license_id)).status).toBe(404);
+    const byCode = await new Browser(service).signInByCode(email);
+    expect((await sendKey(byCode, second.license_id)).status).toBe(202);
   });
 
   test('answers for the license of another holder exactly as for an unknown id', async () => {
-    const { license_id } = await service.issue({ email: someone() });
-    const own = await service.issue({ email: someone() });
-    const others = [await new Browser(service).byKey(own), await new Browser(service).byCode(own.email)];
+    const { license_id } = await service.issue({ email: newEmail() });
+    const own = await service.issue({ email: newEmail() });
+    const others = [
+      await new Browser(service).signInByKey(own),
+      await new Browser(service).signInByCode(own.email),
+    ];
     for (const otherHolder of others) {
       const [foreign, ...nonexistent] = await Promise.all(
-        [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => send(otherHolder, id)),
+        [license_id, randomUUID(), 'x', '%00', own.license_key].map((id) => sendKey(otherHolder, id)),
       );
       expect(foreign!.json).toMatchObject({ status: 404, code: 'not_found' });
       for (const answer of nonexistent) expect(withoutIds(answer)).toEqual(withoutIds(foreign!));
@@ -189,61 +196,61 @@ describe('POST licenses/:id/send-key', () => {
     expect(await keyMails(own.email)).toEqual([]);
   });
 
-  test('429 for the eleventh request of a day for a license, also with its id in upper case, and not for another license', async () => {
-    const email = someone();
+  test('answers 429 to the eleventh request of a day for a license, also with its id in upper case; other licenses are not limited', async () => {
+    const email = newEmail();
     const [license, other] = [await service.issue({ email }), await service.issue({ email })];
-    const holder = await new Browser(service).byCode(email);
+    const holder = await new Browser(service).signInByCode(email);
     for (let times = 0; times < 10; times += 1)
-      expect((await send(holder, license.license_id)).status).toBe(202);
+      expect((await sendKey(holder, license.license_id)).status).toBe(202);
     for (const id of [license.license_id, license.license_id.toUpperCase()]) {
-      const { status, json, headers } = await send(holder, id);
+      const { status, json, headers } = await sendKey(holder, id);
       expect([status, json.code, Number(headers['retry-after']) > 0]).toEqual([
         429,
         'too_many_requests',
         true,
       ]);
     }
-    expect((await send(holder, other.license_id)).status).toBe(202);
+    expect((await sendKey(holder, other.license_id)).status).toBe(202);
     // Requests of other holders do not count.
-    const otherHolder = await new Browser(service).byKey(await service.issue({ email: someone() }));
+    const otherHolder = await new Browser(service).signInByKey(await service.issue({ email: newEmail() }));
     for (let times = 0; times < 11; times += 1)
-      expect((await send(otherHolder, other.license_id)).status).toBe(404);
-    expect((await send(holder, other.license_id)).status).toBe(202);
+      expect((await sendKey(otherHolder, other.license_id)).status).toBe(404);
+    expect((await sendKey(holder, other.license_id)).status).toBe(202);
   });
 
-  test('409 for an imported key, which cannot be derived, and for a license that is refunded or revoked', async () => {
-    const imported = await service.issue({ email: someone() });
+  test('answers 409 for an imported key, which cannot be derived, and for a license that is refunded or revoked', async () => {
+    const imported = await service.issue({ email: newEmail() });
     await service.sql('update license set key_hash = $2 where id = $1', [
       imported.license_id,
       randomBytes(32),
     ]);
-    const email = someone();
+    const email = newEmail();
     const transaction_id = randomUUID();
     const refunded = await sell(service, email, transaction_id);
     await service.app.get(PurchasesService).record({ transaction_id, status: 'refunded' });
-    const revoked = await service.issue({ email: someone() });
+    const revoked = await service.issue({ email: newEmail() });
     await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
-    for (const [whose, id, reason] of [
+    for (const [address, id, reason] of [
       [imported.email, imported.license_id, 'not_made_here'],
       [revoked.email, revoked.license_id, 'revoked'],
       [email, refunded, 'refunded'],
     ] as const) {
-      const { status, json } = await send(await new Browser(service).byCode(whose), id);
+      const { status, json } = await sendKey(await new Browser(service).signInByCode(address), id);
       expect([status, json.code, json.reason]).toEqual([409, 'key_not_mailable', reason]);
     }
   });
 
   test('has the refusals that all routes of the portal have in common', async () => {
-    const license = await service.issue({ email: someone() });
-    const holder = await new Browser(service).byKey(license);
+    const license = await service.issue({ email: newEmail() });
+    const holder = await new Browser(service).signInByKey(license);
     const path = `/licenses/${license.license_id}/send-key`;
     expect(await commonRefusals(holder, { path })).toEqual(COMMON_REFUSALS);
-    expect((await send(new Browser(service), license.license_id)).json.code).toBe('sign_in_required');
+    expect((await sendKey(new Browser(service), license.license_id)).json.code).toBe('sign_in_required');
     expect((await new Browser(service).call('GET', '/licenses')).json.code).toBe('sign_in_required');
     expect(await keyMails(license.email)).toEqual([]);
   });
 });
 
-test('the tests of this file have seen every documented response', () => {
-  expect(unseen(/ \/portal\/api\/licenses/)).toEqual([]);
+test('the tests of this file have received every documented response', () => {
+  expect(unseenResponses(/ \/portal\/api\/licenses/)).toEqual([]);
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { ACT, waitForJobs, outbox, until } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, waitForJobs, outbox, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, unseen, withoutIds } from './harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
 
 const NOW = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
@@ -40,23 +40,23 @@ const mailsOf = async (email: string, subject: RegExp) => {
 };
 const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
-const requests = (id: string) =>
+const readRequests = (id: string) =>
   service.sql('select reason, asked_at, decided_at from release_request where activation_id = $1', [id]);
 
 describe('POST activations/:id/release-request', () => {
-  const ask = (from: Browser, id: string, body: unknown = { reason: 'The old one was sold.' }) =>
+  const requestRelease = (from: Browser, id: string, body: unknown = { reason: 'The old one was sold.' }) =>
     from.call('POST', `/activations/${id}/release-request`, body);
 
-  test.each(['byKey', 'byCode'] as const)(
-    'creates one request, and sends the holder one mail: %s',
+  test.each(['by key', 'by code'] as const)(
+    'creates one request, and sends the holder one mail, after a sign-in %s',
     async (by) => {
       const license = await activatedLicense();
       const holder = new Browser(service);
-      await (by === 'byKey' ? holder.byKey(license) : holder.byCode(license.email));
-      const { status, text } = await ask(holder, license.id);
+      await (by === 'by key' ? holder.signInByKey(license) : holder.signInByCode(license.email));
+      const { status, text } = await requestRelease(holder, license.id);
       expect([status, text]).toEqual([202, '']);
-      expect((await ask(holder, license.id, { reason: 'once more' })).status).toBe(202);
-      expect(await requests(license.id)).toEqual([
+      expect((await requestRelease(holder, license.id, { reason: 'once more' })).status).toBe(202);
+      expect(await readRequests(license.id)).toEqual([
         { reason: 'The old one was sold.', asked_at: new Date(NOW), decided_at: null },
       ]);
       const [mail, ...more] = await mailsOf(license.email, /^You asked to release a machine/);
@@ -67,23 +67,25 @@ describe('POST activations/:id/release-request', () => {
 
   test('ten concurrent requests create one request and one mail', async () => {
     const license = await activatedLicense();
-    const holder = await new Browser(service).byKey(license);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(holder, license.id)));
+    const holder = await new Browser(service).signInByKey(license);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => requestRelease(holder, license.id)));
     for (const { status } of answers) expect([202, 503]).toContain(status);
-    expect(await requests(license.id)).toHaveLength(1);
+    expect(await readRequests(license.id)).toHaveLength(1);
     expect(await mailsOf(license.email, /^You asked to release/)).toHaveLength(1);
   });
 
   test.each([
-    ['none', {}, null],
+    ['undefined', {}, null],
     ['null', { reason: null }, null],
     ['white space only', { reason: ' \n ' }, null],
     ['text between white space', { reason: ' sold \n' }, 'sold'],
     ['500 characters of two units each', { reason: '🖥'.repeat(500) }, '🖥'.repeat(500)],
-  ])('accepts a reason of %s', async (_what, body, reason) => {
+  ])('accepts a reason that is %s', async (_what, body, reason) => {
     const license = await activatedLicense();
-    expect((await ask(await new Browser(service).byKey(license), license.id, body)).status).toBe(202);
-    expect(await requests(license.id)).toMatchObject([{ reason }]);
+    expect(
+      (await requestRelease(await new Browser(service).signInByKey(license), license.id, body)).status,
+    ).toBe(202);
+    expect(await readRequests(license.id)).toMatchObject([{ reason }]);
   });
 
   test.each([
@@ -91,28 +93,34 @@ describe('POST activations/:id/release-request', () => {
     ['501 characters long', { reason: 'x'.repeat(501) }],
     ['with an e-mail address', { reason: 'write to ada@example.com' }],
     ['with a NUL', { reason: 'so\0ld' }],
-  ])('422 for a reason that is %s, and no request is stored', async (_what, body) => {
+  ])('answers 422 to a reason that is %s, and stores no request', async (_what, body) => {
     const license = await activatedLicense();
-    const { status, json } = await ask(await new Browser(service).byKey(license), license.id, body);
+    const { status, json } = await requestRelease(
+      await new Browser(service).signInByKey(license),
+      license.id,
+      body,
+    );
     expect([status, json.errors[0].pointer]).toEqual([422, '/reason']);
-    expect(await requests(license.id)).toEqual([]);
+    expect(await readRequests(license.id)).toEqual([]);
   });
 
-  test('for a machine that is already released: 202, no request, no mail', async () => {
+  test('answers 202 for a machine that is already released, and creates no request and no mail', async () => {
     const license = await activatedLicense();
-    await service.app.get(ReleaseService).release(license.id, ACT);
-    expect((await ask(await new Browser(service).byKey(license), license.id)).status).toBe(202);
-    expect(await requests(license.id)).toEqual([]);
+    await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
+    expect((await requestRelease(await new Browser(service).signInByKey(license), license.id)).status).toBe(
+      202,
+    );
+    expect(await readRequests(license.id)).toEqual([]);
     expect(await mailsOf(license.email, /^You asked to release/)).toEqual([]);
   });
 
   test('does not lock the activation while it waits for the lock of the license', async () => {
     const license = await activatedLicense();
-    const holder = await new Browser(service).byCode(license.email);
+    const holder = await new Browser(service).signInByCode(license.email);
     const connection = await service.database.connect();
     await connection.query('begin');
     await connection.query('select 1 from license where id = $1 for update', [license.license_id]);
-    const response = ask(holder, license.id);
+    const response = requestRelease(holder, license.id);
     const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await until(async () => (await service.sql(waitingForLock)).length > 0);
     const sql = `update activation set ended_at = now(), ended_reason = 'released' where id = $1`;
@@ -122,28 +130,29 @@ describe('POST activations/:id/release-request', () => {
     connection.release();
     expect(ended).toMatchObject({ rowCount: 1 });
     expect((await response).status).toBe(202);
-    expect(await requests(license.id)).toEqual([]);
+    expect(await readRequests(license.id)).toEqual([]);
   });
 
   test('has the refusals that all routes of the portal have in common', async () => {
     const license = await activatedLicense();
-    const holder = await new Browser(service).byKey(license);
+    const holder = await new Browser(service).signInByKey(license);
     const path = `/activations/${license.id}/release-request`;
     expect(await commonRefusals(holder, { path, body: {} })).toEqual(COMMON_REFUSALS);
-    expect((await ask(new Browser(service), license.id)).json.code).toBe('sign_in_required');
-    expect(await requests(license.id)).toEqual([]);
+    expect((await requestRelease(new Browser(service), license.id)).json.code).toBe('sign_in_required');
+    expect(await readRequests(license.id)).toEqual([]);
   });
 });
 
 describe('POST activations/:id/release', () => {
   const release = (from: Browser, id: string) => from.call('POST', `/activations/${id}/release`);
-  const byCode = ({ email }: { email: string }, of = service) => new Browser(of).byCode(email);
-  const left = async (from: Browser) =>
+  const signInByCode = ({ email }: { email: string }, instance = service) =>
+    new Browser(instance).signInByCode(email);
+  const selfReleasesLeft = async (from: Browser) =>
     (await from.call('GET', '/licenses')).json.licenses[0].self_releases_left;
 
   test('ends the activation, so that another machine can activate, and sends a mail', async () => {
     const license = await activatedLicense();
-    const holder = await byCode(license);
+    const holder = await signInByCode(license);
     service.clock.advance(60_000);
     const { status, json } = await release(holder, license.id);
     expect([status, json]).toEqual([
@@ -172,15 +181,15 @@ describe('POST activations/:id/release', () => {
 
   test('deletes the release request of its machine', async () => {
     const license = await activatedLicense();
-    const holder = await byCode(license);
+    const holder = await signInByCode(license);
     await holder.call('POST', `/activations/${license.id}/release-request`, {});
     await release(holder, license.id);
-    expect(await requests(license.id)).toEqual([]);
+    expect(await readRequests(license.id)).toEqual([]);
   });
 
-  test('repeated, changes nothing and reports it, counts once, and sends one mail', async () => {
+  test('a second time changes nothing and reports that, is not counted, and sends no mail', async () => {
     const license = await activatedLicense();
-    const holder = await byCode(license);
+    const holder = await signInByCode(license);
     const first = await release(holder, license.id);
     service.clock.advance(60_000);
     const second = await release(holder, license.id);
@@ -188,27 +197,27 @@ describe('POST activations/:id/release', () => {
     expect(await mailsOf(license.email, /^A machine was released/)).toHaveLength(1);
   });
 
-  test('403 if no self-release is left; each counts for exactly 365 days', async () => {
+  test('answers 403 if no self-release is left; each self-release counts for exactly 365 days', async () => {
     const license = await activatedLicense(3);
-    let holder = await byCode(license);
-    expect(await left(holder)).toBe(1);
+    let holder = await signInByCode(license);
+    expect(await selfReleasesLeft(holder)).toBe(1);
     expect((await release(holder, license.ids[0]!)).status).toBe(200);
-    expect(await left(holder)).toBe(0);
+    expect(await selfReleasesLeft(holder)).toBe(0);
     service.clock.set(new Date(Date.parse(NOW) + 365 * DAY_MS - 1));
-    holder = await byCode(license);
+    holder = await signInByCode(license);
     const { status, json } = await release(holder, license.ids[1]!);
     expect([status, json.code, json.client_action]).toEqual([403, 'release_needs_support', 'fix']);
     expect(await isActive(license.ids[1]!)).toBe(true);
     service.clock.advance(1);
-    expect(await left(holder)).toBe(1);
+    expect(await selfReleasesLeft(holder)).toBe(1);
     expect((await release(holder, license.ids[1]!)).status).toBe(200);
     expect((await release(holder, license.ids[2]!)).json.code).toBe('release_needs_support');
   });
 
-  test('of concurrent releases of six machines with one self-release left, one is done', async () => {
+  test('of concurrent releases of six machines with one self-release left, exactly one succeeds', async () => {
     for (let round = 0; round < 5; round += 1) {
       const license = await activatedLicense(6);
-      const holder = await byCode(license);
+      const holder = await signInByCode(license);
       const answers = await Promise.all(license.ids.map((id) => release(holder, id)));
       const [released] = await service.sql(
         'select count(*)::int as n from activation where license_id = $1 and ended_at is not null',
@@ -220,27 +229,27 @@ describe('POST activations/:id/release', () => {
     }
   });
 
-  test('releases by staff and those of another license do not count', async () => {
+  test('does not count releases by staff and releases of another license', async () => {
     const license = await activatedLicense(2);
     const other = await service.issue({ email: license.email });
     const { id } = (await service.activate(other)).json.activation;
-    await service.app.get(ReleaseService).release(license.ids[0]!, ACT);
-    const holder = await byCode(license);
+    await service.app.get(ReleaseService).release(license.ids[0]!, AUDIT_CONTEXT);
+    const holder = await signInByCode(license);
     expect((await release(holder, id)).status).toBe(200);
     expect((await release(holder, license.ids[1]!)).status).toBe(200);
   });
 
-  test('403 if SELF_RELEASES_PER_YEAR is not set', async () => {
+  test('answers 403 if SELF_RELEASES_PER_YEAR is not set', async () => {
     const license = await activatedLicense();
-    const holder = await byCode(license, withoutSelfReleases);
-    expect(await left(holder)).toBe(0);
+    const holder = await signInByCode(license, withoutSelfReleases);
+    expect(await selfReleasesLeft(holder)).toBe(0);
     expect((await release(holder, license.id)).json.code).toBe('release_needs_support');
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('403 for a holder who signed in with a key, also for the activation of another license', async () => {
+  test('answers 403 to a holder who signed in with a key, also for the activation of another license', async () => {
     const license = await activatedLicense();
-    const holder = await new Browser(service).byKey(license);
+    const holder = await new Browser(service).signInByKey(license);
     for (const id of [license.id, randomUUID()]) {
       const { status, json } = await release(holder, id);
       expect([status, json.code]).toEqual([403, 'mailbox_proof_needed']);
@@ -250,7 +259,7 @@ describe('POST activations/:id/release', () => {
 
   test('the holder of the old address cannot release a machine after the license got another address', async () => {
     const license = await activatedLicense();
-    const holder = await byCode(license);
+    const holder = await signInByCode(license);
     await service.setLicense(license.license_id, { email: 'elsewhere@example.com' });
     expect((await release(holder, license.id)).json.code).toBe('not_found');
     expect(await isActive(license.id)).toBe(true);
@@ -259,7 +268,7 @@ describe('POST activations/:id/release', () => {
   test('has the refusals that all routes of the portal have in common', async () => {
     const license = await activatedLicense();
     const path = `/activations/${license.id}/release`;
-    expect(await commonRefusals(await byCode(license), { path })).toEqual(COMMON_REFUSALS);
+    expect(await commonRefusals(await signInByCode(license), { path })).toEqual(COMMON_REFUSALS);
     expect((await release(new Browser(service), license.id)).json.code).toBe('sign_in_required');
     expect(await isActive(license.id)).toBe(true);
   });
@@ -270,17 +279,17 @@ test.each(['release', 'release-request'])(
   async (route) => {
     const license = await activatedLicense();
     const own = await activatedLicense();
-    const untrusted = await new Browser(service).byCode(own.email);
-    const ask = (id: string) => untrusted.call('POST', `/activations/${id}/${route}`, {});
+    const otherHolder = await new Browser(service).signInByCode(own.email);
+    const send = (id: string) => otherHolder.call('POST', `/activations/${id}/${route}`, {});
     const [foreign, ...unknown] = await Promise.all(
-      [license.id, randomUUID(), own.license_id, 'x', '%00', `${own.id}0`].map(ask),
+      [license.id, randomUUID(), own.license_id, 'x', '%00', `${own.id}0`].map(send),
     );
     expect(foreign!.json).toMatchObject({ status: 404, code: 'not_found' });
     for (const answer of unknown) expect(withoutIds(answer)).toEqual(withoutIds(foreign!));
-    expect([await isActive(license.id), await requests(license.id)]).toEqual([true, []]);
+    expect([await isActive(license.id), await readRequests(license.id)]).toEqual([true, []]);
   },
 );
 
-test('the tests of this file have seen every documented response', () => {
-  expect(unseen(/ \/portal\/api\/activations/)).toEqual([]);
+test('the tests of this file have received every documented response', () => {
+  expect(unseenResponses(/ \/portal\/api\/activations/)).toEqual([]);
 });

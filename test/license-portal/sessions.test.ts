@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { hash, randomBytes } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { ACT, until } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { Browser } from './harness.js';
 import { freePort } from '../support/processes/server-process.js';
@@ -15,22 +15,22 @@ beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-const browser = () => new Browser(service);
+const newBrowser = () => new Browser(service);
 const isSignedIn = async (from: Browser) => (await from.call('GET', '/licenses')).status === 200;
-const idsSeen = async (from: Browser) => {
+const visibleLicenseIds = async (from: Browser) => {
   const { json } = await from.call('GET', '/licenses');
   return (json.licenses as { id: string }[]).map(({ id }) => id);
 };
 
 describe('a session', () => {
-  const signedIn = async (email: string) => browser().byKey(await service.issue({ email }));
+  const signInNewHolder = async (email: string) => newBrowser().signInByKey(await service.issue({ email }));
 
   test.each([
     ['no cookie', ''],
-    ['an empty one', 'mooring_holder='],
-    ['an unknown one', `mooring_holder=${randomBytes(32).toString('base64url')}`],
-    ['invalid bytes', 'mooring_holder=%00%ff;x'],
-    ['the id of a code', 'mooring_holder=0198f3c2-7b1a-4c3d-9e4f-a1b2c3d4e5f6'],
+    ['an empty cookie', 'mooring_holder='],
+    ['an unknown cookie', `mooring_holder=${randomBytes(32).toString('base64url')}`],
+    ['a cookie with invalid bytes', 'mooring_holder=%00%ff;x'],
+    ['the id of a sign-in code', 'mooring_holder=0198f3c2-7b1a-4c3d-9e4f-a1b2c3d4e5f6'],
   ])('is required: with %s every route answers 401', async (_what, cookie) => {
     const call = (method: string, path: string) =>
       service.call(method, `/portal/api${path}`, undefined, { cookie, origin: 'http://localhost:3000' });
@@ -48,7 +48,7 @@ describe('a session', () => {
     }
   });
 
-  test('of a staff member is not accepted', async () => {
+  test('of a staff member is not accepted by the portal', async () => {
     const token = randomBytes(32).toString('base64url');
     await service.staffToken();
     await service.sql(
@@ -56,14 +56,14 @@ describe('a session', () => {
        select gen_random_uuid(), $1, id, $2, $2::timestamptz + interval '1 hour' from staff limit 1`,
       [hash('sha256', token, 'buffer'), service.clock.now()],
     );
-    const holder = browser();
+    const holder = newBrowser();
     holder.cookies.set('mooring_holder', token);
     expect(await isSignedIn(holder)).toBe(false);
     expect((await holder.call('DELETE', '/session')).json.code).toBe('sign_in_required');
   });
 
   test('is extended while it is used, and ends after exactly 30 minutes without a request', async () => {
-    const holder = await signedIn('idle@example.com');
+    const holder = await signInNewHolder('idle@example.com');
     service.clock.advance(30 * MINUTE_MS - 1);
     expect(await isSignedIn(holder)).toBe(true);
     service.clock.advance(30 * MINUTE_MS - 1);
@@ -74,9 +74,9 @@ describe('a session', () => {
 
   test('updates its row at most once a minute', async () => {
     const license = await service.issue({ email: 'written@example.com' });
-    const holder = await browser().byKey(license);
+    const holder = await newBrowser().signInByKey(license);
     const beganAt = service.clock.now().getTime();
-    const idleSince = async () => {
+    const renewedAfterMs = async () => {
       expect(await isSignedIn(holder)).toBe(true);
       const [row] = await service.sql<{ expires_at: Date }>(
         'select expires_at from session where license_id = $1',
@@ -85,13 +85,13 @@ describe('a session', () => {
       return row!.expires_at.getTime() - 30 * MINUTE_MS - beganAt;
     };
     service.clock.advance(MINUTE_MS - 1);
-    expect(await idleSince()).toBe(0);
+    expect(await renewedAfterMs()).toBe(0);
     service.clock.advance(1);
-    expect(await idleSince()).toBe(MINUTE_MS);
+    expect(await renewedAfterMs()).toBe(MINUTE_MS);
   });
 
   test('ends after exactly 12 hours, also if it is used', async () => {
-    const holder = await signedIn('busy@example.com');
+    const holder = await signInNewHolder('busy@example.com');
     const beganAt = service.clock.now().getTime();
     for (let minutes = 25; minutes < 12 * 60; minutes += 25) {
       service.clock.set(new Date(beganAt + minutes * MINUTE_MS));
@@ -103,9 +103,12 @@ describe('a session', () => {
     expect(await isSignedIn(holder)).toBe(false);
   });
 
-  test('ends when its holder signs out, and no other session does', async () => {
+  test('ends when its holder signs out, and no other session ends', async () => {
     const license = await service.issue({ email: 'out@example.com' });
-    const [holder, elsewhere] = [await browser().byKey(license), await browser().byKey(license)];
+    const [holder, elsewhere] = [
+      await newBrowser().signInByKey(license),
+      await newBrowser().signInByKey(license),
+    ];
     const cookie = `mooring_holder=${holder.cookies.get('mooring_holder')}`;
     const { status, cookies, text } = await holder.call('DELETE', '/session');
     expect([status, text, cookies.length]).toEqual([204, '', 1]);
@@ -118,10 +121,13 @@ describe('a session', () => {
 
 test('signing in again ends the earlier session of the browser, and no other session', async () => {
   const license = await service.issue({ email: 'anew@example.com' });
-  const [holder, elsewhere] = [await browser().byKey(license), await browser().byKey(license)];
+  const [holder, elsewhere] = [
+    await newBrowser().signInByKey(license),
+    await newBrowser().signInByKey(license),
+  ];
   const cookie = `mooring_holder=${holder.cookies.get('mooring_holder')}`;
-  await holder.byKey(license);
-  expect((await browser().call('GET', '/licenses', undefined, { cookie })).status).toBe(401);
+  await holder.signInByKey(license);
+  expect((await newBrowser().call('GET', '/licenses', undefined, { cookie })).status).toBe(401);
   expect(await isSignedIn(holder)).toBe(true);
   expect(await isSignedIn(elsewhere)).toBe(true);
 });
@@ -132,7 +138,7 @@ describe('a request from another site', () => {
     ['another port', { origin: 'http://localhost:3001' }],
     ['another scheme', { origin: 'https://localhost:3000' }],
     ['a hidden origin', { origin: 'null' }],
-    ['an origin like ours', { origin: 'http://localhost:3000.evil.example' }],
+    ['an origin that begins with ours', { origin: 'http://localhost:3000.evil.example' }],
     ['no origin, from another site', { origin: '', 'sec-fetch-site': 'cross-site' }],
     ['no origin, from another origin of the same site', { origin: '', 'sec-fetch-site': 'same-site' }],
     ['no origin and no sec-fetch-site', { origin: '' }],
@@ -140,7 +146,7 @@ describe('a request from another site', () => {
 
   test.each(cases)('is refused before any other check if it writes: %s', async (_what, headers) => {
     const license = await service.issue({ email: 'origin@example.com' });
-    const holder = await browser().byKey(license);
+    const holder = await newBrowser().signInByKey(license);
     for (const [method, path, body] of [
       ['DELETE', '/session', undefined],
       ['POST', '/session', { email: license.email, license_key: license.license_key }],
@@ -151,7 +157,7 @@ describe('a request from another site', () => {
       const { status, json, cookies } = await holder.call(method, path, body, headers);
       expect([path, status, json.code, cookies]).toEqual([path, 403, 'cross_origin', []]);
     }
-    const anonymous = await browser().call('POST', '/erasure', undefined, {
+    const anonymous = await newBrowser().call('POST', '/erasure', undefined, {
       ...headers,
       cookie: 'mooring_holder=x',
     });
@@ -160,14 +166,14 @@ describe('a request from another site', () => {
   });
 
   test('is answered if it only reads, so that links from other sites work', async () => {
-    const holder = await browser().byKey(await service.issue({ email: 'link@example.com' }));
+    const holder = await newBrowser().signInByKey(await service.issue({ email: 'link@example.com' }));
     const { status } = await holder.call('GET', '/licenses', undefined, { 'sec-fetch-site': 'cross-site' });
     expect(status).toBe(200);
   });
 
   test('without an origin is accepted if sec-fetch-site is same-origin', async () => {
     const license = await service.issue({ email: 'fetch@example.com' });
-    const { status } = await browser().call(
+    const { status } = await newBrowser().call(
       'POST',
       '/session',
       { email: license.email, license_key: license.license_key },
@@ -184,8 +190,8 @@ test('without PUBLIC_URL the accepted origin is http://localhost with the port o
   try {
     expect(onOwnPort.url).toBe(`http://127.0.0.1:${port}`);
     const license = await service.issue({ email: 'port@example.com' });
-    await new Browser(onOwnPort, `http://localhost:${port}`).byKey(license);
-    await expect(new Browser(onOwnPort).byKey(license)).rejects.toThrow('403');
+    await new Browser(onOwnPort, `http://localhost:${port}`).signInByKey(license);
+    await expect(new Browser(onOwnPort).signInByKey(license)).rejects.toThrow('403');
   } finally {
     await onOwnPort.close();
   }
@@ -194,26 +200,30 @@ test('without PUBLIC_URL the accepted origin is http://localhost with the port o
 describe('a session by key ends', () => {
   const beginSessions = async (email: string) => {
     const license = await service.issue({ email });
-    return { ...license, byKey: await browser().byKey(license), byCode: await browser().byCode(email) };
+    return {
+      ...license,
+      byKey: await newBrowser().signInByKey(license),
+      byCode: await newBrowser().signInByCode(email),
+    };
   };
 
-  test('when the key is replaced; one by code does not', async () => {
+  test('when the key is replaced; a session by code does not end', async () => {
     const { license_id, byKey, byCode } = await beginSessions('rekeyed@example.com');
-    await service.app.get(LicensesService).rekey(license_id, ACT);
-    expect([await isSignedIn(byKey), await idsSeen(byCode)]).toEqual([false, [license_id]]);
+    await service.app.get(LicensesService).rekey(license_id, AUDIT_CONTEXT);
+    expect([await isSignedIn(byKey), await visibleLicenseIds(byCode)]).toEqual([false, [license_id]]);
   });
 
-  test('when the license gets another address; one by code no longer shows the license', async () => {
+  test('when the license gets another address; a session by code no longer shows the license', async () => {
     const { license_id, byKey, byCode } = await beginSessions('moved@example.com');
     await service.setLicense(license_id, { email: 'elsewhere@example.com' });
-    expect([await isSignedIn(byKey), await idsSeen(byCode)]).toEqual([false, []]);
+    expect([await isSignedIn(byKey), await visibleLicenseIds(byCode)]).toEqual([false, []]);
   });
 
-  test('for no other change, and for no change of another license', async () => {
+  test('neither at another change nor at a change of another license', async () => {
     const { license_id, byKey } = await beginSessions('kept@example.com');
     const other = await beginSessions('another@example.com');
     await service.setLicense(license_id, { machines_allowed: 2, email: 'kept@example.com' });
-    await service.app.get(LicensesService).rekey(other.license_id, ACT);
+    await service.app.get(LicensesService).rekey(other.license_id, AUDIT_CONTEXT);
     expect(await isSignedIn(byKey)).toBe(true);
   });
 
@@ -221,11 +231,11 @@ describe('a session by key ends', () => {
     const { license_id, byKey } = await beginSessions('read-meanwhile@example.com');
     const staff = await service.database.connect();
     await staff.query('begin; lock table license in access exclusive mode');
-    const seen = { answer: false };
-    const read = byKey.call('GET', '/licenses').finally(() => (seen.answer = true));
-    const waits = `select 1 from pg_stat_activity
+    const state = { isAnswered: false };
+    const read = byKey.call('GET', '/licenses').finally(() => (state.isAnswered = true));
+    const waitingForLock = `select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => seen.answer || (await service.sql(waits)).length > 0);
+    await until(async () => state.isAnswered || (await service.sql(waitingForLock)).length > 0);
     await staff.query("update license set email = 'next-holder@example.com' where id = $1", [license_id]);
     await staff.query('delete from session where license_id = $1', [license_id]);
     await staff.query('commit');
@@ -235,7 +245,7 @@ describe('a session by key ends', () => {
     expect(text).not.toContain('next-holder@example.com');
   });
 
-  test('also if it begins while the key is being replaced', async () => {
+  test('when the key is replaced while the holder signs in', async () => {
     const license = await service.issue({ email: 'meanwhile@example.com' });
     const staff = await service.database.connect();
     await staff.query('begin');
@@ -243,15 +253,15 @@ describe('a session by key ends', () => {
       license.license_id,
       randomBytes(32),
     ]);
-    const signIn = browser().call('POST', '/session', {
+    const signIn = newBrowser().call('POST', '/session', {
       email: license.email,
       license_key: license.license_key,
     });
-    const waits = `select 1 from pg_stat_activity
+    const waitingForLock = `select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`;
-    const seen = { answer: false };
-    void signIn.then(() => (seen.answer = true));
-    await until(async () => seen.answer || (await service.sql(waits)).length > 0);
+    const state = { isAnswered: false };
+    void signIn.then(() => (state.isAnswered = true));
+    await until(async () => state.isAnswered || (await service.sql(waitingForLock)).length > 0);
     await staff.query('commit');
     staff.release();
     // On an overloaded machine the answer may be 503.

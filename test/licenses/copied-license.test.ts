@@ -12,7 +12,7 @@ beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(new Date(START)));
 afterAll(() => service.close());
 
-const activeMachines = async ({ license_id }: { license_id: string }) => {
+const activeMachineIds = async ({ license_id }: { license_id: string }) => {
   const sql = 'select machine_id from activation where license_id = $1 and ended_at is null';
   return (await service.sql<{ machine_id: Buffer }>(sql, [license_id])).map(({ machine_id }) =>
     machine_id.toString('hex'),
@@ -33,16 +33,19 @@ async function copyToFive() {
 /** Edits of the state file that need no signing key. */
 const EDITS: [name: string, edit: (state: State) => void][] = [
   ['not edited', () => undefined],
-  ['with offline_until far ahead', ({ license }) => void (license.offline_until = at(START + 400 * DAY))],
   [
-    'with offline_until far ahead and no highest time seen',
+    'with an offline_until in 400 days',
+    ({ license }) => void (license.offline_until = at(START + 400 * DAY)),
+  ],
+  [
+    'with an offline_until in 400 days and no highest time seen',
     (state) => {
       state.license.offline_until = at(START + 400 * DAY);
       state.time.highest_seen = null;
     },
   ],
   [
-    'with offline_until far ahead and the highest time seen long ago',
+    'with an offline_until in 400 days and a highest time seen of 400 days ago',
     (state) => {
       state.license.offline_until = at(START + 400 * DAY);
       state.time.highest_seen = at(START - 400 * DAY);
@@ -50,16 +53,16 @@ const EDITS: [name: string, edit: (state: State) => void][] = [
   ],
 ];
 
-describe('license.json copied to five other machines, for a license of one', () => {
+describe('license.json copied to five other machines, for a license of one machine', () => {
   test('each copy activates in the background instead of sending the token, and is refused', async () => {
     const { license, owner, copies, token } = await copyToFive();
     for (const copy of copies) {
       expect((await copy.open()).kind).toBe('running');
-      await copy.pass(2 * MINUTE);
+      await copy.advanceTime(2 * MINUTE);
       expect(copy.calls).toEqual([]);
-      await copy.pass(8 * MINUTE);
+      await copy.advanceTime(8 * MINUTE);
       expect(copy.calls).toEqual(['/v1/activate 409']);
-      const [{ body } = { body: {} }] = copy.answered;
+      const [{ body } = { body: {} }] = copy.answeredCalls;
       // The label was typed for the other machine.
       expect(body).toEqual({
         license_key: license.license_key,
@@ -77,15 +80,15 @@ describe('license.json copied to five other machines, for a license of one', () 
       });
       expect(copy.states.at(-1)).toEqual(copy.client.status);
     }
-    await owner.pass(DAY);
-    for (const copy of copies) await copy.pass(2 * DAY);
+    await owner.advanceTime(DAY);
+    for (const copy of copies) await copy.advanceTime(2 * DAY);
     expect(owner.client.status).not.toHaveProperty('machine_limit_reached');
     for (const copy of copies) {
       expect(copy.client.status.kind).toBe('running');
-      expect(copy.answered.length).toBeGreaterThan(6);
+      expect(copy.answeredCalls.length).toBeGreaterThan(6);
       expect(new Set(copy.calls)).toEqual(new Set(['/v1/activate 409']));
     }
-    expect(await activeMachines(license)).toEqual([machineId('the owner')]);
+    expect(await activeMachineIds(license)).toEqual([machineId('the owner')]);
     expect(owner.sentTokens[0]).toBe(token);
   });
 
@@ -93,18 +96,18 @@ describe('license.json copied to five other machines, for a license of one', () 
     const { copies, exp } = await copyToFive();
     const copy = copies[0]!;
     await copy.open();
-    await copy.pass(exp - copy.time.wall + 7 * HOUR);
+    await copy.advanceTime(exp - copy.time.wall + 7 * HOUR);
     expect(copy.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
     expect(copy.sentTokens).toEqual([]);
   });
 
-  test.each(EDITS)('after exp no copy starts: %s', async (_name, edit) => {
+  test.each(EDITS)('no copy starts after exp: a file %s', async (_name, edit) => {
     const { owner, copies, exp, license } = await copyToFive();
     expect((await owner.client.heartbeatNow()).kind).toBe('running');
     for (const [index, copy] of copies.entries()) {
       await copy.open();
       // The first copy has been used until then, the others have not.
-      await copy.pass(index === 0 ? 6.9 * DAY : HOUR);
+      await copy.advanceTime(index === 0 ? 6.9 * DAY : HOUR);
       await copy.client.close();
       copy.time.wall = exp + MINUTE;
       await copy.edit(edit);
@@ -116,18 +119,18 @@ describe('license.json copied to five other machines, for a license of one', () 
         kind: 'stopped',
         reason: 'machine_limit_reached',
       });
-      const calls = copy.answered.length;
+      const calls = copy.answeredCalls.length;
       expect((await copy.restart()).kind).toBe('stopped');
-      // A stopped client sends no call, neither at its start nor in the background.
-      await copy.pass(3 * DAY);
-      expect(copy.answered).toHaveLength(calls);
+      // A stopped client sends no request, neither at its start nor in the background.
+      await copy.advanceTime(3 * DAY);
+      expect(copy.answeredCalls).toHaveLength(calls);
       expect(copy.sentTokens).toEqual([]);
     }
-    expect(await activeMachines(license)).toEqual([machineId('the owner')]);
+    expect(await activeMachineIds(license)).toEqual([machineId('the owner')]);
   });
 
   test.each([null, at(START - 400 * DAY)])(
-    'editing all times in the file at once gains 7 days per edit, and no activation (%s)',
+    'editing all times in the file at once gains 7 days per edit, and no activation: highest_seen %s',
     async (highest_seen) => {
       const { copies, exp, license } = await copyToFive();
       const copy = copies[0]!;
@@ -137,12 +140,12 @@ describe('license.json copied to five other machines, for a license of one', () 
         state.time = { highest_seen, clock_ahead_seconds: (400 * DAY) / 1000 };
       });
       expect((await copy.open()).kind).toBe('running');
-      await copy.pass(6 * DAY);
+      await copy.advanceTime(6 * DAY);
       expect((await copy.restart()).kind).toBe('running');
-      await copy.pass(1.5 * DAY);
+      await copy.advanceTime(1.5 * DAY);
       expect((await copy.restart()).kind).toBe('stopped');
       expect(new Set(copy.calls)).toEqual(new Set(['/v1/activate 409']));
-      expect(await activeMachines(license)).toHaveLength(1);
+      expect(await activeMachineIds(license)).toHaveLength(1);
     },
   );
 
@@ -151,17 +154,20 @@ describe('license.json copied to five other machines, for a license of one', () 
     await service.setLicense(license.license_id, { machines_allowed: 2 });
     const copy = copies[0]!;
     await copy.open();
-    await copy.pass(DAY);
+    await copy.advanceTime(DAY);
     expect(copy.calls.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
     expect((await copy.state()).license.hostname_hint).toBeNull();
-    await owner.pass(DAY);
+    await owner.advanceTime(DAY);
     expect(owner.calls.slice(0, 2)).toEqual(['/v1/activate 201', '/v1/heartbeat 200']);
-    expect(await activeMachines(license)).toHaveLength(2);
+    expect(await activeMachineIds(license)).toHaveLength(2);
   });
 });
 
-/** An edited token without a valid signature: for this machine, and by default for 400 days. */
-function edited(token: string, machine: string, kid?: string, change: object = {}): string {
+/**
+ * Edits the claims of a token, so that its signature is no longer valid: the token is then for this machine, and by default
+ * for 400 days.
+ */
+function editToken(token: string, machine: string, kid?: string, change: object = {}): string {
   const [head, payload, signature] = token.split('.');
   const read = (part?: string) => JSON.parse(Buffer.from(part!, 'base64url').toString()) as object;
   const write = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
@@ -178,7 +184,10 @@ function edited(token: string, machine: string, kid?: string, change: object = {
 const END_OF_YEAR_9999 = 253_402_300_799;
 
 describe('a copied license.json whose token was edited', () => {
-  async function editedCopy(areKeysShipped: boolean, change: (token: string, machine: string) => string) {
+  async function copyWithEditedToken(
+    areKeysShipped: boolean,
+    change: (token: string, machine: string) => string,
+  ) {
     const { copies, exp, license } = await copyToFive();
     const { json } = await service.call('GET', '/v1/keys');
     const keys = (json as { keys: { for: string; x: string }[] }).keys.filter(
@@ -196,18 +205,18 @@ describe('a copied license.json whose token was edited', () => {
 
   test.each([
     ['to another format', () => 'not a token'],
-    ['with the kid of the service', (token: string, machine: string) => edited(token, machine)],
+    ['with the kid of the service', (token: string, machine: string) => editToken(token, machine)],
     [
       'with an invented kid, for longer than 7 days',
-      (token: string, machine: string) => edited(token, machine, 'invented'),
+      (token: string, machine: string) => editToken(token, machine, 'invented'),
     ],
     [
       'with an invented kid, with an exp that is not after iat',
       (token: string, machine: string) =>
-        edited(token, machine, 'invented', { iat: END_OF_YEAR_9999, exp: END_OF_YEAR_9999 }),
+        editToken(token, machine, 'invented', { iat: END_OF_YEAR_9999, exp: END_OF_YEAR_9999 }),
     ],
-  ])('%s, with shipped token keys: it gains nothing', async (_name, change) => {
-    const { copy, license, start } = await editedCopy(true, change);
+  ])('%s, with shipped token keys: the edit gains nothing', async (_name, change) => {
+    const { copy, license, start } = await copyWithEditedToken(true, change);
     expect((await start()).kind).toBe('needs_network');
     copy.isOnline = true;
     expect(await copy.client.heartbeatNow()).toMatchObject({
@@ -215,7 +224,7 @@ describe('a copied license.json whose token was edited', () => {
       reason: 'machine_limit_reached',
     });
     expect(copy.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
-    expect(await activeMachines(license)).toHaveLength(1);
+    expect(await activeMachineIds(license)).toHaveLength(1);
   });
 
   test.each([
@@ -226,9 +235,9 @@ describe('a copied license.json whose token was edited', () => {
       { exp: START / 1000 + 7 * 86_400 },
     ],
     ['in any way, without token keys', false, undefined, {}],
-  ])('%s: it gains 7 days, and no activation', async (_name, areKeysShipped, kid, claims) => {
-    const { copy, exp, license, start } = await editedCopy(areKeysShipped, (token, machine) =>
-      edited(token, machine, kid, claims),
+  ])('%s: the edit gains 7 days, and no activation', async (_name, areKeysShipped, kid, claims) => {
+    const { copy, exp, license, start } = await copyWithEditedToken(areKeysShipped, (token, machine) =>
+      editToken(token, machine, kid, claims),
     );
     expect((await start()).kind).toBe('running');
     await copy.client.close();
@@ -236,65 +245,65 @@ describe('a copied license.json whose token was edited', () => {
     expect((await start()).kind).toBe('needs_network');
     copy.isOnline = true;
     expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
-    expect(await activeMachines(license)).toHaveLength(1);
+    expect(await activeMachineIds(license)).toHaveLength(1);
   });
 
   describe.each([true, false])('with an iat far in the future, token keys shipped: %p', (areKeysShipped) => {
-    const farAhead = async (iat: number, exp: number) => {
-      const prepared = await editedCopy(areKeysShipped, (token, machine) =>
-        edited(token, machine, 'invented', { iat, exp }),
+    const copyWithTimes = async (iat: number, exp: number) => {
+      const prepared = await copyWithEditedToken(areKeysShipped, (token, machine) =>
+        editToken(token, machine, 'invented', { iat, exp }),
       );
       await prepared.copy.edit(({ license }) => void (license.offline_until = '9999-12-31T23:59:59Z'));
       return prepared;
     };
 
     test('one edit with an iat just before exp allows no later start', async () => {
-      const { copy, start, license } = await farAhead(END_OF_YEAR_9999 - 60, END_OF_YEAR_9999);
+      const { copy, start, license } = await copyWithTimes(END_OF_YEAR_9999 - 60, END_OF_YEAR_9999);
       expect((await start()).kind).toBe('running');
-      await copy.pass(8 * HOUR);
+      await copy.advanceTime(8 * HOUR);
       for (const days of [0, 8, 30, 365, 3000]) {
         await copy.client.close();
         copy.time.wall = START + days * DAY;
         expect([days, (await start()).kind]).toEqual([days, 'needs_network']);
-        await copy.pass(HOUR);
+        await copy.advanceTime(HOUR);
       }
       copy.isOnline = true;
       expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
-      expect(await activeMachines(license)).toHaveLength(1);
+      expect(await activeMachineIds(license)).toHaveLength(1);
     });
 
     test.each([END_OF_YEAR_9999 - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
-      'one edit to %i gains 7 days of running time, in whatever period',
+      'one edit of iat to %i gains 7 days of running time, however long they are spread',
       async (iat) => {
-        const { copy, start, license } = await farAhead(iat, iat + 7 * 86_400);
+        const { copy, start, license } = await copyWithTimes(iat, iat + 7 * 86_400);
         for (let day = 0; day < 7; day++) {
           expect([day, (await start()).kind]).toEqual([day, 'running']);
-          await copy.pass(DAY);
+          await copy.advanceTime(DAY);
           await copy.client.close();
           copy.time.wall += 100 * DAY;
         }
         // A start at the exact end still succeeds.
         await start();
-        await copy.pass(MINUTE);
+        await copy.advanceTime(MINUTE);
         await copy.client.close();
         for (const days of [0, 100, 3000]) {
           copy.time.wall += days * DAY;
           expect([days, (await start()).kind]).toEqual([days, 'needs_network']);
           await copy.client.close();
         }
-        expect(await activeMachines(license)).toHaveLength(1);
+        expect(await activeMachineIds(license)).toHaveLength(1);
       },
     );
   });
 
   test('to another format, without token keys: only offline_until counts, as docs/clients.md says', async () => {
-    const { copy, exp, license, start } = await editedCopy(false, () => 'not a token');
+    const { copy, exp, license, start } = await copyWithEditedToken(false, () => 'not a token');
     copy.time.wall = exp + 30 * DAY;
     expect((await start()).kind).toBe('running');
     copy.isOnline = true;
     await copy.client.heartbeatNow();
     expect(copy.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 409']);
-    expect(await activeMachines(license)).toHaveLength(1);
+    expect(await activeMachineIds(license)).toHaveLength(1);
   });
 });
 
@@ -312,10 +321,10 @@ describe('a copied file with a stored stop', () => {
     return { license, owner, copy };
   }
 
-  test('a start sends no call; Retry activates this machine if the license allows it', async () => {
+  test('a start sends no request; Retry activates this machine if the license allows it', async () => {
     const { license, copy, owner } = await stoppedCopy('suspended');
     expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'license_suspended' });
-    await copy.pass(DAY);
+    await copy.advanceTime(DAY);
     expect(copy.calls).toEqual([]);
     await service.setLicense(license.license_id, { staff_status: 'active' });
     expect(await copy.client.heartbeatNow()).toMatchObject({
@@ -334,19 +343,24 @@ describe('a copied file with a stored stop', () => {
     expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
     expect(copy.calls).toEqual([]);
     expect((await copy.client.activate(license.license_key, license.email)).kind).toBe('running');
-    expect(await activeMachines(license)).toEqual([machineId(copy.hardware!)]);
+    expect(await activeMachineIds(license)).toEqual([machineId(copy.hardware!)]);
   });
 });
 
 describe('a released machine whose stored token was replaced', () => {
   // docs/clients.md, "What copying the file gains".
-  const REPLACED: [name: string, change: (token: string, machine: string) => string, calls: string[]][] = [
-    ['text that is not a token', () => 'not a token', ['/v1/heartbeat 403']],
-    ['an mch of another machine', (token) => edited(token, 'another machine'), []],
-    ['an unknown kid', (token, machine) => edited(token, machine, 'unknown'), ['/v1/heartbeat 403']],
-  ];
+  const REPLACEMENTS: [name: string, change: (token: string, machine: string) => string, calls: string[]][] =
+    [
+      ['text that is not a token', () => 'not a token', ['/v1/heartbeat 403']],
+      ['a token with the mch of another machine', (token) => editToken(token, 'another machine'), []],
+      [
+        'a token with an unknown kid',
+        (token, machine) => editToken(token, machine, 'unknown'),
+        ['/v1/heartbeat 403'],
+      ],
+    ];
 
-  async function released(change: (token: string, machine: string) => string) {
+  async function releaseAndReplaceToken(change: (token: string, machine: string) => string) {
     const { license, owner } = await copyToFive();
     await owner.client.close();
     await service.sql(
@@ -356,35 +370,35 @@ describe('a released machine whose stored token was replaced', () => {
     await owner.edit(({ license: stored }) => {
       stored.token = change(stored.token, owner.hardware!);
     });
-    owner.answered.length = 0;
+    owner.answeredCalls.length = 0;
     return { license, owner };
   }
 
-  test.each(REPLACED)(
+  test.each(REPLACEMENTS)(
     'by %s: it activates in the background if the machine limit allows it',
     async (_name, change, calls) => {
-      const { license, owner } = await released(change);
+      const { license, owner } = await releaseAndReplaceToken(change);
       expect((await owner.open()).kind).toBe('running');
-      await owner.pass(10 * MINUTE);
+      await owner.advanceTime(10 * MINUTE);
       expect(owner.calls).toEqual([...calls, '/v1/activate 201']);
-      expect(await activeMachines(license)).toEqual([machineId('the owner')]);
+      expect(await activeMachineIds(license)).toEqual([machineId('the owner')]);
     },
   );
 
-  test.each(REPLACED)(
+  test.each(REPLACEMENTS)(
     'by %s: it is refused with machine_limit_reached if the limit is reached',
     async (_name, change, calls) => {
-      const { license, owner } = await released(change);
+      const { license, owner } = await releaseAndReplaceToken(change);
       const other = await ConnectedComputer.on(service, 'the active machine');
       await other.activate(license);
       expect((await owner.open()).kind).toBe('running');
-      await owner.pass(10 * MINUTE);
+      await owner.advanceTime(10 * MINUTE);
       expect(owner.calls).toEqual([...calls, '/v1/activate 409']);
       expect(owner.client.status).toMatchObject({ kind: 'running', machine_limit_reached: {} });
       owner.time.wall += 8 * DAY;
       await owner.restart();
       expect(await owner.client.heartbeatNow()).toMatchObject({ reason: 'machine_limit_reached' });
-      expect(await activeMachines(license)).toEqual([machineId('the active machine')]);
+      expect(await activeMachineIds(license)).toEqual([machineId('the active machine')]);
     },
   );
 });
@@ -395,15 +409,15 @@ test('copies are confirmed only while their machine id cannot be read', async ()
     const { hardware } = copy;
     copy.hardware = null;
     await copy.open();
-    await copy.pass(DAY);
+    await copy.advanceTime(DAY);
     copy.time.wall += 8 * DAY;
     expect((await copy.restart()).kind).toBe('running');
     expect(new Set(copy.calls)).toEqual(new Set(['/v1/heartbeat 200']));
     copy.hardware = hardware;
-    copy.answered.length = 0;
+    copy.answeredCalls.length = 0;
     await copy.restart();
-    await copy.pass(DAY);
+    await copy.advanceTime(DAY);
     expect(new Set(copy.calls)).toEqual(new Set(['/v1/activate 409']));
   }
-  expect(await activeMachines(license)).toEqual([machineId(owner.hardware!)]);
+  expect(await activeMachineIds(license)).toEqual([machineId(owner.hardware!)]);
 });

@@ -7,9 +7,9 @@ import { importLicenses, ImportRefused, type ImportColumn } from '../../src/lice
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Service } from '../support/harness.js';
 
-const ACT = { actor: 'test', reason: 'moved here' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'moved here' };
 const NOW = '2026-11-20T13:00:00.000Z';
-const KNOWN = 'a license has this key already, or had it until it was replaced';
+const KNOWN_KEY = 'a license has this key already, or had it until it was replaced';
 const COLUMNS: ImportColumn[] = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'];
 
 let service: Service;
@@ -23,25 +23,26 @@ afterAll(() => service.close());
 
 let keyCount = 0;
 const newKey = () => `ACME_AAAA-BBBB-${String((keyCount += 1)).padStart(4, '0')}-CCCC`;
-/** A row below the header, which is line 1. */
+/** The cells of a row, which begin with the key. */
 const row = (key: string, ...more: string[]) => [key, ...(more.length > 0 ? more : ['ada@example.com'])];
-const filled = (cells: string[]) => COLUMNS.map((_name, i) => cells[i] ?? '');
+const withEmptyCells = (cells: string[]) => COLUMNS.map((_name, i) => cells[i] ?? '');
 
-function importing(rows: string[][], source: Pick<DataSource, 'transaction'> = dataSource): Promise<number> {
+function importRows(rows: string[][], source: Pick<DataSource, 'transaction'> = dataSource): Promise<number> {
+  // The header is line 1.
   async function* lines() {
-    for (const [i, cells] of rows.entries()) yield { line: i + 2, cells: filled(cells) };
+    for (const [i, cells] of rows.entries()) yield { line: i + 2, cells: withEmptyCells(cells) };
   }
   const parts = { config: service.app.get(Config), clock: service.app.get(Clock) };
-  return importLicenses({ ...parts, dataSource: source as DataSource }, COLUMNS, lines(), ACT);
+  return importLicenses({ ...parts, dataSource: source as DataSource }, COLUMNS, lines(), AUDIT_CONTEXT);
 }
 
-/** The same database, which adds the number of rows of each insert to `written`. */
-function recordInserts(written: number[]): Pick<DataSource, 'transaction'> {
+/** Wraps the database so that the number of rows of each insert of licenses is added to `insertSizes`. */
+function recordInserts(insertSizes: number[]): Pick<DataSource, 'transaction'> {
   const transaction = (work: (manager: EntityManager) => Promise<number>) =>
     dataSource.transaction((manager) => {
       const query = manager.query.bind(manager) as EntityManager['query'];
       manager.query = (sql: string, values?: unknown[]) => {
-        if (sql.includes('insert into license')) written.push((values![0] as unknown[]).length);
+        if (sql.includes('insert into license')) insertSizes.push((values![0] as unknown[]).length);
         return query(sql, values);
       };
       return work(manager);
@@ -49,7 +50,7 @@ function recordInserts(written: number[]): Pick<DataSource, 'transaction'> {
   return { transaction } as Pick<DataSource, 'transaction'>;
 }
 
-const stored = (keys: string[]) =>
+const storedLicenses = (keys: string[]) =>
   service.sql(
     `select id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, created_at, end_changed_at,
        staff_status, purchase_id from license where key_hash = any($1) order by email`,
@@ -60,10 +61,10 @@ const licensesAndAudit = async () => [
   await service.sql('select * from audit_event order by id'),
 ];
 
-/** The faults of an import, which must be refused and must change nothing. */
-async function faultsOf(rows: string[][], source = dataSource as Pick<DataSource, 'transaction'>) {
+/** Runs an import, which must be refused and must change nothing. @returns its faults */
+async function importFaults(rows: string[][], source = dataSource as Pick<DataSource, 'transaction'>) {
   const before = await licensesAndAudit();
-  const refusal = await importing(rows, source).catch((error: unknown) => error);
+  const refusal = await importRows(rows, source).catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(ImportRefused);
   expect(await licensesAndAudit()).toEqual(before);
   expect((refusal as ImportRefused).message).toBe('Nothing was imported.');
@@ -73,11 +74,11 @@ async function faultsOf(rows: string[][], source = dataSource as Pick<DataSource
 test('each license has the values of its row or the defaults, and one audit event has their number', async () => {
   const [a, b] = [newKey(), newKey()];
   const rows = [row(a, 'a@example.com', '7', '2027-01-04', 'stop'), row(b.toLowerCase(), 'B@example.com')];
-  expect(await importing(rows)).toBe(2);
+  expect(await importRows(rows)).toBe(2);
   const at = new Date(NOW);
   const defaults = { id: expect.any(String), key_hint: 'CC', staff_status: 'active', purchase_id: null };
   const common = { ...defaults, created_at: at, end_changed_at: at };
-  expect(await stored([a, b])).toEqual([
+  expect(await storedLicenses([a, b])).toEqual([
     {
       ...common,
       key_hash: licenseKeyHash(a),
@@ -96,45 +97,46 @@ test('each license has the values of its row or the defaults, and one audit even
     },
   ]);
   expect(await service.sql('select actor, action, license_id, reason, change, at from audit_event')).toEqual([
-    { ...ACT, action: 'license.import', license_id: null, change: { licenses: 2 }, at },
+    { ...AUDIT_CONTEXT, action: 'license.import', license_id: null, change: { licenses: 2 }, at },
   ]);
 });
 
 test('rows are inserted 2,000 at a time', async () => {
-  const written: number[] = [];
+  const insertSizes: number[] = [];
   const keys = Array.from({ length: 2_003 }, newKey);
   const rows = keys.map((key) => row(key));
-  expect(await importing(rows, recordInserts(written))).toBe(2_003);
-  expect(written).toEqual([2_000, 3]);
-  expect(await stored(keys)).toHaveLength(2_003);
+  expect(await importRows(rows, recordInserts(insertSizes))).toBe(2_003);
+  expect(insertSizes).toEqual([2_000, 3]);
+  expect(await storedLicenses(keys)).toHaveLength(2_003);
 });
 
 test('faults are reported by line, in their order, and nothing is written', async () => {
-  const [existing, replaced, twice] = [newKey(), newKey(), newKey()];
-  await importing([row(existing), row(replaced)]);
-  const [{ id }] = (await stored([replaced])) as [{ id: string }];
-  await service.app.get(LicensesService).rekey(id, ACT);
+  const [existing, replaced, repeated] = [newKey(), newKey(), newKey()];
+  await importRows([row(existing), row(replaced)]);
+  const [{ id }] = (await storedLicenses([replaced])) as [{ id: string }];
+  await service.app.get(LicensesService).rekey(id, AUDIT_CONTEXT);
 
-  // An insert finds known keys. After a fault in a row nothing is inserted, and the keys are looked up instead.
-  expect(await faultsOf([row(newKey()), row(existing), row(replaced)])).toEqual([
-    `line 3: ${KNOWN}`,
-    `line 4: ${KNOWN}`,
+  // The insert detects keys that a license has. After a fault in a row nothing is inserted, so the keys are looked up
+  // instead.
+  expect(await importFaults([row(newKey()), row(existing), row(replaced)])).toEqual([
+    `line 3: ${KNOWN_KEY}`,
+    `line 4: ${KNOWN_KEY}`,
   ]);
   expect(
-    await faultsOf([
+    await importFaults([
       row(existing),
-      row(twice),
+      row(repeated),
       row(newKey(), 'no address', '0'),
       row(replaced),
-      row(twice),
+      row(repeated),
       row('no key'),
       row(existing),
     ]),
   ).toEqual([
-    `line 2: ${KNOWN}`,
+    `line 2: ${KNOWN_KEY}`,
     'line 4: email must be an e-mail address of at most 254 characters',
     'line 4: machines_allowed must be a whole number from 1 to 100000',
-    `line 5: ${KNOWN}`,
+    `line 5: ${KNOWN_KEY}`,
     'line 6: this key is already in line 3 (O counts as 0, I and L as 1)',
     'line 7: license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
     'line 8: this key is already in line 2 (O counts as 0, I and L as 1)',
@@ -143,17 +145,20 @@ test('faults are reported by line, in their order, and nothing is written', asyn
 
 test('after a fault in an earlier batch, keys are looked up and no row is inserted', async () => {
   const first = newKey();
-  await importing([row(first)]);
+  await importRows([row(first)]);
   const rows = [row('no key'), ...Array.from({ length: 2_000 }, () => row(newKey())), row(first)];
-  const written: number[] = [];
+  const insertSizes: number[] = [];
   const shape = 'license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX';
-  expect(await faultsOf(rows, recordInserts(written))).toEqual([`line 2: ${shape}`, `line 2003: ${KNOWN}`]);
-  expect(await faultsOf([...rows, row(newKey(), '')], recordInserts(written))).toEqual([
+  expect(await importFaults(rows, recordInserts(insertSizes))).toEqual([
     `line 2: ${shape}`,
-    `line 2003: ${KNOWN}`,
+    `line 2003: ${KNOWN_KEY}`,
+  ]);
+  expect(await importFaults([...rows, row(newKey(), '')], recordInserts(insertSizes))).toEqual([
+    `line 2: ${shape}`,
+    `line 2003: ${KNOWN_KEY}`,
     'line 2004: email is missing',
   ]);
-  expect(written).toEqual([]);
+  expect(insertSizes).toEqual([]);
 });
 
 test.each([
@@ -161,7 +166,7 @@ test.each([
   [21, ['… and 1 more']],
   [2_100, ['… and 2080 more']],
 ])('of %i faults the first 20 are listed, and the others are counted', async (count, more) => {
-  const faults = await faultsOf(Array.from({ length: count }, () => row(newKey(), 'no address')));
+  const faults = await importFaults(Array.from({ length: count }, () => row(newKey(), 'no address')));
   expect(faults.map((fault) => fault.replace(/: .*/, ''))).toEqual([
     ...Array.from({ length: 20 }, (_, i) => `line ${i + 2}`),
     ...more,
@@ -170,7 +175,7 @@ test.each([
 
 test('a file without a row is refused', async () => {
   const before = await licensesAndAudit();
-  const refusal = await importing([]).catch((error: unknown) => error);
+  const refusal = await importRows([]).catch((error: unknown) => error);
   expect(refusal).toMatchObject({ message: 'The file holds no licenses.', faults: [] });
   expect(refusal).toBeInstanceOf(ImportRefused);
   expect(await licensesAndAudit()).toEqual(before);
@@ -178,13 +183,13 @@ test('a file without a row is refused', async () => {
 
 test('an import waits for another import, and requests do not wait for it', async () => {
   const other = await service.database.connect();
-  const state = { isOver: false };
+  const state = { isFinished: false };
   try {
     await other.query('begin; lock table license in share update exclusive mode');
-    const running = importing([row(newKey())]).finally(() => (state.isOver = true));
+    const running = importRows([row(newKey())]).finally(() => (state.isFinished = true));
     const waiting = "select 1 from pg_locks where relation = 'license'::regclass and not granted";
-    while (!state.isOver && (await service.sql(waiting)).length === 0);
-    expect(state.isOver).toBe(false);
+    while (!state.isFinished && (await service.sql(waiting)).length === 0);
+    expect(state.isFinished).toBe(false);
     expect((await service.activate(await service.issue())).status).toBe(201);
     await other.query('commit');
     expect(await running).toBe(1);

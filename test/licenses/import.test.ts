@@ -47,11 +47,12 @@ const HEAD = 'license_key,email';
 const linesOf = (keys: readonly string[]) => keys.map((key, i) => `${key},user${i}@example.com`);
 
 /** Runs the import of a file with this content. */
-function importing(content: string | Buffer | string[], ...args: string[]): Promise<Run> {
-  return terminal.run(['license', 'import', written(content), ...args]);
+function importContent(content: string | Buffer | string[], ...args: string[]): Promise<Run> {
+  return terminal.run(['license', 'import', writeCsv(content), ...args]);
 }
 
-function written(content: string | Buffer | string[]): string {
+/** Writes a file with this content. @returns its name */
+function writeCsv(content: string | Buffer | string[]): string {
   const name = `${random(2 ** 32)}.csv`;
   writeFileSync(terminal.file(name), Array.isArray(content) ? `${content.join('\n')}\n` : content);
   return name;
@@ -73,7 +74,7 @@ async function counts() {
 }
 
 /** Runs an import that must be refused and must change nothing. @returns the printed lines */
-async function refused(run: () => Promise<Run>): Promise<string[]> {
+async function expectRefused(run: () => Promise<Run>): Promise<string[]> {
   const before = await counts();
   const { code, stdout, stderr } = await run();
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -85,7 +86,7 @@ describe('a file', () => {
   test('is imported as licenses, with one audit event and no mail', async () => {
     const before = await counts();
     const [a, b, c] = newKeys(3) as [string, string, string];
-    const file = written([
+    const file = writeCsv([
       'Expires_At, EMAIL ,license_key,on_expiry,machines_allowed',
       `2030-01-04,Ada@Example.com,${a},keep,7`,
       `never,bob@example.com,${b},,`,
@@ -116,10 +117,10 @@ describe('a file', () => {
     ]);
   });
 
-  test('without --json, is reported in one sentence on standard output', async () => {
-    const one = await importing([HEAD, ...linesOf(newKeys(1))]);
+  test('is reported in one sentence on standard output without --json', async () => {
+    const one = await importContent([HEAD, ...linesOf(newKeys(1))]);
     expect(one).toMatchObject({ code: 0, stdout: '1 license imported.\n', stderr: '' });
-    expect((await importing([HEAD, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
+    expect((await importContent([HEAD, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
   });
 
   // A and B stand for keys.
@@ -137,7 +138,7 @@ describe('a file', () => {
   ])('may be written %s', async (_what, content) => {
     const [a, b] = newKeys(2) as [string, string];
     const file = content.replaceAll(/\b[AB]\b/g, (name) => (name === 'A' ? a : b));
-    expect(await importing(file, '--json')).toMatchObject({ stderr: '', json: { imported: 2 } });
+    expect(await importContent(file, '--json')).toMatchObject({ stderr: '', json: { imported: 2 } });
     expect(await rowsOf([a, b])).toMatchObject([{ email: 'a@x.org' }, { email: 'b@x.org' }]);
   });
 
@@ -145,17 +146,17 @@ describe('a file', () => {
     ['CR', '\r', 2_000],
     ['CR', '\r', 500],
     ['CRLF', '\r\n', 2_000],
-  ])('of many lines may end them with %s: %j, %i of them', async (_what, lineEnd, count) => {
+  ])('of many lines may end them with %s (%j, %i lines)', async (_what, lineEnd, count) => {
     const keys = newKeys(count);
     const content = [HEAD, ...linesOf(keys)].join(lineEnd);
     expect(content.length).toBeGreaterThan(16 * 1024);
-    expect(await importing(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
-    const result = await refused(() => importing(`${content}${lineEnd}x,x@y.z`, '--json'));
+    expect(await importContent(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
+    const result = await expectRefused(() => importContent(`${content}${lineEnd}x,x@y.z`, '--json'));
     expect(result.at(-2)).toBe(`… and ${count - 19} more`);
   });
 
   test.each([-1, 0, 1])(
-    'is read in chunks of 64 KiB, and a CRLF across two chunks is one line end: %i',
+    'is read in chunks of 64 KiB, and a CRLF at the end of a chunk is one line end: shifted by %i bytes',
     async (shift) => {
       const chunkSize = 64 * 1024;
       const [lines, more] = [linesOf(newKeys(1_300)), linesOf(newKeys(1_000))];
@@ -163,25 +164,25 @@ describe('a file', () => {
       // The CR is the last byte of a chunk, or next to it.
       const padded = `${start.padEnd(chunkSize - 1 + shift)}\r\n`;
       const faulty = [...more, `${newKey()},no address`].join('\r\n');
-      expect(await refused(() => importing(padded + faulty, '--json'))).toEqual([
+      expect(await expectRefused(() => importContent(padded + faulty, '--json'))).toEqual([
         'line 2302: email must be an e-mail address of at most 254 characters',
         'Nothing was imported.',
       ]);
       const imported = { stderr: '', json: { imported: 2_300 } };
-      expect(await importing(padded + more.join('\r\n'), '--json')).toMatchObject(imported);
+      expect(await importContent(padded + more.join('\r\n'), '--json')).toMatchObject(imported);
     },
   );
 
   test('does not give a license a key that was replaced', async () => {
     const key = newKey();
     const file = [HEAD, ...linesOf([key])];
-    expect((await importing(file, '--json')).json).toEqual({ imported: 1 });
+    expect((await importContent(file, '--json')).json).toEqual({ imported: 1 });
     const [license] = await service.sql<{ id: string }>('select id from license where key_hash = $1', [
       licenseKeyHash(key),
     ]);
     await service.app.get(LicensesService).rekey(license!.id, { actor: 'test', reason: 'a test' });
     for (const content of [file, [...file, `${newKey()},no address`]])
-      expect((await refused(() => importing(content, '--json')))[0]).toBe(
+      expect((await expectRefused(() => importContent(content, '--json')))[0]).toBe(
         'line 2: a license has this key already, or had it until it was replaced',
       );
   });
@@ -189,11 +190,11 @@ describe('a file', () => {
   test('of 20,000 lines is imported completely, and only once', async () => {
     const keys = newKeys(20_000);
     const file = [HEAD, ...linesOf(keys)];
-    expect((await importing(file, '--json')).json).toEqual({ imported: 20_000 });
+    expect((await importContent(file, '--json')).json).toEqual({ imported: 20_000 });
     const hashes = keys.map(licenseKeyHash);
     const sql = 'select count(distinct id)::int as licenses from license where key_hash = any($1)';
     expect(await service.sql(sql, [hashes])).toEqual([{ licenses: 20_000 }]);
-    const result = await refused(() => importing(file, '--json'));
+    const result = await expectRefused(() => importContent(file, '--json'));
     expect(result[0]).toBe('line 2: a license has this key already, or had it until it was replaced');
     expect(result.slice(19)).toEqual([
       'line 21: a license has this key already, or had it until it was replaced',
@@ -203,64 +204,64 @@ describe('a file', () => {
   });
 });
 
-describe('is refused as a whole', () => {
+describe('an import is refused as a whole:', () => {
   const row = `${newKey()},ada@example.com\n`;
-  const none = 'The file holds no licenses.';
-  const known = 'known are license_key, email, machines_allowed, expires_at, on_expiry.';
-  const needed =
+  const noLicenses = 'The file holds no licenses.';
+  const knownColumns = 'known are license_key, email, machines_allowed, expires_at, on_expiry.';
+  const missingColumns =
     'The first line must name the columns license_key and email, with commas or semicolons between.';
-  const quote = 'a quotation mark is missing or out of place, or the row is too long.';
-  const encoding = 'this is not UTF-8; save the file in that encoding.';
-  // F is replaced by the name of the file.
+  const wrongQuote = 'a quotation mark is missing or out of place, or the row is too long.';
+  const wrongEncoding = 'this is not UTF-8; save the file in that encoding.';
+  // The test replaces F by the name of the file.
   test.each<[what: string, sentence: string, content: string | Buffer]>([
-    ['an empty file', needed, ''],
-    ['empty lines', needed, '\n\r\n\n'],
-    ['no header', needed, row + row],
-    ['a header alone', none, `${HEAD}\n`],
-    ['a header and empty lines', none, `${HEAD}\r\n\r\n,\r\n`],
-    ['an unknown column', `The column Note is unknown; ${known}`, `${HEAD},Note\n${row}`],
+    ['an empty file', missingColumns, ''],
+    ['a file of empty lines', missingColumns, '\n\r\n\n'],
+    ['a file without a header', missingColumns, row + row],
+    ['a file with only a header', noLicenses, `${HEAD}\n`],
+    ['a header and empty lines', noLicenses, `${HEAD}\r\n\r\n,\r\n`],
+    ['an unknown column', `The column Note is unknown; ${knownColumns}`, `${HEAD},Note\n${row}`],
     ['a column twice', 'The column email is named twice.', `${HEAD},EMAIL\n${row}`],
-    ['UTF-16', `F, line 1: ${encoding}`, Buffer.from(`\ufeff${HEAD}\n${row}`, 'utf16le')],
+    ['a file in UTF-16', `F, line 1: ${wrongEncoding}`, Buffer.from(`\ufeff${HEAD}\n${row}`, 'utf16le')],
     [
-      'Latin-1, in the line that shows it',
-      `F, line 2003: ${encoding}`,
+      'a file in Latin-1, and the first line that is not UTF-8 is named',
+      `F, line 2003: ${wrongEncoding}`,
       Buffer.from(`${HEAD}\r\n${row.repeat(2001)}${newKey()},j\u00fcrgen@example.com\n${row}`, 'latin1'),
     ],
-    ['a truncated character', `F, line 2: ${encoding}`, Buffer.from(`${HEAD}\na\u00fc`).subarray(0, -1)],
-    ['a quote that never ends', `F, line 4: ${quote}`, `${HEAD}\n\n${row}"${row}${row}`],
+    ['a truncated character', `F, line 2: ${wrongEncoding}`, Buffer.from(`${HEAD}\na\u00fc`).subarray(0, -1)],
+    ['a quote that never ends', `F, line 4: ${wrongQuote}`, `${HEAD}\n\n${row}"${row}${row}`],
     [
       'a quote that ends thousands of lines below',
-      `F, line 3: ${quote}`,
+      `F, line 3: ${wrongQuote}`,
       `${HEAD}\n${row}"${row.repeat(5000)}",a@b.c\n`,
     ],
-    ['text after a quote', `F, line 3: ${quote}`, `${HEAD}\n${row}"${newKey()}"x,a@b.c\n`],
-    ['a quote within text', `F, line 2: ${quote}`, `${HEAD}\n${newKey()},a"b"@c.d\n`],
-    ['a line that is too long', `F, line 3: ${quote}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
+    ['text after a quote', `F, line 3: ${wrongQuote}`, `${HEAD}\n${row}"${newKey()}"x,a@b.c\n`],
+    ['a quote within text', `F, line 2: ${wrongQuote}`, `${HEAD}\n${newKey()},a"b"@c.d\n`],
+    ['a line that is too long', `F, line 3: ${wrongQuote}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
   ])('%s', async (_what, sentence, content) => {
-    const file = written(content);
-    const result = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    const file = writeCsv(content);
+    const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));
     expect(result).toEqual([sentence.replace('F,', `${file},`)]);
   });
 
-  test('a line without an end, without reading it completely', async () => {
-    const file = written(`${HEAD}\n${row}`);
+  test('a file whose last line has a gigabyte, without reading it completely', async () => {
+    const file = writeCsv(`${HEAD}\n${row}`);
     truncateSync(terminal.file(file), 2 ** 30);
-    const result = await refused(() => terminal.run(['license', 'import', file, '--json']));
-    expect(result).toEqual([`${file}, line 3: ${quote}`]);
+    const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));
+    expect(result).toEqual([`${file}, line 3: ${wrongQuote}`]);
   });
 
   test.each([
     ['does not exist', 'none.csv', 'none.csv does not exist, or its folder does not.'],
     ['is a folder', '.', 'F is not a file.'],
   ])('a file that %s', async (_what, file, sentence) => {
-    const result = await refused(() => terminal.run(['license', 'import', file, '--json']));
+    const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));
     expect(result).toEqual([sentence.replace('F', terminal.dir)]);
   });
 });
 
 test('faults are reported by line and column, without keys and addresses', async () => {
   const [a, b, taken] = newKeys(3) as [string, string, string];
-  await importing([HEAD, `${taken},old@example.com`]);
+  await importContent([HEAD, `${taken},old@example.com`]);
   const file = [
     'license_key;email;machines_allowed;expires_at;on_expiry',
     `${a};first@example.com;;;`,
@@ -276,7 +277,7 @@ test('faults are reported by line and column, without keys and addresses', async
     `${taken};eighth@example.com;x;;`,
     `${newKey()};;;;`,
   ];
-  expect(await refused(() => importing(file.join('\r\n'), '--json'))).toEqual([
+  expect(await expectRefused(() => importContent(file.join('\r\n'), '--json'))).toEqual([
     'line 4: license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
     'line 5: email must be an e-mail address of at most 254 characters',
     'line 5: machines_allowed must be a whole number from 1 to 100000',
@@ -293,25 +294,25 @@ test('faults are reported by line and column, without keys and addresses', async
   ]);
 });
 
-describe('concurrently', () => {
-  test('of two imports with the same keys one is done completely, and the other is refused and changes nothing', async () => {
+describe('concurrent imports', () => {
+  test('with the same keys: one is done completely, and the other is refused and changes nothing', async () => {
     const before = await counts();
     const keys = newKeys(12_000);
     const file = (owner: string, order: readonly string[]) =>
-      written([HEAD, ...order.map((key) => `${key},${owner}@example.com`)]);
+      writeCsv([HEAD, ...order.map((key) => `${key},${owner}@example.com`)]);
     const files = [
       file('one', [...keys, ...newKeys(50)]),
       file('two', [...newKeys(50), ...keys.toReversed()]),
     ];
     const runs = await Promise.all(files.map((name) => terminal.run(['license', 'import', name, '--json'])));
-    const [won, lost] = runs.toSorted((a, b) => a.code! - b.code!) as [Run, Run];
-    expect(won).toMatchObject({ code: 0, stderr: '', json: { imported: 12_050 } });
-    expect(lost).toMatchObject({
+    const [done, refused] = runs.toSorted((a, b) => a.code! - b.code!) as [Run, Run];
+    expect(done).toMatchObject({ code: 0, stderr: '', json: { imported: 12_050 } });
+    expect(refused).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/ more\nNothing was imported\.\n$/),
     });
-    expect(lost.stderr).toMatch(
+    expect(refused.stderr).toMatch(
       /^(line \d+: a license has this key already, or had it until it was replaced\n){20}… and 11980 more\n/,
     );
     const { licenses, entries } = before;
@@ -319,14 +320,14 @@ describe('concurrently', () => {
     const owners = await service.sql('select distinct email from license where key_hash = any($1)', [
       keys.map(licenseKeyHash),
     ]);
-    expect(owners).toEqual([{ email: runs[0] === won ? 'one@example.com' : 'two@example.com' }]);
+    expect(owners).toEqual([{ email: runs[0] === done ? 'one@example.com' : 'two@example.com' }]);
   });
 
   test.each([
     ['commit', 'the import is refused'],
     ['rollback', 'the import is done'],
   ])(
-    'with a key that another transaction is inserting: after its %s %s, and requests are answered meanwhile',
+    'with a key that another transaction is inserting: after the %s of that transaction %s, and requests are answered meanwhile',
     async (end) => {
       const keys = newKeys(3);
       const other = await service.database.connect();
@@ -337,8 +338,8 @@ describe('concurrently', () => {
          values (gen_random_uuid(), $1, 'ZZ', 1, 'keep', now())`,
           [licenseKeyHash(keys[1]!)],
         );
-        const run = importing([HEAD, ...linesOf(keys)], '--json');
-        await until(
+        const run = importContent([HEAD, ...linesOf(keys)], '--json');
+        await waitForRow(
           `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into license%'`,
         );
         expect((await service.activate(await service.issue())).status).toBe(201);
@@ -358,14 +359,14 @@ describe('concurrently', () => {
 
 test('an import that is killed changes nothing, and the next one is done completely', async () => {
   const before = await counts();
-  const file = written([HEAD, ...linesOf(newKeys(60_000))]);
+  const file = writeCsv([HEAD, ...linesOf(newKeys(60_000))]);
   const [{ size }] = (await service.sql("select pg_relation_size('license') as size")) as [{ size: string }];
   const child = terminal.start(CLI, ['license', 'import', file]);
   // The size shows that rows are being inserted, which no other transaction can see.
-  await until("select 1 where pg_relation_size('license') > $1::bigint + 1000000", size);
+  await waitForRow("select 1 where pg_relation_size('license') > $1::bigint + 1000000", size);
   child.kill('SIGKILL');
   await once(child, 'exit');
-  await until(
+  await waitForRow(
     `select 1 where not exists (select 1 from pg_locks where relation = 'license'::regclass and pid in
        (select pid from pg_stat_activity where application_name = 'mooring (maintenance)'))`,
   );
@@ -379,7 +380,7 @@ describe('an imported license', () => {
   let license_id: string;
   beforeAll(async () => {
     license_key = newKey().replace(/.{4}$/, '01UU');
-    await importing([HEAD, `${license_key},${email}`]);
+    await importContent([HEAD, `${license_key},${email}`]);
     license_id = (await terminal.json(['license', 'show', license_key])).id;
   });
 
@@ -390,24 +391,24 @@ describe('an imported license', () => {
   });
 
   test('has a key that cannot be mailed until it is replaced', async () => {
-    expect(await refused(() => terminal.run(['license', 'send-key', license_id, '--json']))).toEqual([
+    expect(await expectRefused(() => terminal.run(['license', 'send-key', license_id, '--json']))).toEqual([
       'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
     ]);
     const rekeyed = await terminal.json(['license', 'rekey', license_id, '--reason', 'lost']);
     // This machine is active since the test before.
     expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
     expect((await service.activate({ license_key, email }, 'another machine')).status).toBe(422);
-    await mailed(rekeyed.license_key);
+    await waitForMail(rekeyed.license_key);
     expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
   });
 
   test('its key is in no table and no log, in any form', async () => {
     const [key] = newKeys(1) as [string];
-    await importing([HEAD, `${key},leak@example.com`]);
-    await refused(() => importing([HEAD, `${key},leak@example.com`]));
+    await importContent([HEAD, `${key},leak@example.com`]);
+    await expectRefused(() => importContent([HEAD, `${key},leak@example.com`]));
     const symbols = key.slice(5).replaceAll('-', '');
     const forms = [key, key.slice(5), symbols, symbols.slice(0, 14)].flatMap(formsOfText);
-    // The hash of the key is stored, by which the license is found.
+    // The SHA-256 of the key is stored, because the service finds the license by it.
     const search = new LeakSearch(forms.filter(({ what }) => !what.startsWith('sha256 of ACME')));
     const tables = await service.sql<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -424,12 +425,12 @@ describe('an imported license', () => {
 });
 
 /** Waits until a query has a row. */
-async function until(sql: string, ...values: unknown[]): Promise<void> {
+async function waitForRow(sql: string, ...values: unknown[]): Promise<void> {
   while ((await service.sql(sql, values)).length === 0) await wait(5);
 }
 
 /** Waits until a mail with this text is in the outbox. */
-async function mailed(text: string): Promise<void> {
+async function waitForMail(text: string): Promise<void> {
   const outbox = join(service.dataDir, 'outbox');
   const mails = () => (existsSync(outbox) ? readdirSync(outbox) : []).filter((name) => name.endsWith('.eml'));
   while (!mails().some((name) => readFileSync(join(outbox, name), 'utf8').includes(text))) await wait(50);

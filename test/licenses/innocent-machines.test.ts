@@ -12,7 +12,7 @@ import { machineId, Service } from '../support/harness.js';
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.on>[2];
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
@@ -36,7 +36,7 @@ const activeMachines = ({ license_id }: License) =>
     `select id, encode(machine_id, 'hex') as machine from activation where license_id = $1 and ended_at is null`,
     [license_id],
   );
-const release = (id: string) => service.app.get(ReleaseService).release(id, ACT);
+const release = (id: string) => service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
 
 /** Checks that the client was never stopped and never without an activation. */
 function expectNeverStopped(computer: Computer): void {
@@ -61,13 +61,13 @@ describe.each([
     },
   ],
 ])('%s', (_name, change) => {
-  test('with the machine limit reached: it runs with machine_limit_reached, and activates once the old machine is released', async () => {
+  test('with the machine limit reached: the client runs with machine_limit_reached, and activates after the release of the old machine', async () => {
     const { license, computer: before } = await activatedComputer();
     const computer = await change(before);
     computer.isOnline = false;
     expect((await computer.open()).kind).toBe('running');
     computer.isOnline = true;
-    await computer.pass(6 * DAY);
+    await computer.advanceTime(6 * DAY);
     expect(computer.client.status).toMatchObject({
       kind: 'running',
       machine_limit_reached: { machines_allowed: 1 },
@@ -75,27 +75,27 @@ describe.each([
     expect((await computer.restart()).kind).toBe('running');
     const [old] = await activeMachines(license);
     await release(old!.id);
-    await computer.pass(10 * MINUTE);
+    await computer.advanceTime(10 * MINUTE);
     expect(computer.client.status).not.toHaveProperty('machine_limit_reached');
     expect((await activeMachines(license)).map(({ machine }) => machine)).toEqual([
       machineId('the second hardware'),
     ]);
-    await computer.pass(8 * DAY);
+    await computer.advanceTime(8 * DAY);
     expect((await computer.restart()).kind).toBe('running');
     expectNeverStopped(computer);
   });
 
-  test('below the machine limit: it activates with its first call', async () => {
+  test('below the machine limit: the client activates with its first request', async () => {
     const { license, computer: before } = await activatedComputer(2);
     const computer = await change(before);
     await computer.open();
-    await computer.pass(10 * MINUTE);
+    await computer.advanceTime(10 * MINUTE);
     expect(computer.calls.at(-1)).toBe('/v1/activate 201');
     expect(await activeMachines(license)).toHaveLength(2);
     expectNeverStopped(computer);
   });
 
-  test('first started after the end of the token: Retry succeeds once the old machine is released', async () => {
+  test('with a first start after the end of the token: Retry succeeds after the release of the old machine', async () => {
     const { license, computer: before } = await activatedComputer();
     const computer = await change(before);
     computer.time.wall += 8 * DAY;
@@ -120,7 +120,7 @@ describe('a virtual machine is cloned', () => {
     const clone = await computer.copiedTo('the hardware of the clone');
     for (const each of [clone, computer]) {
       if (each === clone) await each.open();
-      await each.pass(3 * DAY);
+      await each.advanceTime(3 * DAY);
       expect((await each.restartAfter(6 * DAY)).kind).toBe('running');
       expectNeverStopped(each);
     }
@@ -136,7 +136,7 @@ describe('one home folder is used alternately on two computers', () => {
       await computer.client.close();
       computer.hardware = day % 2 ? 'the first hardware' : 'the second hardware';
       expect((await computer.open()).kind).toBe('running');
-      await computer.pass(8 * HOUR);
+      await computer.advanceTime(8 * HOUR);
     }
     expectNeverStopped(computer);
     expect(await activeMachines(license)).toHaveLength(2);
@@ -148,21 +148,21 @@ describe('one home folder is used alternately on two computers', () => {
 
 describe('one home folder on two computers, one of which is released', () => {
   test.each([1, 2])(
-    'with %i machines allowed: it activates again only below the machine limit',
+    'with %i machines allowed: the released one activates again only below the machine limit',
     async (allowed) => {
       const { license, computer } = await activatedComputer(2);
       const [first] = await activeMachines(license);
       await computer.client.close();
       computer.hardware = 'the second hardware';
       await computer.open();
-      await computer.pass(10 * MINUTE);
+      await computer.advanceTime(10 * MINUTE);
       await release(first!.id);
       await service.setLicense(license.license_id, { machines_allowed: allowed });
       await computer.client.close();
       computer.hardware = 'the first hardware';
-      computer.answered.length = 0;
+      computer.answeredCalls.length = 0;
       await computer.open();
-      await computer.pass(10 * MINUTE);
+      await computer.advanceTime(10 * MINUTE);
       expect(computer.calls).toEqual([allowed === 2 ? '/v1/activate 201' : '/v1/activate 409']);
       expect(await activeMachines(license)).toHaveLength(allowed);
       expectNeverStopped(computer);
@@ -171,10 +171,10 @@ describe('one home folder on two computers, one of which is released', () => {
 });
 
 describe('a backup of the state file is restored', () => {
-  test.each([3, 400])('one that is %i days old: the next heartbeat renews it', async (days) => {
+  test.each([3, 400])('a backup that is %i days old: the next heartbeat renews its token', async (days) => {
     const { license, computer } = await activatedComputer();
     const backup = await computer.copiedTo('the first hardware');
-    await computer.pass(DAY);
+    await computer.advanceTime(DAY);
     await computer.client.close();
     backup.time.wall += days * DAY;
     backup.isOnline = false;
@@ -187,7 +187,7 @@ describe('a backup of the state file is restored', () => {
   });
 
   test.each([1, 8])(
-    'one from before the machine was activated again, %i days later: it activates in the background and keeps its activation',
+    'a backup from before a second activation, restored %i days later: the client activates in the background and keeps its activation',
     async (days) => {
       const { license, computer } = await activatedComputer(2);
       const backup = await computer.copiedTo('the first hardware');
@@ -198,16 +198,16 @@ describe('a backup of the state file is restored', () => {
       const before = await activeMachines(license);
       backup.time.wall += days * DAY;
       expect((await backup.open()).kind).toBe('running');
-      await backup.pass(10 * MINUTE);
+      await backup.advanceTime(10 * MINUTE);
       expect(backup.calls.slice(0, 2)).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
-      await backup.pass(DAY);
+      await backup.advanceTime(DAY);
       expect(backup.calls.slice(2)).toEqual(backup.calls.slice(2).map(() => '/v1/heartbeat 200'));
       expectNeverStopped(backup);
       expect(await activeMachines(license)).toEqual(before);
     },
   );
 
-  test('one with a stored stop: it stays stopped until Activate, which creates no second activation', async () => {
+  test('a backup with a stored stop: the client stays stopped until Activate, which creates no second activation', async () => {
     const { license, computer } = await activatedComputer(2);
     await release((await activeMachines(license))[0]!.id);
     expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
@@ -225,7 +225,7 @@ describe('a backup of the state file is restored', () => {
     const backup = await computer.copiedTo('the first hardware');
     await release((await activeMachines(license))[0]!.id);
     await backup.open();
-    await backup.pass(DAY);
+    await backup.advanceTime(DAY);
     expect(backup.client.status).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect(backup.calls).toEqual(['/v1/heartbeat 403']);
     expect(await activeMachines(license)).toEqual([]);
@@ -237,38 +237,44 @@ describe('the clock is wrong by a year', () => {
   test.each([
     [365 * DAY, 'needs_network'],
     [-365 * DAY, 'running'],
-  ])('always, by %i ms: it starts offline after 6 days, and after 8 days it is %s', async (skew, kind) => {
-    const license = await service.issue();
-    const computer = await ConnectedComputer.on(service, 'the first hardware');
-    computer.setClock(skew);
-    await computer.activate(license);
-    await computer.pass(10 * DAY);
-    computer.isOnline = false;
-    expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
-    expect((await computer.restartAfter(2 * DAY)).kind).toBe(kind);
-    computer.isOnline = true;
-    expect((await computer.client.heartbeatNow()).kind).toBe('running');
-    expectNeverStopped(computer);
-    expect(new Set(computer.calls)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
-  });
+  ])(
+    'always, by %i ms: the client starts offline after 6 days, and after 8 days it is %s',
+    async (skew, kind) => {
+      const license = await service.issue();
+      const computer = await ConnectedComputer.on(service, 'the first hardware');
+      computer.setClock(skew);
+      await computer.activate(license);
+      await computer.advanceTime(10 * DAY);
+      computer.isOnline = false;
+      expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
+      expect((await computer.restartAfter(2 * DAY)).kind).toBe(kind);
+      computer.isOnline = true;
+      expect((await computer.client.heartbeatNow()).kind).toBe('running');
+      expectNeverStopped(computer);
+      expect(new Set(computer.calls)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
+    },
+  );
 
   test.each([
     [365 * DAY, 'needs_network'],
     [-365 * DAY, 'running'],
-  ])('for a while, by %i ms: a start is %s, and after a heartbeat it is running', async (skew, kind) => {
-    const { computer } = await activatedComputer();
-    computer.isOnline = false;
-    await computer.client.close();
-    computer.setClock(skew);
-    expect((await computer.open()).kind).toBe(kind);
-    computer.isOnline = true;
-    expect((await computer.client.heartbeatNow()).kind).toBe('running');
-    computer.isOnline = false;
-    await computer.client.close();
-    computer.setClock(0);
-    expect((await computer.open()).kind).toBe('running');
-    expectNeverStopped(computer);
-  });
+  ])(
+    'for a while, by %i ms: after a start the client is %s, and after a heartbeat it is running',
+    async (skew, kind) => {
+      const { computer } = await activatedComputer();
+      computer.isOnline = false;
+      await computer.client.close();
+      computer.setClock(skew);
+      expect((await computer.open()).kind).toBe(kind);
+      computer.isOnline = true;
+      expect((await computer.client.heartbeatNow()).kind).toBe('running');
+      computer.isOnline = false;
+      await computer.client.close();
+      computer.setClock(0);
+      expect((await computer.open()).kind).toBe('running');
+      expectNeverStopped(computer);
+    },
+  );
 });
 
 describe('the machine id cannot be read', () => {
@@ -277,7 +283,7 @@ describe('the machine id cannot be read', () => {
     await computer.client.close();
     computer.hardware = null;
     expect((await computer.open()).kind).toBe('running');
-    await computer.pass(DAY);
+    await computer.advanceTime(DAY);
     expect((await computer.restartAfter(8 * DAY)).kind).toBe('running');
     expect(new Set(computer.calls.slice(1))).toEqual(new Set(['/v1/heartbeat 200']));
     expectNeverStopped(computer);
@@ -297,15 +303,16 @@ describe('the token key of the service changes', () => {
     return { tokenKeys: (await publicKeys()).filter((key) => key.kid === kid).map(({ x }) => x) };
   }
   let days = 0;
-  const later = () => new Date(Date.now() + (days += 1) * DAY);
+  /** A time for each change of the ring that is a day later than the one before. */
+  const nextDay = () => new Date(Date.now() + (days += 1) * DAY);
 
-  test('rotated after the application was shipped: tokens of the unknown key work as usual', async () => {
+  test('by a rotation after the application was shipped: tokens of the unknown key work as usual', async () => {
     const { computer } = await activatedComputer(1, await shippedOptions());
     const { kid } = ring().active;
-    await rotateKeys(tokenDir(), later());
+    await rotateKeys(tokenDir(), nextDay());
     await ring().reload();
     expect(ring().active.kid).not.toBe(kid);
-    await computer.pass(10 * MINUTE);
+    await computer.advanceTime(10 * MINUTE);
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
     computer.isOnline = false;
     expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
@@ -315,14 +322,14 @@ describe('the token key of the service changes', () => {
     expectNeverStopped(computer);
   });
 
-  test('revoked: the machine activates in the background and keeps its activation', async () => {
+  test('by a revocation: the machine activates in the background and keeps its activation', async () => {
     const { computer, license } = await activatedComputer(1, await shippedOptions());
-    await revokeKey(tokenDir(), ring().active.kid, later());
+    await revokeKey(tokenDir(), ring().active.kid, nextDay());
     await ring().reload();
     computer.isOnline = false;
     expect((await computer.restart()).kind).toBe('running');
     computer.isOnline = true;
-    await computer.pass(DAY);
+    await computer.advanceTime(DAY);
     expect(computer.calls.slice(0, 4)).toEqual([
       '/v1/activate 201',
       '/v1/heartbeat 403',
@@ -333,7 +340,7 @@ describe('the token key of the service changes', () => {
     expect(await activeMachines(license)).toHaveLength(1);
   });
 
-  test('an edited token with a known kid allows no offline start; the service decides', async () => {
+  test('an edited token with a known kid allows no offline start, and a heartbeat leads to a new token', async () => {
     const { computer } = await activatedComputer(1, await shippedOptions());
     await computer.client.close();
     await computer.edit(({ license }) => {
@@ -355,7 +362,7 @@ describe('the token key of the service changes', () => {
     const tokenKeys = (await shippedOptions())!.tokenKeys!;
     const computer = await Computer.activated();
     const { answer } = computer.service;
-    computer.service.unplug();
+    computer.service.disconnect();
     expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
     expect((await computer.restart({ tokenKeys })).kind).toBe('needs_network');
     computer.service.answer = answer;

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ACT, PostOffice } from './harness.js';
+import { AUDIT_CONTEXT, MailHarness } from './harness.js';
 
-let office: PostOffice;
+let harness: MailHarness;
 beforeAll(async () => {
-  office = await PostOffice.open();
+  harness = await MailHarness.start();
 });
-afterAll(() => office.close());
+afterAll(() => harness.close());
 
 /** Mails a key to this stored address. @returns the id of the license */
 async function send(email: string): Promise<string> {
-  const { license_id } = await office.service.issue();
-  await office.service.sql('update license set email = $2 where id = $1', [license_id, email]);
-  await office.licenses.sendKey(license_id, ACT);
+  const { license_id } = await harness.service.issue();
+  await harness.service.sql('update license set email = $2 where id = $1', [license_id, email]);
+  await harness.licenses.sendKey(license_id, AUDIT_CONTEXT);
   return license_id;
 }
 
@@ -39,10 +39,10 @@ const addresses: [email: string, written: string][] = [
 ];
 
 test.each(addresses)('a mail to %s is sent to this address only', async (email, written) => {
-  const before = office.smtp.received.length;
+  const before = harness.smtp.received.length;
   const id = await send(email);
-  await office.jobs.done('license_key_again', id);
-  const mails = office.smtp.received.slice(before);
+  await harness.jobs.untilDone('license_key_again', id);
+  const mails = harness.smtp.received.slice(before);
   expect(mails.map(({ to }) => to)).toEqual([[written]]);
   // The To header is a list as well, so an address with special characters is in angle brackets.
   const plain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
@@ -57,8 +57,8 @@ test.each([
   '<b@example.com>',
   'b@example.com><c@evil.example',
 ])('a mail to %s is not sent, and the job has the reason', async (email) => {
-  const before = office.smtp.received.length;
-  const { last_error } = await office.jobs.failed(await send(email));
+  const before = harness.smtp.received.length;
+  const { last_error } = await harness.jobs.untilFailed(await send(email));
   expect(last_error).toBe('the e-mail address has a bracket in it, which cannot be sent');
-  expect(office.smtp.received.slice(before)).toEqual([]);
+  expect(harness.smtp.received.slice(before)).toEqual([]);
 });

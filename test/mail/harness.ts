@@ -5,7 +5,7 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Service, type ServiceOptions } from '../support/harness.js';
 import { SmtpServer } from './smtp-server.js';
 
-export const ACT = { actor: 'test', reason: 'a test' };
+export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 export const MAIL_FROM = 'Example App <licenses@example.com>';
 export const PUBLIC_URL = 'https://licenses.example.org/shop';
 
@@ -13,6 +13,7 @@ export const PUBLIC_URL = 'https://licenses.example.org/shop';
 export interface Job {
   /** The kind of mail. */
   readonly kind: string;
+  /** The id of the license, activation or request that the mail is about. */
   readonly about: string;
   readonly mail_id: string;
   readonly attempts: number;
@@ -49,7 +50,7 @@ export class JobWatch {
   private constructor(private readonly client: pg.Client) {
     client.on('notification', ({ payload }) => {
       this.#results.push(JSON.parse(payload!) as JobResult);
-      this.#events.emit('heard');
+      this.#events.emit('result');
     });
   }
 
@@ -62,15 +63,15 @@ export class JobWatch {
   }
 
   /** Waits until this many attempts of the job about this id have failed. */
-  async failed(about: string, attempts = 1): Promise<Job> {
+  async untilFailed(about: string, attempts = 1): Promise<Job> {
     const failed = (job: JobResult) => !job.done && job.about === about && job.attempts >= attempts;
     return (await this.#until(1, failed))[0]!;
   }
 
   /** Waits until this many jobs of this kind are done. */
-  async done(kind: string, about?: string, count = 1): Promise<Job[]> {
-    const of = (job: JobResult) => job.kind === kind && (about === undefined || job.about === about);
-    return this.#until(count, (job) => job.done && of(job));
+  async untilDone(kind: string, about?: string, count = 1): Promise<Job[]> {
+    const isOfKind = (job: JobResult) => job.kind === kind && (about === undefined || job.about === about);
+    return this.#until(count, (job) => job.done && isOfKind(job));
   }
 
   close(): Promise<void> {
@@ -81,7 +82,7 @@ export class JobWatch {
     for (;;) {
       const found = this.#results.filter(matches);
       if (found.length >= count) return found;
-      await once(this.#events, 'heard');
+      await once(this.#events, 'result');
     }
   }
 }
@@ -89,26 +90,26 @@ export class JobWatch {
 const RESCHEDULE = `select graphile_worker.reschedule_jobs(
   array(select id from graphile_worker.jobs where locked_by is null and attempts < max_attempts)`;
 
-interface PostOfficeOptions extends ServiceOptions {
+interface MailHarnessOptions extends ServiceOptions {
   /** Added in SMTP_URL before and after the host and port of the mail server. */
   readonly credentials?: `${string}@`;
   readonly parameters?: `?${string}`;
 }
 
 /** A service, its mail server, and the results of its jobs. */
-export class PostOffice {
+export class MailHarness {
   private constructor(
     readonly smtp: SmtpServer,
     readonly service: Service,
     readonly jobs: JobWatch,
   ) {}
 
-  static async open(options: PostOfficeOptions = {}): Promise<PostOffice> {
+  static async start(options: MailHarnessOptions = {}): Promise<MailHarness> {
     const smtp = await SmtpServer.start();
     const SMTP_URL = `smtp://${options.credentials ?? ''}127.0.0.1:${smtp.port}${options.parameters ?? ''}`;
     const environment = { SMTP_URL, MAIL_FROM, PUBLIC_URL, ...options.environment };
     const service = await Service.start({ ...options, environment });
-    return new PostOffice(smtp, service, await JobWatch.on(service.databaseUrl));
+    return new MailHarness(smtp, service, await JobWatch.on(service.databaseUrl));
   }
 
   get licenses(): LicensesService {
@@ -121,15 +122,15 @@ export class PostOffice {
     return (await purchases.record({ transaction_id, email, status: 'paid' })).license_id!;
   }
 
-  /** The kinds of the waiting mails about an id. */
-  async waiting(about: string): Promise<string[]> {
+  /** Reads the kinds of the mails that wait to be sent about this id. */
+  async waitingMails(about: string): Promise<string[]> {
     const sql = `select substr(identifier, 6) as kind from graphile_worker._private_jobs
       join graphile_worker._private_tasks t on t.id = task_id where payload->>'about' = $1 order by 1`;
     return (await this.service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
   }
 
   /** Makes failed jobs due now. @param attempts their number of earlier attempts */
-  async tryAgain(attempts?: number): Promise<void> {
+  async retryFailedJobs(attempts?: number): Promise<void> {
     await this.service.sql(
       `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,
       [attempts ?? null],
@@ -137,7 +138,7 @@ export class PostOffice {
   }
 
   /** Postpones failed jobs by an hour, so that no attempt runs before the test requests it. */
-  async hold(): Promise<void> {
+  async postponeFailedJobs(): Promise<void> {
     await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
   }
 

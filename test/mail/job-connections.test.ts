@@ -17,7 +17,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Makes LISTEN fail on demand, as if its connection broke. @returns the function that makes it fail */
+/** Makes LISTEN fail on demand, as if its connection broke. @returns the function that lets it fail, once it was sent */
 function failingListen(pool: pg.Pool): Promise<() => void> {
   return new Promise((resolve) => {
     pool.on('connect', (client) => {
@@ -72,8 +72,8 @@ test('a connection of the job queue that is released twice is released once', as
   await pool.end();
 });
 
-/** A job worker with one task in each of the two pools. */
-function jobWorker(databaseUrl: string): JobWorker {
+/** Makes a job worker with one task in each of the two pools. */
+function makeJobWorker(databaseUrl: string): JobWorker {
   const worker = new JobWorker(new DatabaseUrl(databaseUrl), new AppLogger('fatal', new PassThrough()));
   worker.register('task', async () => undefined);
   worker.register('code', async () => undefined, 'sign_in_codes');
@@ -81,7 +81,7 @@ function jobWorker(databaseUrl: string): JobWorker {
 }
 
 test('workers that are stopped before they start do not start', async () => {
-  const worker = jobWorker(database.url);
+  const worker = makeJobWorker(database.url);
   worker.onApplicationBootstrap();
   await worker.beforeApplicationShutdown();
 });
@@ -98,7 +98,7 @@ test('while the database is unavailable no worker is started, because each start
   }).listen(0, '127.0.0.1');
   await once(hangingServer, 'listening');
   const { port } = hangingServer.address() as AddressInfo;
-  const worker = jobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
+  const worker = makeJobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
   worker.onApplicationBootstrap();
   // Each of the two pools has tried more than once.
   while (startups.length < 5) await once(hangingServer, 'asked');

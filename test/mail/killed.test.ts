@@ -22,7 +22,7 @@ class Instance extends ServerProcess {
       PORT: String(port),
       DATA_DIR: directory,
       DATABASE_URL: database.url,
-      // Parameters that would print what is sent to the mail server.
+      // With these parameters Nodemailer would print the mails.
       SMTP_URL: `smtp://127.0.0.1:${smtp.port}?logger=true&debug=true&transactionLog=true`,
       MAIL_FROM: from,
       ...TAKES_PURCHASES,
@@ -38,18 +38,18 @@ class Instance extends ServerProcess {
   }
 
   /** Reports a purchase, and waits until its mail is with the mail server, which does not answer. */
-  async stallAt(email: string): Promise<void> {
+  async sellAndStall(email: string): Promise<void> {
     smtp.misbehave('message', 'stall');
-    const stalled = smtp.reached('message');
+    const stalled = smtp.untilReached('message');
     await this.sell(email);
     await stalled;
   }
 
   /** Ends the instance, and waits until its connection to the mail server is closed. */
-  async leave(signal: 'SIGKILL' | 'SIGTERM') {
-    const left = smtp.left();
+  async endAndDisconnect(signal: 'SIGKILL' | 'SIGTERM') {
+    const disconnected = smtp.untilStalledClientLeft();
     const ended = await this.end(signal);
-    await left;
+    await disconnected;
     return ended;
   }
 }
@@ -77,7 +77,7 @@ afterAll(async () => {
 });
 
 const mailsTo = (email: string) => smtp.received.filter(({ to }) => to.includes(email));
-const delivered = (email: string) => smtp.mail(({ to }) => to.includes(email));
+const untilDelivered = (email: string) => smtp.untilAccepted(({ to }) => to.includes(email));
 /** Checks that the mail was sent twice, with the same Message-ID. */
 function expectTwice(email: string): void {
   const [first, second, ...more] = mailsTo(email);
@@ -91,22 +91,22 @@ let running: Instance;
 test('an instance sends the mail that a killed instance was sending', async () => {
   const [one, two] = instances as [Instance, Instance];
   await one.sell('before@example.com');
-  await delivered('before@example.com');
-  await one.stallAt('taken-over@example.com');
+  await untilDelivered('before@example.com');
+  await one.sellAndStall('taken-over@example.com');
   const killed = smtp.received.at(-1)!.from === one.from ? one : two;
   running = killed === one ? two : one;
-  await killed.leave('SIGKILL');
+  await killed.endAndDisconnect('SIGKILL');
   smtp.behave();
-  expect((await delivered('taken-over@example.com')).from).toBe(running.from);
+  expect((await untilDelivered('taken-over@example.com')).from).toBe(running.from);
   expectTwice('taken-over@example.com');
 });
 
 test('a mail that a killed instance was sending is sent by the next instance that starts', async () => {
-  await running.stallAt('on-its-way@example.com');
-  await running.leave('SIGKILL');
+  await running.sellAndStall('on-its-way@example.com');
+  await running.endAndDisconnect('SIGKILL');
   smtp.behave();
   running = await start();
-  await delivered('on-its-way@example.com');
+  await untilDelivered('on-its-way@example.com');
   expectTwice('on-its-way@example.com');
 });
 
@@ -114,19 +114,19 @@ test('the mail of an acknowledged purchase is sent, although the instance was ki
   await smtp.stop();
   await running.sell('acknowledged@example.com');
   await running.end('SIGKILL');
-  await smtp.comeBack();
+  await smtp.listen();
   running = await start();
-  await delivered('acknowledged@example.com');
+  await untilDelivered('acknowledged@example.com');
   expect(mailsTo('acknowledged@example.com')).toHaveLength(1);
 });
 
 test('an instance that shuts down does not wait for a mail server that does not answer', async () => {
-  await running.stallAt('waiting@example.com');
+  await running.sellAndStall('waiting@example.com');
   // An instance that does not end within 10 seconds exits with another code (`src/server/serve.ts`).
-  expect(await running.leave('SIGTERM')).toEqual({ code: 0, signal: null });
+  expect(await running.endAndDisconnect('SIGTERM')).toEqual({ code: 0, signal: null });
   smtp.behave();
   await start();
-  await delivered('waiting@example.com');
+  await untilDelivered('waiting@example.com');
   expectTwice('waiting@example.com');
 });
 

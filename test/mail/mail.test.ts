@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { ACT, PostOffice, PUBLIC_URL } from './harness.js';
+import { AUDIT_CONTEXT, MailHarness, PUBLIC_URL } from './harness.js';
 import type { Received } from './smtp-server.js';
 
-let office: PostOffice;
+let harness: MailHarness;
 beforeAll(async () => {
-  office = await PostOffice.open();
+  harness = await MailHarness.start();
 });
-afterAll(() => office.close());
+afterAll(() => harness.close());
 
 const KEY = /MOOR_[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g;
-const mailTo = (email: string, subject = /./) =>
-  office.smtp.mail((mail) => mail.to.includes(email) && subject.test(mail.headers['subject']!));
+const untilMailTo = (email: string, subject = /./) =>
+  harness.smtp.untilAccepted((mail) => mail.to.includes(email) && subject.test(mail.headers['subject']!));
 
 /** The visible text of the HTML part. */
 function visibleText(html: string): string {
@@ -32,22 +32,23 @@ const wordsOf = (text: string) =>
 const kinds: Record<string, { subject: string; trigger: (email: string) => Promise<unknown> }> = {
   license_key: {
     subject: 'Your license key for Example App',
-    trigger: (email) => office.sell(email),
+    trigger: (email) => harness.sell(email),
   },
   license_key_again: {
     subject: 'Your license key for Example App',
     trigger: async (email) =>
-      office.licenses.sendKey((await office.service.issue({ email })).license_id, ACT),
+      harness.licenses.sendKey((await harness.service.issue({ email })).license_id, AUDIT_CONTEXT),
   },
   license_key_replaced: {
     subject: 'Your new license key for Example App',
-    trigger: async (email) => office.licenses.rekey((await office.service.issue({ email })).license_id, ACT),
+    trigger: async (email) =>
+      harness.licenses.rekey((await harness.service.issue({ email })).license_id, AUDIT_CONTEXT),
   },
   email_changed: {
     subject: 'The e-mail address of your license for Example App has changed',
     trigger: async (email) => {
-      const { license_id } = await office.service.issue({ email: `old-${email}` });
-      await office.service.setLicense(license_id, { email });
+      const { license_id } = await harness.service.issue({ email: `old-${email}` });
+      await harness.service.setLicense(license_id, { email });
     },
   },
   binding_released: {
@@ -57,9 +58,9 @@ const kinds: Record<string, { subject: string; trigger: (email: string) => Promi
 };
 
 async function release(email: string, hostname_hint: string): Promise<void> {
-  const license = await office.service.issue({ email });
-  const { json } = await office.service.activate(license, 'a machine', { hostname_hint });
-  await office.service.app.get(ReleaseService).release(json.activation.id, ACT);
+  const license = await harness.service.issue({ email });
+  const { json } = await harness.service.activate(license, 'a machine', { hostname_hint });
+  await harness.service.app.get(ReleaseService).release(json.activation.id, AUDIT_CONTEXT);
 }
 
 describe.each(Object.entries(kinds))('%s', (kind, { subject, trigger }) => {
@@ -67,7 +68,7 @@ describe.each(Object.entries(kinds))('%s', (kind, { subject, trigger }) => {
   let mail: Received;
   beforeAll(async () => {
     await trigger(email);
-    mail = await mailTo(email);
+    mail = await untilMailTo(email);
   });
 
   test('has one recipient, the sender of MAIL_FROM, and a header against automatic replies', () => {
@@ -106,51 +107,54 @@ describe.each(Object.entries(kinds))('%s', (kind, { subject, trigger }) => {
 });
 
 test.each(['license_key', 'license_key_again', 'license_key_replaced'])(
-  'the key in %s activates',
+  'the license key in the mail %s activates a machine',
   async (kind) => {
     const email = `${kind}@example.com`;
-    const { text, html } = await mailTo(email);
+    const { text, html } = await untilMailTo(email);
     const [license_key, ...more] = text.match(KEY)!;
     expect([more, html.match(KEY)]).toEqual([[], [license_key]]);
-    expect((await office.service.activate({ license_key: license_key!, email })).status).toBe(201);
+    expect((await harness.service.activate({ license_key: license_key!, email })).status).toBe(201);
   },
 );
 
-test('the mail of a replaced key has the new key', async () => {
-  const license = await office.service.issue({ email: 'rekey@example.com' });
-  const { license_key } = await office.licenses.rekey(license.license_id, ACT);
-  const { text } = await mailTo('rekey@example.com');
+test('the mail about a replaced license key has the new key', async () => {
+  const license = await harness.service.issue({ email: 'rekey@example.com' });
+  const { license_key } = await harness.licenses.rekey(license.license_id, AUDIT_CONTEXT);
+  const { text } = await untilMailTo('rekey@example.com');
   expect(text).toContain(license_key);
   expect(text).not.toContain(license.license_key);
 });
 
-test('the mail of a key has the expiry and the number of machines', async () => {
+test('the mail with a license key has the expiry and the number of machines', async () => {
   const expires_at = new Date('2027-03-04T10:30:00Z');
-  const { license_id } = await office.service.issue({
+  const { license_id } = await harness.service.issue({
     email: 'dated@example.com',
     machines_allowed: 3,
     expires_at,
   });
-  await office.licenses.sendKey(license_id, ACT);
-  expect((await mailTo('dated@example.com')).text).toMatch(/Machines: 3\nUpdates: through .*2027/);
+  await harness.licenses.sendKey(license_id, AUDIT_CONTEXT);
+  expect((await untilMailTo('dated@example.com')).text).toMatch(/Machines: 3\nUpdates: through .*2027/);
 });
 
 test('a change of address is mailed to both addresses, and neither mail has the other one', async () => {
-  const { license_id } = await office.service.issue({ email: 'from-here@example.com' });
-  await office.service.setLicense(license_id, { email: 'to-there@example.com' });
-  const [before, after] = [await mailTo('from-here@example.com'), await mailTo('to-there@example.com')];
+  const { license_id } = await harness.service.issue({ email: 'from-here@example.com' });
+  await harness.service.setLicense(license_id, { email: 'to-there@example.com' });
+  const [before, after] = [
+    await untilMailTo('from-here@example.com'),
+    await untilMailTo('to-there@example.com'),
+  ];
   expect(JSON.stringify(before)).not.toContain('to-there');
   expect(JSON.stringify(after)).not.toContain('from-here');
   expect(before.headers['message-id']).not.toBe(after.headers['message-id']);
-  await office.jobs.done('email_changed', license_id, 2);
-  expect(await office.service.sql('select * from mail_recipient')).toEqual([]);
+  await harness.jobs.untilDone('email_changed', license_id, 2);
+  expect(await harness.service.sql('select * from mail_recipient')).toEqual([]);
 });
 
 test('an unchanged address gets no mail', async () => {
-  const { license_id } = await office.service.issue({ email: 'stays@example.com' });
-  await office.service.setLicense(license_id, { email: 'stays@example.com', machines_allowed: 2 });
-  expect(await office.waiting(license_id)).toEqual([]);
-  expect(office.smtp.received.filter(({ to }) => to.includes('stays@example.com'))).toEqual([]);
+  const { license_id } = await harness.service.issue({ email: 'stays@example.com' });
+  await harness.service.setLicense(license_id, { email: 'stays@example.com', machines_allowed: 2 });
+  expect(await harness.waitingMails(license_id)).toEqual([]);
+  expect(harness.smtp.received.filter(({ to }) => to.includes('stays@example.com'))).toEqual([]);
 });
 
 test.each([
@@ -165,24 +169,24 @@ test.each([
 ])('the name of a machine with %s is shown unchanged', async (what, hint, escaped) => {
   const email = `${what.replaceAll(' ', '-').toLowerCase()}@example.com`;
   await release(email, hint);
-  const { text, html } = await mailTo(email);
+  const { text, html } = await untilMailTo(email);
   expect(text).toContain(`Machine: ${hint}\n`);
   expect(html).toContain(`<td>${escaped}</td>`);
 });
 
 test('a machine without a name is shown as `without a name`', async () => {
   await release('nameless@example.com', '');
-  expect((await mailTo('nameless@example.com')).text).toContain('Machine: without a name\n');
+  expect((await untilMailTo('nameless@example.com')).text).toContain('Machine: without a name\n');
 });
 
 test('two releases of an activation send one mail', async () => {
-  const license = await office.service.issue({ email: 'once@example.com' });
-  const { json } = await office.service.activate(license);
-  const releases = office.service.app.get(ReleaseService);
-  await releases.release(json.activation.id, ACT);
-  await mailTo('once@example.com');
-  await office.jobs.done('binding_released', json.activation.id);
-  await releases.release(json.activation.id, ACT);
-  expect(await office.waiting(json.activation.id)).toEqual([]);
-  expect(office.smtp.received.filter(({ to }) => to.includes('once@example.com'))).toHaveLength(1);
+  const license = await harness.service.issue({ email: 'once@example.com' });
+  const { json } = await harness.service.activate(license);
+  const releases = harness.service.app.get(ReleaseService);
+  await releases.release(json.activation.id, AUDIT_CONTEXT);
+  await untilMailTo('once@example.com');
+  await harness.jobs.untilDone('binding_released', json.activation.id);
+  await releases.release(json.activation.id, AUDIT_CONTEXT);
+  expect(await harness.waitingMails(json.activation.id)).toEqual([]);
+  expect(harness.smtp.received.filter(({ to }) => to.includes('once@example.com'))).toHaveLength(1);
 });

@@ -10,8 +10,8 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 
-/** So many failed connections that both worker pools have ended and have tried to reconnect. */
-const ATTEMPTS = 8;
+/** After this many refused connections both worker pools have ended and have tried to reconnect. */
+const REFUSED_CONNECTIONS = 8;
 
 /** A TCP forwarder to PostgreSQL. When it is shut, it closes all connections, and refuses and counts new ones. */
 class Forwarder {
@@ -46,7 +46,7 @@ class Forwarder {
   }
 
   /** Waits until this many more connections were refused. */
-  async refused(count: number): Promise<void> {
+  async untilRefused(count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1) await once(this.#events, 'refused');
   }
 
@@ -71,17 +71,17 @@ let url: string;
 
 beforeAll(async () => {
   database = await createDatabase();
-  const through = new URL(database.url);
-  forwarder = new Forwarder(Number(through.port));
-  through.hostname = '127.0.0.1';
-  through.port = String(await forwarder.listen());
+  const forwardedUrl = new URL(database.url);
+  forwarder = new Forwarder(Number(forwardedUrl.port));
+  forwardedUrl.hostname = '127.0.0.1';
+  forwardedUrl.port = String(await forwarder.listen());
   smtp = await SmtpServer.start();
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   service = new ServerProcess({
     PORT: String(port),
     DATA_DIR: directory,
-    DATABASE_URL: through.href,
+    DATABASE_URL: forwardedUrl.href,
     SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     MAIL_FROM: 'licenses@example.com',
     ...TAKES_PURCHASES,
@@ -101,24 +101,26 @@ async function sell(email: string): Promise<void> {
   expect(status).toBe(204);
 }
 
-const to = (email: string) => smtp.mail((mail) => mail.to.includes(email));
+const untilMailTo = (email: string) => smtp.untilAccepted((mail) => mail.to.includes(email));
 
 test('after an outage of the database the same process sends the mails that were being sent and new ones', async () => {
   smtp.misbehave('message', 'stall');
-  const stalled = smtp.reached('message');
+  const stalled = smtp.untilReached('message');
   await sell('under-way@example.com');
   await stalled;
   forwarder.shut();
-  const refused = forwarder.refused(ATTEMPTS);
+  const refused = forwarder.untilRefused(REFUSED_CONNECTIONS);
   smtp.behave();
   // The mail server has the mail, but the service cannot record this.
-  const first = await to('under-way@example.com');
+  const first = await untilMailTo('under-way@example.com');
   await refused;
   forwarder.open();
-  const again = await smtp.mail((mail) => mail !== first && mail.to.includes('under-way@example.com'));
+  const again = await smtp.untilAccepted(
+    (mail) => mail !== first && mail.to.includes('under-way@example.com'),
+  );
   expect(again.headers['message-id']).toBe(first.headers['message-id']);
   await sell('new@example.com');
-  await to('new@example.com');
+  await untilMailTo('new@example.com');
   expect(smtp.received).toHaveLength(3);
   expect(service.running).toBe(true);
   expect(service.stdout).not.toContain('job worker ended');

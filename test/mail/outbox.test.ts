@@ -29,7 +29,7 @@ const read = (name: string) => parseMail(readFileSync(join(outbox, name), 'latin
 
 test('without a mail server each mail is a complete file that only its owner can read', async () => {
   const id = await sell('ada@example.com');
-  const [job] = await jobs.done('license_key', id);
+  const [job] = await jobs.untilDone('license_key', id);
   const name = `${job!.mail_id}.eml`;
   expect(readdirSync(outbox)).toEqual([name]);
   expect([modeOf(outbox), modeOf(join(outbox, name))]).toEqual(['700', '600']);
@@ -48,13 +48,13 @@ test('without a mail server each mail is a complete file that only its owner can
 
 test('a mail that is written again replaces its own file, and no other', async () => {
   const [id, other] = [await sell('again@example.com'), await sell('other@example.com')];
-  const [[job]] = [await jobs.done('license_key', id), await jobs.done('license_key', other)];
+  const [[job]] = [await jobs.untilDone('license_key', id), await jobs.untilDone('license_key', other)];
   const { mail_id } = job!;
   const before = readdirSync(outbox).toSorted();
   writeFileSync(join(outbox, `${mail_id}.eml`), 'half a ma');
   // The job of a killed instance runs again, although the file was written.
   await service.sql("select graphile_worker.add_job('mail_license_key', $1::json)", [{ mail_id, about: id }]);
-  await jobs.done('license_key', id, 2);
+  await jobs.untilDone('license_key', id, 2);
   expect(readdirSync(outbox).toSorted()).toEqual(before);
   expect(read(`${mail_id}.eml`).headers['to']).toBe('again@example.com');
   expect(modeOf(join(outbox, `${mail_id}.eml`))).toBe('600');
@@ -64,13 +64,13 @@ test('an outbox that cannot be written is logged, and the mail is written later 
   rmSync(outbox, { recursive: true });
   writeFileSync(outbox, 'in the way');
   const id = await sell('late@example.com');
-  const { last_error, mail_id } = await jobs.failed(id);
+  const { last_error, mail_id } = await jobs.untilFailed(id);
   expect(last_error).toBe('DATA_DIR/outbox cannot be written (EEXIST)');
   rmSync(outbox);
   await service.sql(
     `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs), run_at := now()),
        pg_notify('jobs:insert', '{"count": 1}')`,
   );
-  await jobs.done('license_key', id);
+  await jobs.untilDone('license_key', id);
   expect(readdirSync(outbox)).toEqual([`${mail_id}.eml`]);
 });

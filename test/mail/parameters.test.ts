@@ -38,7 +38,7 @@ test.each([
   const mailId = randomUUID();
   const message = { subject: parameters, body: ['Hello.'] };
   await mailer.deliver(mailId, 'ada@example.com', message, { signal: new AbortController().signal });
-  const mail = await smtp.mail(({ headers }) => headers['message-id']!.includes(mailId));
+  const mail = await smtp.untilAccepted(({ headers }) => headers['message-id']!.includes(mailId));
   expect([mail.to, mail.helo, mail.text]).toEqual([['ada@example.com'], 'licenses.example.org', 'Hello.']);
   for (const print of prints) expect(print).not.toHaveBeenCalled();
 });

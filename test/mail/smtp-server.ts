@@ -29,17 +29,17 @@ export class SmtpServer {
   port = 0;
   /** If it is set, the server offers STARTTLS. */
   certificate: Certificate | undefined;
-  /** The received commands, without arguments. */
+  /** The names of the received commands. */
   readonly commands: string[] = [];
   readonly #server = createServer((socket) => this.#handleConnection(socket));
   readonly #sockets = new Set<Socket>();
   readonly #events = new EventEmitter().setMaxListeners(0);
-  readonly #misconduct = new Map<Stage, { readonly misconduct: Misconduct; readonly of: RegExp }>();
+  readonly #misconduct = new Map<Stage, { readonly misconduct: Misconduct; readonly pattern: RegExp }>();
   readonly #stalled = new Map<Socket, () => void>();
 
   static async start(): Promise<SmtpServer> {
     const server = new SmtpServer();
-    await server.comeBack();
+    await server.listen();
     return server;
   }
 
@@ -47,9 +47,9 @@ export class SmtpServer {
     return this.received.filter(({ accepted }) => accepted);
   }
 
-  /** @param of matches the text sent at the stage, such as the recipient at `rcpt`; by default any */
-  misbehave(stage: Stage, misconduct: Misconduct, of = /(?:)/): void {
-    this.#misconduct.set(stage, { misconduct, of });
+  /** @param pattern matches the text sent at the stage, such as the recipient at `rcpt`; by default any */
+  misbehave(stage: Stage, misconduct: Misconduct, pattern = /(?:)/): void {
+    this.#misconduct.set(stage, { misconduct, pattern });
   }
 
   /** Behaves normally again, and sends the replies that were held back. */
@@ -61,17 +61,17 @@ export class SmtpServer {
   }
 
   /** Waits for the next connection that reaches a stage. */
-  async reached(stage: Stage): Promise<void> {
+  async untilReached(stage: Stage): Promise<void> {
     await once(this.#events, stage);
   }
 
-  /** Waits until a client without a reply closes its connection. */
-  async left(): Promise<void> {
+  /** Waits until a client whose reply is held back closes its connection. */
+  async untilStalledClientLeft(): Promise<void> {
     await once(this.#events, 'left');
   }
 
   /** Waits for an accepted mail that matches. */
-  async mail(matches: (mail: Received) => boolean): Promise<Received> {
+  async untilAccepted(matches: (mail: Received) => boolean): Promise<Received> {
     for (;;) {
       const found = this.accepted.find(matches);
       if (found) return found;
@@ -87,8 +87,8 @@ export class SmtpServer {
     await closed;
   }
 
-  async comeBack(): Promise<void> {
-    // The port stays the same after a stop.
+  /** Listens on a free port, and on the same one after a stop. */
+  async listen(): Promise<void> {
     this.port ||= await freePort();
     await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
   }
@@ -107,7 +107,7 @@ export class SmtpServer {
       });
     const onStage: StageHandler = (stage, answer, refused) => {
       const found = this.#misconduct.get(stage);
-      const misconduct = found?.of.test(refused) ? found.misconduct : undefined;
+      const misconduct = found?.pattern.test(refused) ? found.misconduct : undefined;
       if (misconduct === undefined) answer();
       else if (misconduct === 'stall') this.#stalled.set(socket, answer);
       else if (misconduct === 'drop') socket.destroy();
@@ -181,7 +181,7 @@ class Conversation {
     const [address] = /(?<=:<).*(?=>)/.exec(line) ?? [''];
     const { certificate, commands } = this.server;
     const isEncrypted = this.socket instanceof TLSSocket;
-    commands.push(line.slice(0, 4).toUpperCase());
+    commands.push(line.split(' ', 1)[0]!.toUpperCase());
     switch (commands.at(-1)) {
       case 'HELO':
       case 'EHLO':
@@ -190,7 +190,7 @@ class Conversation {
           'ehlo',
           `250-mail.example.com\r\n${certificate && !isEncrypted ? '250-STARTTLS\r\n' : ''}250-8BITMIME\r\n250-SMTPUTF8\r\n250 AUTH PLAIN`,
         );
-      case 'STAR':
+      case 'STARTTLS':
         return certificate ? this.#encrypt(certificate) : void this.socket.write('502 not here\r\n');
       case 'AUTH':
         return this.#at('auth', '235 welcome', undefined, line);

@@ -3,13 +3,13 @@ import pg from 'pg';
 import type { FailingMail } from '../../src/mail/waiting-mail.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
-import { ACT, PostOffice } from './harness.js';
+import { AUDIT_CONTEXT, MailHarness } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
 
 const UNREACHABLE = 'the mail server cannot be reached';
 const REFUSED = 'the mail server refused the';
 
-/** Misconducts of the mail server, and the reasons that are reported. */
+/** The ways in which the mail server misbehaves, and the reasons that are reported. */
 const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
   ['connect', 421, `${REFUSED} mail (421)`],
   ['connect', 'drop', `${UNREACHABLE} (ECONNECTION)`],
@@ -24,37 +24,37 @@ const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
   ['message', 'drop', `${UNREACHABLE} (ECONNECTION)`],
 ];
 
-let office: PostOffice;
+let harness: MailHarness;
 let terminal: Terminal;
 /** The ids of the licenses whose mail failed, in the order of the table, and one whose mail reached no server. */
 const ids: string[] = [];
 beforeAll(async () => {
-  office = await PostOffice.open({ credentials: 'mooring:secret@' });
-  terminal = new Terminal({ DATABASE_URL: office.service.databaseUrl });
+  harness = await MailHarness.start({ credentials: 'mooring:secret@' });
+  terminal = new Terminal({ DATABASE_URL: harness.service.databaseUrl });
   for (const [index, [stage, misconduct]] of misconducts.entries()) {
-    office.smtp.misbehave(stage, misconduct);
-    ids.push(await office.sell(`buyer-${index}@example.com`));
-    await office.jobs.failed(ids.at(-1)!);
-    await office.hold();
-    office.smtp.behave();
+    harness.smtp.misbehave(stage, misconduct);
+    ids.push(await harness.sell(`buyer-${index}@example.com`));
+    await harness.jobs.untilFailed(ids.at(-1)!);
+    await harness.postponeFailedJobs();
+    harness.smtp.behave();
   }
-  await office.smtp.stop();
-  ids.push(await office.sell('buyer-refused@example.com'));
-  await office.jobs.failed(ids.at(-1)!);
-  await office.hold();
+  await harness.smtp.stop();
+  ids.push(await harness.sell('buyer-refused@example.com'));
+  await harness.jobs.untilFailed(ids.at(-1)!);
+  await harness.postponeFailedJobs();
 });
 afterAll(async () => {
   terminal.close();
-  await office.close();
+  await harness.close();
 });
 
 const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (ECONNREFUSED)`];
-const ready = async () => (await office.service.call('GET', '/health/ready')).json;
+const ready = async () => (await harness.service.call('GET', '/health/ready')).json;
 const status = async () =>
   (await terminal.json(['status'])).mail as { waiting: number; failing: FailingMail[] };
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
-test('mooring status lists undelivered mails with their subjects and reasons', async () => {
+test('mooring status lists undelivered mails, with the license that each is about and the reason', async () => {
   const { waiting, failing } = await status();
   expect(waiting).toBe(ids.length);
   expect(failing).toEqual(
@@ -79,9 +79,9 @@ test('mooring status lists undelivered mails with their subjects and reasons', a
 });
 
 async function failAgain(attempts: number): Promise<void> {
-  await office.tryAgain();
-  await Promise.all(ids.map((id) => office.jobs.failed(id, attempts)));
-  await office.hold();
+  await harness.retryFailedJobs();
+  await Promise.all(ids.map((id) => harness.jobs.untilFailed(id, attempts)));
+  await harness.postponeFailedJobs();
 }
 
 test('an undelivered mail is a warning after three attempts', async () => {
@@ -92,8 +92,8 @@ test('an undelivered mail is a warning after three attempts', async () => {
   const sentence = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED); mooring status names them.`;
   expect(await ready()).toEqual({ status: 'ready', warnings: [sentence] });
   expect((await terminal.json(['status'])).warnings).toContain(sentence);
-  const headers = { authorization: `Bearer ${await office.service.staffToken()}` };
-  const { json } = await office.service.call('GET', '/support/api/service', undefined, headers);
+  const headers = { authorization: `Bearer ${await harness.service.staffToken()}` };
+  const { json } = await harness.service.call('GET', '/support/api/service', undefined, headers);
   expect(json).toEqual({
     warnings: [sentence],
     mail: await status(),
@@ -102,7 +102,7 @@ test('an undelivered mail is a warning after three attempts', async () => {
 });
 
 test('a failed mail is retried after seconds, with increasing pauses', async () => {
-  const tries = await Promise.all([1, 2, 3].map((attempts) => office.jobs.failed(ids[0]!, attempts)));
+  const tries = await Promise.all([1, 2, 3].map((attempts) => harness.jobs.untilFailed(ids[0]!, attempts)));
   expect(tries.map(({ attempts, retry_seconds }) => [attempts, Math.round(retry_seconds)])).toEqual([
     [1, 3],
     [2, 7],
@@ -111,21 +111,21 @@ test('a failed mail is retried after seconds, with increasing pauses', async () 
 });
 
 test('delivered mails are no longer listed', async () => {
-  await office.smtp.comeBack();
-  await office.tryAgain();
-  await Promise.all(ids.map((id) => office.jobs.done('license_key', id)));
+  await harness.smtp.listen();
+  await harness.retryFailedJobs();
+  await Promise.all(ids.map((id) => harness.jobs.untilDone('license_key', id)));
   // The mail whose connection was closed after the message is received twice, and accepted once.
-  expect(office.smtp.accepted).toHaveLength(ids.length);
+  expect(harness.smtp.accepted).toHaveLength(ids.length);
   expect(await status()).toEqual({ waiting: 0, failed: 0, late: 0, failing: [] });
   expect((await ready()).warnings).toEqual([]);
 });
 
 test('a mail fails finally after 25 attempts, stays listed, and does not prevent the next one', async () => {
-  await office.smtp.stop();
-  const about = await office.sell('given-up@example.com');
-  await office.jobs.failed(about);
-  await office.tryAgain(24);
-  await office.jobs.failed(about, 25);
+  await harness.smtp.stop();
+  const about = await harness.sell('given-up@example.com');
+  await harness.jobs.untilFailed(about);
+  await harness.retryFailedJobs(24);
+  await harness.jobs.untilFailed(about, 25);
   const { waiting, failing } = await status();
   const givenUp = { about, attempts: 25, next_attempt_at: null, reason: `${UNREACHABLE} (ECONNREFUSED)` };
   expect([waiting, failing]).toEqual([0, [expect.objectContaining(givenUp)]]);
@@ -133,24 +133,24 @@ test('a mail fails finally after 25 attempts, stays listed, and does not prevent
     /^Undelivered .*; attempted 25 times, no further attempt$/m,
   );
   expect((await ready()).warnings).toEqual([expect.stringMatching(/^Undelivered mails: 1, /)]);
-  expect(office.service.logged.join('')).toContain('job failed for good');
-  await office.smtp.comeBack();
-  await office.licenses.sendKey(about, ACT);
-  await office.smtp.mail(({ to }) => to.includes('given-up@example.com'));
+  expect(harness.service.logged.join('')).toContain('job failed for good');
+  await harness.smtp.listen();
+  await harness.licenses.sendKey(about, AUDIT_CONTEXT);
+  await harness.smtp.untilAccepted(({ to }) => to.includes('given-up@example.com'));
 });
 
 test('all attempts of a mail have the same Message-ID', async () => {
   const email = 'often@example.com';
-  const mails = () => office.smtp.received.filter(({ to }) => to.includes(email));
-  office.smtp.misbehave('message', 451);
-  const id = await office.sell(email);
-  await office.jobs.failed(id);
-  office.smtp.misbehave('message', 'drop');
-  await office.tryAgain();
-  await office.jobs.failed(id, 2);
-  office.smtp.behave();
-  await office.tryAgain();
-  await office.jobs.done('license_key', id);
+  const mails = () => harness.smtp.received.filter(({ to }) => to.includes(email));
+  harness.smtp.misbehave('message', 451);
+  const id = await harness.sell(email);
+  await harness.jobs.untilFailed(id);
+  harness.smtp.misbehave('message', 'drop');
+  await harness.retryFailedJobs();
+  await harness.jobs.untilFailed(id, 2);
+  harness.smtp.behave();
+  await harness.retryFailedJobs();
+  await harness.jobs.untilDone('license_key', id);
   expect(mails().map(({ accepted }) => accepted)).toEqual([false, false, true]);
   expect(new Set(mails().map(({ headers }) => headers['message-id'])).size).toBe(1);
   expect(new Set(mails().map(({ text }) => text)).size).toBe(1);
@@ -159,11 +159,11 @@ test('all attempts of a mail have the same Message-ID', async () => {
 test.each<Stage>(['connect', 'rcpt', 'message'])(
   'a delivery to a mail server that does not answer at %s times out',
   async (stage) => {
-    const withTimeouts = await PostOffice.open({ parameters: '?greetingTimeout=300&socketTimeout=300' });
+    const withTimeouts = await MailHarness.start({ parameters: '?greetingTimeout=300&socketTimeout=300' });
     try {
       withTimeouts.smtp.misbehave(stage, 'stall');
       const id = await withTimeouts.sell('waiting@example.com');
-      expect((await withTimeouts.jobs.failed(id)).last_error).toBe(`${UNREACHABLE} (ETIMEDOUT)`);
+      expect((await withTimeouts.jobs.untilFailed(id)).last_error).toBe(`${UNREACHABLE} (ETIMEDOUT)`);
     } finally {
       await withTimeouts.close();
     }
@@ -173,15 +173,15 @@ test.each<Stage>(['connect', 'rcpt', 'message'])(
 describe('without a running service', () => {
   let created: Awaited<ReturnType<typeof createDatabase>>;
   let database: pg.Client;
-  let alone: Terminal;
+  let withoutService: Terminal;
   beforeAll(async () => {
     created = await createDatabase();
     database = new pg.Client(created.url);
     await database.connect();
-    alone = new Terminal({ DATABASE_URL: created.url });
+    withoutService = new Terminal({ DATABASE_URL: created.url });
   });
   afterAll(async () => {
-    alone.close();
+    withoutService.close();
     await database.end();
     await created.drop();
   });
@@ -189,7 +189,7 @@ describe('without a running service', () => {
   /** Records a purchase, whose mail waits, and changes the job. @returns the id of the license */
   async function sell(transaction: string, change: string): Promise<string> {
     const paid = ['--transaction', transaction, '--status', 'paid', '--email', 'ada@example.com'];
-    const { license_id } = await alone.json(['purchase', 'record', ...paid]);
+    const { license_id } = await withoutService.json(['purchase', 'record', ...paid]);
     const sql = `update graphile_worker._private_jobs set ${change} where payload->>'about' = $1`;
     expect((await database.query(sql, [license_id])).rowCount).toBe(1);
     return license_id;
@@ -200,10 +200,10 @@ describe('without a running service', () => {
     await sell('later', "run_at = now() + interval '1 hour'");
     const minutes = "run_at = now() - interval '6 minutes'";
     await sell('under-way', `${minutes}, locked_at = now(), locked_by = 'a worker'`);
-    const { mail, warnings } = await alone.json(['status']);
+    const { mail, warnings } = await withoutService.json(['status']);
     expect([mail, warnings]).toEqual([{ waiting: 3, failed: 0, late: 0, failing: [] }, []]);
     for (const transaction of ['late', 'as-late']) await sell(transaction, minutes);
-    const now = await alone.json(['status']);
+    const now = await withoutService.json(['status']);
     expect(now.mail).toEqual({ waiting: 5, failed: 0, late: 2, failing: [] });
     expect(now.warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);
   });
@@ -212,7 +212,7 @@ describe('without a running service', () => {
     const killed = 'attempts = max_attempts, last_error = null, locked_at = null, locked_by = null';
     const about = await sell('killed', `${killed}, run_at = now() - interval '6 minutes'`);
     const reason = 'the service was killed while it sent the mail';
-    const { mail, warnings } = await alone.json(['status']);
+    const { mail, warnings } = await withoutService.json(['status']);
     const failing = { kind: 'license_key', about, reason, attempts: 25, waiting_since: time };
     expect(mail).toEqual({
       waiting: 5,
@@ -221,7 +221,7 @@ describe('without a running service', () => {
       failing: [{ ...failing, next_attempt_at: null }],
     });
     expect(warnings).toContain(`Undelivered mails: 1, because ${reason}; mooring status names them.`);
-    const { stdout } = await alone.run(['status']);
+    const { stdout } = await withoutService.run(['status']);
     expect(stdout).toMatch(
       new RegExp(`^Undelivered +license_key of ${about}: ${reason}; .*, no further attempt$`, 'm'),
     );

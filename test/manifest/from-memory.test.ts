@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-// The framework handles the second spelling of the path, and not the first one.
+// The service answers `manifest` from memory. `%6Danifest` is the same path, but only the framework decodes it.
 test.each([
   ['GET', '', undefined],
   ['HEAD', '', undefined],
@@ -34,14 +34,14 @@ test.each([
 
 test('the framework handles only requests with another spelling of the path', async () => {
   const handled: unknown[] = [];
-  const note = (message: unknown) => handled.push((message as { request: { url: string } }).request.url);
-  subscribe('tracing:fastify.request.handler:start', note);
+  const record = (message: unknown) => handled.push((message as { request: { url: string } }).request.url);
+  subscribe('tracing:fastify.request.handler:start', record);
   try {
     for (const headers of [{}, { 'if-none-match': etag }])
       for (const path of ['manifest', 'manifest?x=1', '%6Danifest'])
         await (await fetch(`${service.url}/v1/${path}`, { headers })).text();
   } finally {
-    unsubscribe('tracing:fastify.request.handler:start', note);
+    unsubscribe('tracing:fastify.request.handler:start', record);
   }
   expect(handled).toEqual(['/v1/%6Danifest', '/v1/%6Danifest']);
 });
@@ -54,7 +54,7 @@ test('a request without a host or with another method is refused as on other rou
   expect([hostless!.status, posted!.status, posted!.headers['allow']]).toEqual([400, 405, 'GET, HEAD']);
 });
 
-test('pipelined after a slower request, it is answered second', async () => {
+test('a request that is pipelined after a slower one is answered second', async () => {
   const body = JSON.stringify({ token: 'x', app_version: '1.0.0' });
   const bytes = Buffer.concat([request('POST', '/v1/heartbeat', body), request('GET', '/v1/manifest')]);
   const answers = await exchange(service.url, [bytes], 2);

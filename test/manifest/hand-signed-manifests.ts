@@ -20,32 +20,32 @@ import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { downloadUrl } from './publish.js';
 
 const PRODUCT = 'com.example.app';
-const ACT = { actor: 'test', reason: null };
+const AUDIT_CONTEXT = { actor: 'test', reason: null };
 
-/** A document with any signed text, signed by this key, which the commands would refuse to build. */
-export function forged(signed: string, content: ManifestContent, key: KeyObject): SignedManifest {
+/** Signs any text with this key, also one that the commands would refuse to sign. */
+export function signUnchecked(signed: string, content: ManifestContent, key: KeyObject): SignedManifest {
   const [key_id, signature] = [thumbprint(key), signText(key, signed)];
   const { version, dmg, minimum_license_expiry } = content;
   const copies = { version, dmg_sha256: dmg.sha256, minimum_license_expiry };
   return { ...copies, signature, key_id, signed, signatures: [{ key_id, signature }] };
 }
 
-export const keyOf = (file: string) => createPrivateKey(readFileSync(file));
+export const readPrivateKey = (file: string) => createPrivateKey(readFileSync(file));
 export const digest = (name: string) => hash('sha256', name);
 
 export interface Manifests extends AsyncDisposable {
   readonly service: ManifestService;
   /** Signs a content with the key and publishes it. */
   publish(content: ManifestContent, isWithdrawal?: boolean): Promise<SignedManifest>;
-  /** The content of a version after the live one, as the commands build it. */
+  /** Builds the content of a version after the live one, as the commands do. */
   next(version: string, minimum?: string | null): ManifestContent;
-  /** The content that withdraws the live version. */
+  /** Builds the content that withdraws the live version. */
   withdrawal(): Promise<ManifestContent>;
   sign(content: ManifestContent): SignedManifest;
 }
 
-/** Publishes in a database without a command, to prepare a test. */
-export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<Manifests> {
+/** Opens the manifests of a database, so that a test can publish without a command. */
+export async function openManifests(databaseUrl: string, key: KeyObject): Promise<Manifests> {
   // Each publisher needs two connections: one for its transaction, one to read the manifests.
   const options = { entities: [Manifest], poolSize: 12 };
   const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
@@ -65,7 +65,7 @@ export async function manifestsAt(databaseUrl: string, key: KeyObject): Promise<
     sign,
     async publish(content, isWithdrawal) {
       const document = sign(content);
-      await service.publish(document, ACT, isWithdrawal);
+      await service.publish(document, AUDIT_CONTEXT, isWithdrawal);
       return document;
     },
     next: (version, minimum = null) => nextContent(service.live, version, minimum),
@@ -84,7 +84,7 @@ export const offerOf = ({ version, dmg, minimum_license_expiry, also_available }
   also_available,
 });
 
-/** The content of a version after the live one. The digest of its image is derived from the version. */
+/** Builds the content of a version after the live one. The digest of its image is derived from the version. */
 export function nextContent(
   live: LiveContent | null,
   version: string,

@@ -36,7 +36,7 @@ describe('once a version is published', () => {
     document = await publish(service, '1.0.0', '2027-01-01T00:00:00Z');
   });
 
-  test('is the signed document, and may be cached for 5 minutes', async () => {
+  test('the response is the signed document, and may be cached for 5 minutes', async () => {
     const { status, json, headers, text } = await read();
     expect(status).toBe(200);
     expect(json).toEqual(document);
@@ -48,7 +48,7 @@ describe('once a version is published', () => {
     });
   });
 
-  test('has the same bytes and headers for all requests', async () => {
+  test('the response has the same bytes and headers for all requests', async () => {
     const first = await read();
     const requests: [Record<string, string>, string?][] = [
       [{}, '/v1/manifest?license_key=MOOR_E6S7-Z8KJ-TB3R-QKX6&x[]=%zz'],
@@ -80,7 +80,7 @@ describe('once a version is published', () => {
     ['a list with its etag', (etag: string) => `"a", ${etag},W/"b"`],
     ['a list with its etag, weak', (etag: string) => `"a",W/${etag}`],
     ['an asterisk', () => '*'],
-  ])('304 without a body to a client with %s', async (_what, tags) => {
+  ])('304 without a body to a client that sends %s', async (_what, tags) => {
     const { headers } = await read();
     const response = await read({ 'if-none-match': tags(headers['etag']!) });
     expect([response.status, response.text]).toEqual([304, '']);
@@ -100,7 +100,7 @@ describe('once a version is published', () => {
     ['half of its etag', (etag: string) => `${etag.slice(0, 10)}"`],
     ['broken quotes', () => '"'],
     ['its etag with W/ inside', (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`],
-  ])('200 to a client with %s', async (_what, tags) => {
+  ])('200 to a client that sends %s', async (_what, tags) => {
     const { headers, text } = await read();
     const answer = await read({ 'if-none-match': tags(headers['etag']!) });
     expect([answer.status, answer.text]).toEqual([200, text]);
@@ -108,7 +108,7 @@ describe('once a version is published', () => {
 
   test('HEAD has the headers of GET, including content-length, and no body', async () => {
     const get = await read();
-    const { head, body } = await rawHead();
+    const { head, body } = await sendHead();
     expect(body).toBe('');
     expect(head).toMatch(/^HTTP\/1.1 200 OK\r\n/);
     for (const name of ['content-length', 'content-type', 'etag', 'cache-control']) {
@@ -170,12 +170,12 @@ test('also_available has all versions of five years of monthly versions with ris
 test('the tests of this file have seen every documented response but 500 and 503', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith('GET /v1/manifest '));
   const unseen = documented.filter((answer) => !seenAnswers().has(answer));
-  // The manifest is served from memory, so that these two cannot be provoked.
+  // The manifest is served from memory, so that a test cannot provoke these two responses.
   expect(unseen).toEqual(['GET /v1/manifest 500', 'GET /v1/manifest 503']);
 });
 
-/** The response to HEAD as received: a client library would hide a wrong body. */
-async function rawHead(): Promise<{ head: string; body: string }> {
+/** Sends HEAD over a socket, because a client library would hide a wrong body. @returns the response as received */
+async function sendHead(): Promise<{ head: string; body: string }> {
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   socket.write('HEAD /v1/manifest HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
   const [head, body] = (await text(socket)).split('\r\n\r\n') as [string, string];

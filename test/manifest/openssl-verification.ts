@@ -17,10 +17,10 @@ import {
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
 const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 
-/** Whether openssl, or WebCrypto, accepts the signature. */
-async function accepts(x: string, bytes: Buffer, signature: Buffer): Promise<boolean> {
+/** Verifies a signature with openssl, or else with WebCrypto. */
+async function isValidSignature(x: string, bytes: Buffer, signature: Buffer): Promise<boolean> {
   const key = publicKeyFromX(x);
-  if (!hasOpenssl) return acceptsWithWebCrypto(key, bytes, signature);
+  if (!hasOpenssl) return isValidInWebCrypto(key, bytes, signature);
   const dir = mkdtempSync(join(tmpdir(), 'mooring-openssl-'));
   try {
     const at = (name: string) => join(dir, name);
@@ -35,14 +35,14 @@ async function accepts(x: string, bytes: Buffer, signature: Buffer): Promise<boo
   }
 }
 
-async function acceptsWithWebCrypto(key: KeyObject, bytes: Buffer, signature: Buffer): Promise<boolean> {
+async function isValidInWebCrypto(key: KeyObject, bytes: Buffer, signature: Buffer): Promise<boolean> {
   const jwk = { ...publicJwk(key) };
   const imported = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', true, ['verify']);
   return crypto.subtle.verify('Ed25519', imported, new Uint8Array(signature), new Uint8Array(bytes));
 }
 
 /** Signs the bytes of a file with openssl, in place of an HSM. @returns the 64 bytes of the signature */
-export function signElsewhere(keyFile: string, file: string, passphrase?: string): Buffer {
+export function signWithOpenssl(keyFile: string, file: string, passphrase?: string): Buffer {
   const pem = readFileSync(keyFile, 'utf8');
   if (!hasOpenssl) return sign(null, readFileSync(file), createPrivateKey({ key: pem, passphrase }));
   const pass = passphrase === undefined ? [] : ['-passin', `pass:${passphrase}`];
@@ -53,7 +53,7 @@ export function signElsewhere(keyFile: string, file: string, passphrase?: string
 }
 
 /** Checks that openssl accepts the signatures of the document with these public keys, in order. @returns its content */
-export async function expectVerifiedElsewhere(
+export async function expectVerifiedByOpenssl(
   document: SignedManifest,
   ...xs: string[]
 ): Promise<ManifestContent> {
@@ -62,12 +62,12 @@ export async function expectVerifiedElsewhere(
   expect(document.signatures.map(({ key_id }) => key_id)).toEqual(
     xs.map((x) => thumbprint(publicKeyFromX(x))),
   );
-  for (const [i, x] of xs.entries()) expect(await accepts(x, bytes, signatures[i]!)).toBe(true);
+  for (const [i, x] of xs.entries()) expect(await isValidSignature(x, bytes, signatures[i]!)).toBe(true);
   return parseSigned(document.signed);
 }
 
 /** Checks that the service refuses a change of any byte, and openssl a change of any of forty bytes. */
-export async function expectBrokenByAnyByte(document: SignedManifest, x: string): Promise<void> {
+export async function expectInvalidAfterAnyChange(document: SignedManifest, x: string): Promise<void> {
   const trusted = trustedKeys([publicKeyFromX(x)]);
   const bytes = Buffer.from(document.signed, 'latin1');
   const signature = Buffer.from(document.signature, 'base64url');
@@ -81,5 +81,6 @@ export async function expectBrokenByAnyByte(document: SignedManifest, x: string)
     expect(() => verifyManifest(doc, trusted)).toThrow('The signature of the manifest is wrong');
   }
   const positions = Array.from({ length: 40 }, (_, i) => Math.round((i * (bytes.length - 1)) / 39));
-  for (const i of positions) expect([i, await accepts(x, changed(i), signature)]).toEqual([i, false]);
+  for (const i of positions)
+    expect([i, await isValidSignature(x, changed(i), signature)]).toEqual([i, false]);
 }

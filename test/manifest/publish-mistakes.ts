@@ -1,11 +1,17 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { ManifestContent, SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
-import { digest, forged } from './hand-signed-manifests.js';
+import { digest, signUnchecked } from './hand-signed-manifests.js';
 import { downloadUrl } from './publish.js';
 
 const year = (number: number) => `20${number}-01-04T00:00:00Z`;
-/** The minimums of the published versions. */
-export const [y25, y26, y27, y28, y29] = [year(25), year(26), year(27), year(28), year(29)] as const;
+/** The minimum license expiries of the published versions. */
+export const [JANUARY_2025, JANUARY_2026, JANUARY_2027, JANUARY_2028, JANUARY_2029] = [
+  year(25),
+  year(26),
+  year(27),
+  year(28),
+  year(29),
+] as const;
 const untrusted = generateKeyPairSync('ed25519').privateKey;
 
 /** A manifest with one mistake, and the message with which it is refused. */
@@ -17,7 +23,8 @@ export interface Mistake {
   readonly signed?: (signed: string) => string;
   /** Changes the document after it was signed. */
   readonly document?: (document: SignedManifest, live: SignedManifest) => unknown;
-  readonly by?: KeyObject;
+  /** The key that signs, in place of the trusted one. */
+  readonly signingKey?: KeyObject;
   readonly args?: string[];
 }
 
@@ -29,15 +36,15 @@ const entry = (version: string, minimum_license_expiry: string | null) => ({
 });
 /** Version 4.0.0 again, without itself in also_available. */
 const again = ({ also_available }: ManifestContent) => ({
-  ...entry('4.0.0', y28),
+  ...entry('4.0.0', JANUARY_2028),
   also_available: also_available.slice(1),
 });
 const changeVersion2 = ({ also_available }: ManifestContent, change: object) => ({
   also_available: also_available.map((one) => (one.version === '2.0.0' ? { ...one, ...change } : one)),
 });
 /** Adds a version to also_available. */
-const addAvailable = ({ also_available: [newest, ...rest] }: ManifestContent, more: object) => ({
-  also_available: [newest, more, ...rest],
+const addAvailable = ({ also_available: [newest, ...rest] }: ManifestContent, added: object) => ({
+  also_available: [newest, added, ...rest],
 });
 
 const anotherIsLive = 'Another manifest is live now (sequence 5, version 4.0.0): sign again on top of it.';
@@ -47,11 +54,11 @@ const wrongImage = (version: string) =>
   `Version ${version} is published with another image: give the new image a new version.`;
 const minimumRaised = (version: string) =>
   `Version ${version} is published already, and its minimum license expiry cannot be raised.`;
-const outerDiffers = (member: string) => `The outer ${member} differs from the signed one.`;
+const outerDiffers = (member: string) => `The unsigned copy of ${member} differs from the signed value.`;
 
-/** The mistakes in a manifest after 1.0.0 for all licenses, 2.0.0, 3.0.0 (withdrawn) and 4.0.0, live with sequence 5. */
-export const mistakes: Record<string, Mistake> = {
-  'an untrusted key': { sentence: 'The manifest is signed by no trusted key.', by: untrusted },
+/** Mistakes in manifest 5.0.0, published after 1.0.0 for all licenses, 2.0.0, 3.0.0 (withdrawn) and 4.0.0 (sequence 5). */
+export const MISTAKES: Record<string, Mistake> = {
+  'an untrusted key': { sentence: 'The manifest is signed by no trusted key.', signingKey: untrusted },
   'a signature of another manifest': {
     sentence: changedBytes,
     document: (signedManifest, live) => ({ ...signedManifest, signatures: live.signatures }),
@@ -78,7 +85,7 @@ export const mistakes: Record<string, Mistake> = {
   'a lower version': {
     sentence:
       'The live version is 4.0.0; this one is 3.10.0 and must be above it (or be published with --withdraw).',
-    content: (of) => ({ ...again(of), ...entry('3.10.0', y27) }),
+    content: (of) => ({ ...again(of), ...entry('3.10.0', JANUARY_2027) }),
   },
   'the same version with another image': {
     sentence: wrongImage('4.0.0'),
@@ -86,7 +93,7 @@ export const mistakes: Record<string, Mistake> = {
   },
   'the same version, spelled otherwise, with another image': {
     sentence: wrongImage('4'),
-    content: (of) => ({ ...again(of), ...entry('4', y28) }),
+    content: (of) => ({ ...again(of), ...entry('4', JANUARY_2028) }),
   },
   'a minimum raised for the live version': {
     sentence: minimumRaised('4.0.0'),
@@ -94,7 +101,7 @@ export const mistakes: Record<string, Mistake> = {
   },
   'a minimum raised for an older version': {
     sentence: minimumRaised('2.0.0'),
-    content: (of) => changeVersion2(of, { minimum_license_expiry: y26 }),
+    content: (of) => changeVersion2(of, { minimum_license_expiry: JANUARY_2026 }),
   },
   'a minimum lowered for an older version alone': {
     sentence:
@@ -147,11 +154,11 @@ export const mistakes: Record<string, Mistake> = {
   },
   'an older version that was never published': {
     sentence: 'Version 2.5.0 of also_available was never published.',
-    content: (of) => addAvailable(of, entry('2.5.0', y26)),
+    content: (of) => addAvailable(of, entry('2.5.0', JANUARY_2026)),
   },
   'an older version that was withdrawn': {
     sentence: 'Version 3.0.0 of also_available was withdrawn.',
-    content: (of) => addAvailable(of, entry('3.0.0', y27)),
+    content: (of) => addAvailable(of, entry('3.0.0', JANUARY_2027)),
   },
   'an older version with another image': {
     sentence: wrongImage('2.0.0'),
@@ -173,15 +180,15 @@ export const mistakes: Record<string, Mistake> = {
   },
   'a withdrawal to a withdrawn version': {
     sentence: 'Version 3.0.0 is withdrawn.',
-    content: (of) => ({ ...again(of), ...entry('3.0.0', y27) }),
+    content: (of) => ({ ...again(of), ...entry('3.0.0', JANUARY_2027) }),
     args: ['--withdraw'],
   },
   'a withdrawal without --withdraw': {
     sentence:
       'The live version is 4.0.0; this one is 2.0.0 and must be above it (or be published with --withdraw).',
-    content: (of) => ({ ...entry('2.0.0', y25), also_available: of.also_available.slice(2) }),
+    content: (of) => ({ ...entry('2.0.0', JANUARY_2025), also_available: of.also_available.slice(2) }),
   },
-  'a member that no reader knows': {
+  'an unknown member': {
     sentence: `The manifest's signed must be free of unknown members, and has "channel".`,
     content: () => ({ channel: 'beta' }),
   },
@@ -199,13 +206,13 @@ export const mistakes: Record<string, Mistake> = {
   },
 };
 
-/** The next manifest with this mistake. */
-export function mistaken(
-  { content, signed, document, by }: Mistake,
+/** Signs the next manifest with this mistake. */
+export function signWithMistake(
+  { content, signed, document, signingKey }: Mistake,
   { next, live, key }: { next: ManifestContent; live: SignedManifest; key: KeyObject },
 ): unknown {
   const changed = { ...next, ...content?.(next) };
   const text = JSON.stringify(changed);
-  const signedDocument = forged(signed?.(text) ?? text, changed, by ?? key);
+  const signedDocument = signUnchecked(signed?.(text) ?? text, changed, signingKey ?? key);
   return document?.(signedDocument, live) ?? signedDocument;
 }

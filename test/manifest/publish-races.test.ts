@@ -6,7 +6,7 @@ import { parseSigned, type ManifestContent } from '../../src/keys/manifests/sign
 import { manifestDigest, PublishRefused } from '../../src/manifest/manifest.rules.js';
 import { Publisher } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
-import { keyOf, manifestsAt } from './hand-signed-manifests.js';
+import { readPrivateKey, openManifests } from './hand-signed-manifests.js';
 
 const ROUNDS = 20;
 const PUBLISHERS = 5;
@@ -31,10 +31,10 @@ const refusalFor = (live: ManifestContent) =>
 test('of two concurrent commands one publishes, and the other reports the live version', async () => {
   const publisher = await Publisher.at(database.url);
   try {
-    await using manifests = await manifestsAt(database.url, keyOf(publisher.file('two.pem')));
+    await using manifests = await openManifests(database.url, readPrivateKey(publisher.file('two.pem')));
     await manifests.publish(manifests.next('1.0'));
     const documents = ['1.1', '1.2'].map((version) => manifests.sign(manifests.next(version)));
-    // Both wait for the lock, so that the time of their start does not decide.
+    // Both commands wait for this lock, so that it does not matter which of them starts first.
     await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
     const runs = documents.map((document) =>
       publisher.run([
@@ -67,8 +67,8 @@ test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two ins
   await client.connect();
   try {
     const { privateKey } = generateKeyPairSync('ed25519');
-    await using first = await manifestsAt(own.url, privateKey);
-    await using second = await manifestsAt(own.url, privateKey);
+    await using first = await openManifests(own.url, privateKey);
+    await using second = await openManifests(own.url, privateKey);
     const winners: string[] = [];
     for (let round = 1; round <= ROUNDS; round++) {
       const attempts = Array.from({ length: 2 * PUBLISHERS }, (_, i) => {

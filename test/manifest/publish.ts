@@ -30,17 +30,17 @@ export async function publish(
   const isRefresh = live && compareVersions(version, live.content.version) === 0;
   const entry = { version, dmg: isRefresh ? live.content.dmg : dmg, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
-  return put(service, entry, also_available);
+  return signAndPublish(service, entry, also_available);
 }
 
 /** Withdraws the live version, so that the one before it is live again. */
 export async function withdraw(service: Service): Promise<SignedManifest> {
   const before = parseSigned((await service.app.get(ManifestService).findWithdrawalTarget())!.signed);
   const { version, dmg, minimum_license_expiry, also_available } = before;
-  return put(service, { version, dmg, minimum_license_expiry }, also_available, true);
+  return signAndPublish(service, { version, dmg, minimum_license_expiry }, also_available, true);
 }
 
-async function put(
+async function signAndPublish(
   service: Service,
   entry: ManifestEntry,
   also_available: ManifestEntry[],

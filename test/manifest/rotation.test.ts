@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MooringClient, type UpdateCheck } from '../../client/src/client.js';
 import { thumbprint, publicKeyFromX } from '../../src/keys/ed25519.js';
 import type { SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
-import { ALONE, Terminal, unkeyed, type Run } from '../support/processes/cli-harness.js';
+import { WITHOUT_SERVER, Terminal, signArgsWithoutKey, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
 /** The keys of one product in their order, all made by `keygen`. */
@@ -37,7 +37,7 @@ afterAll(async () => {
   terminal.close();
 });
 
-test('signed with the current and the next key: clients that trust either one get the update', async () => {
+test('a manifest signed with the current and the next key: clients that trust either key get the update', async () => {
   const live = await publish(await sign(['k1', 'k2'], '1.1.0', '--first'), ['k1', 'k2']);
   expect(live.json).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
   expect(await offers()).toEqual(['1.1.0', '1.1.0', 'untrusted']);
@@ -48,17 +48,17 @@ test('a manifest with a new key is published and served without a restart of the
   // The server still has its old keys. The command trusts the keys in its own environment.
   const live = await publish(document, ['k2', 'k3']);
   expect(live.json).toMatchObject({ version: '1.2.0', sequence: 2, served: true });
-  expect(live.stderr).toBe(`${service.url}/v1/manifest serves it.\n`);
+  expect(live.stderr).toBe(`${service.url}/v1/manifest serves the published manifest.\n`);
   expect(await offers()).toEqual(['1.2.0', '1.2.0', '1.2.0']);
-  expect(await shownKeys()).toEqual(['k1', 'k2']);
+  expect(await readShownKeys()).toEqual(['k1', 'k2']);
 });
 
 test('a manifest signed with a dropped key cannot be published, also with another key_id', async () => {
   const before = await service.call('GET', '/v1/manifest');
   const alone = await sign(['k1'], '1.3.0', '--public-key', publicKeys['k2']!);
   const untrusted = 'The manifest is signed by no trusted key.\n';
-  for (const more of [[], ['--dry-run'], ['--withdraw']])
-    expect(await publish(alone, ['k2', 'k3'], ...more)).toMatchObject({
+  for (const moreArgs of [[], ['--dry-run'], ['--withdraw']])
+    expect(await publish(alone, ['k2', 'k3'], ...moreArgs)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: untrusted,
@@ -73,7 +73,7 @@ test('a manifest signed with a dropped key cannot be published, also with anothe
   // A publisher without this key does not accept the manifest as --previous.
   const previous = terminal.file('by-k1.json');
   writeFileSync(previous, JSON.stringify(alone));
-  const built = await terminal.run(signing(['k3'], '1.4.0', '--previous', previous), SIGNER);
+  const built = await terminal.run(signArgs(['k3'], '1.4.0', '--previous', previous), SIGNER);
   expect(built).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be used') });
 });
 
@@ -82,7 +82,7 @@ test('with the old key dropped, updated clients get the update, and others repor
   expect(live.json).toMatchObject({ version: '1.3.0', sequence: 3, served: true });
   expect(await offers()).toEqual(['untrusted', '1.3.0', '1.3.0']);
   expect(older.log).toContain('no update available: untrusted');
-  // A mirror serves an older manifest, which each client refuses that has seen a later one with one of its keys.
+  // A mirror serves an older manifest. A client that has seen a later manifest with one of its keys refuses it.
   for (const app of [older, middle, newest]) app.mirror = JSON.stringify(documents[0]);
   expect(await offers()).toEqual(['sequence_too_low', 'sequence_too_low', 'untrusted']);
   for (const app of [older, middle, newest]) app.mirror = undefined;
@@ -114,7 +114,7 @@ test('after a restart the server shows the new keys, and serves the live manifes
   const { databaseUrl, dataDir } = service;
   const restarted = await Service.start({ databaseUrl, dataDir, environment });
   try {
-    expect(await shownKeys(restarted)).toEqual(['k3', 'k4']);
+    expect(await readShownKeys(restarted)).toEqual(['k3', 'k4']);
     const { text, headers } = await restarted.call('GET', '/v1/manifest');
     expect([text, headers['etag']]).toEqual([before.text, before.headers['etag']]);
   } finally {
@@ -146,7 +146,7 @@ class App {
     });
   }
 
-  /** The offered version, or the reason why there is none. */
+  /** Checks for an update. @returns the offered version, or the reason why there is none */
   async checkForUpdate(): Promise<string> {
     const check: UpdateCheck = await this.#client.checkForUpdate();
     return check.available ? check.offer.version : check.reason;
@@ -166,29 +166,33 @@ const trusting = (...names: Name[]) => names.map((name) => publicKeys[name]).joi
 const idOf = (name: Name) => thumbprint(publicKeyFromX(publicKeys[name]!));
 
 /** The environment of the publisher's machine: without settings of a server. */
-const SIGNER = { env: ALONE };
+const SIGNER = { env: WITHOUT_SERVER };
 
-function signing(names: readonly Name[], version: string, ...more: string[]): string[] {
+function signArgs(names: readonly Name[], version: string, ...moreArgs: string[]): string[] {
   const keys = names.flatMap((name) => ['--key', `${name}.pem`]);
-  return unkeyed(version, ...keys, ...more);
+  return signArgsWithoutKey(version, ...keys, ...moreArgs);
 }
 
-function sign(names: readonly Name[], version: string, ...more: string[]): Promise<SignedManifest> {
-  return terminal.json(signing(names, version, ...more), SIGNER);
+function sign(names: readonly Name[], version: string, ...moreArgs: string[]): Promise<SignedManifest> {
+  return terminal.json(signArgs(names, version, ...moreArgs), SIGNER);
 }
 
 /** Runs `manifest publish` on the server with these trusted keys. */
-async function publish(document: SignedManifest, names: readonly Name[], ...more: string[]): Promise<Run> {
+async function publish(
+  document: SignedManifest,
+  names: readonly Name[],
+  ...moreArgs: string[]
+): Promise<Run> {
   writeFileSync(terminal.file('manifest.json'), JSON.stringify(document));
-  const run = await terminal.run(['manifest', 'publish', 'manifest.json', '--json', ...more], {
+  const run = await terminal.run(['manifest', 'publish', 'manifest.json', '--json', ...moreArgs], {
     env: { MANIFEST_PUBLIC_KEYS: trusting(...names) },
   });
   if (run.code === 0) documents.push(document);
   return run;
 }
 
-/** The names of the manifest keys in /v1/keys. */
-async function shownKeys(of = service): Promise<(string | undefined)[]> {
+/** Reads the names of the manifest keys in /v1/keys. */
+async function readShownKeys(of = service): Promise<(string | undefined)[]> {
   const { keys } = (await of.call('GET', '/v1/keys')).json as { keys: { x: string; for: string }[] };
   return keys
     .filter((key) => key.for === 'update-manifest')

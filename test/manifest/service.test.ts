@@ -16,9 +16,9 @@ import {
 import { PublishRefused } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { createDatabase } from '../support/harness.js';
-import { forged, manifestsAt, nextContent, type Manifests } from './hand-signed-manifests.js';
+import { signUnchecked, openManifests, nextContent, type Manifests } from './hand-signed-manifests.js';
 
-const ACT = { actor: 'test', reason: null };
+const AUDIT_CONTEXT = { actor: 'test', reason: null };
 // prettier-ignore
 const ALL_BUT_INTERVALS = [
   'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setTimeout',
@@ -34,7 +34,7 @@ describe('a publisher', () => {
     database = await createDatabase();
     sql = new pg.Client(database.url);
     await sql.connect();
-    manifests = await manifestsAt(database.url, privateKey);
+    manifests = await openManifests(database.url, privateKey);
   });
   afterAll(async () => {
     await manifests[Symbol.asyncDispose]();
@@ -56,7 +56,7 @@ describe('a publisher', () => {
     const document = manifests.sign(content);
     expect(await manifests.service.checkPublishable(document)).toEqual(content);
     expect([await audit(), manifests.service.live!.content.version]).toEqual([before, '1.0']);
-    expect(await manifests.service.publish(document, ACT)).toEqual(content);
+    expect(await manifests.service.publish(document, AUDIT_CONTEXT)).toEqual(content);
     expect(manifests.service.live!.content).toEqual(content);
     expect(await audit()).toEqual([
       ...before,
@@ -67,10 +67,10 @@ describe('a publisher', () => {
   test('can withdraw a version only if this is requested, in a check as well', async () => {
     const document = manifests.sign(await manifests.withdrawal());
     await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishRefused);
-    await expect(manifests.service.publish(document, ACT)).rejects.toThrow(PublishRefused);
+    await expect(manifests.service.publish(document, AUDIT_CONTEXT)).rejects.toThrow(PublishRefused);
     expect(manifests.service.live!.content.version).toBe('2.0');
     expect(await manifests.service.checkPublishable(document, true)).toMatchObject({ version: '1.0' });
-    await manifests.service.publish(document, ACT, true);
+    await manifests.service.publish(document, AUDIT_CONTEXT, true);
     expect(manifests.service.live!.content.version).toBe('1.0');
     expect((await audit()).at(-1)).toEqual({
       action: 'manifest.withdraw',
@@ -81,17 +81,17 @@ describe('a publisher', () => {
   test('is refused if an outer member differs from the signed one', async () => {
     const content = manifests.next('3.0');
     const { signed } = manifests.sign(content);
-    const document = forged(signed, { ...content, version: '3.1' }, privateKey);
+    const document = signUnchecked(signed, { ...content, version: '3.1' }, privateKey);
     for (const attempt of [
       manifests.service.checkPublishable(document),
-      manifests.service.publish(document, ACT),
+      manifests.service.publish(document, AUDIT_CONTEXT),
     ])
-      await expect(attempt).rejects.toThrow('The outer version differs from the signed one.');
+      await expect(attempt).rejects.toThrow('The unsigned copy of version differs from the signed value.');
     expect(manifests.service.live!.content.version).toBe('1.0');
   });
 
   test('is refused if another instance has published meanwhile, also before the next poll', async () => {
-    await using other = await manifestsAt(database.url, privateKey);
+    await using other = await openManifests(database.url, privateKey);
     const stale = manifests.next('4.0');
     await other.publish(other.next('5.0'));
     await expect(manifests.service.checkPublishable(manifests.sign(stale))).rejects.toThrow(/5\.0/);
@@ -114,14 +114,14 @@ describe('a publisher', () => {
   });
 
   test('a refresh after the restore of a backup shows the manifests of the database', async () => {
-    await sql.query('set session_replication_role = replica'); // the rows are append-only otherwise
+    await sql.query('set session_replication_role = replica'); // disables the triggers that make the rows append-only
     await sql.query('delete from manifest where sequence >= 4');
     await manifests.service.refresh();
     expect(manifests.service.live!.content.version).toBe('1.0');
     expect(manifests.service.versions.find('5.0')).toBeUndefined();
-    // Another manifest of the same sequence, then none.
+    // Afterwards another manifest has the same sequence, and then there is none.
     await sql.query('delete from manifest where sequence = 3');
-    await using other = await manifestsAt(database.url, privateKey);
+    await using other = await openManifests(database.url, privateKey);
     await other.publish(other.next('2.1'));
     await manifests.service.refresh();
     expect(manifests.service.live!.content).toMatchObject({ version: '2.1', sequence: 3 });

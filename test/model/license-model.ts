@@ -5,15 +5,25 @@ import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rule
  * service, so that the service is compared with an independent implementation.
  */
 
-const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
-/** A published version, and the expiry that a license needs at least to cover it. */
-export const GUARDED = { version: '4.0.0', minimum: Date.parse('2027-01-01T00:00:00Z') };
+/** A purchase has the last of these states that was reported, in whatever order the reports came. */
+const PURCHASE_STATES_BY_PRECEDENCE: readonly PurchaseState[] = [
+  'paid',
+  'disputed',
+  'dispute_won',
+  'refunded',
+];
+/** A published version, and the earliest expiry of a license that covers it. */
+export const RESTRICTED_VERSION = { version: '4.0.0', minimumExpiry: Date.parse('2027-01-01T00:00:00Z') };
 /** A version that every license covers. */
-export const UNGUARDED = '3.2.0';
+export const UNRESTRICTED_VERSION = '3.2.0';
+/** The number of self-releases in a year. */
 export const SELF_RELEASES = 1;
 export const DEFAULT_MACHINES = 2;
-const YEAR = 365 * 86_400_000;
-const TWO_WEEKS = 14 * 86_400_000;
+const YEAR_MS = 365 * 86_400_000;
+/** A license is not deleted while it has an active machine, or one that was released within this time. */
+const MIN_UNUSED_MS = 14 * 86_400_000;
+/** The id of a binding whose activation got no response, until another response shows the id. */
+export const UNKNOWN_ID = '?';
 
 export interface Binding {
   id: string;
@@ -22,28 +32,29 @@ export interface Binding {
   app_version: string;
   activated_at: number;
   ended: { at: number; reason: 'released' | 'refunded' } | null;
-  by_holder: boolean;
-  /** The release requests of its holder, the newest last. */
+  /** Whether its holder ended it, not staff. */
+  released_by_holder: boolean;
+  /** The release requests, the newest last. */
   requests: { at: number; decision: string | null; decided_at: number | null }[];
 }
 export interface License {
-  /** Null until it is issued, and after its holder was erased; `is_issued` distinguishes them. */
+  /** Null before the license is issued and after its holder was erased; `is_issued` distinguishes the two. */
   email: string | null;
   is_issued: boolean;
-  /** When its address last changed; null if it never did. */
+  /** When the e-mail address last changed; null if it never did. */
   email_since: number | null;
   generation: number;
-  /** When each earlier key was replaced, the first key first. */
+  /** When each earlier license key was replaced, in the order of the keys. */
   replaced_at: number[];
   machines_allowed: number;
   expires_at: number | null;
   on_expiry: 'keep' | 'stop';
   staff_status: StaffStatus;
-  /** Since when it is refunded, revoked or erased; it is kept for a year after that. */
+  /** Since when the license is refunded, revoked or erased; it is kept for a year after that. */
   ended_at: number | null;
-  /** When its end or its expiry last changed; it is kept for at least a year after that. */
+  /** When the end or the expiry last changed; the license is kept for at least a year after that. */
   end_changed_at: number;
-  /** Whether its retention period is over, so that none of its rows is left. */
+  /** Whether a retention run has deleted the license and its bindings. */
   is_gone: boolean;
   /** The reports of the payment processor; null for a license that staff issued. */
   reports: PurchaseState[] | null;
@@ -54,56 +65,67 @@ export interface ModelState {
   licenses: License[];
   /** The addresses that commands of the current batch erased, whose sessions ended. */
   erased: string[];
-  /** The bindings whose retention period is over. */
-  forgotten: string[];
+  /** The ids of the bindings that a retention run has deleted. */
+  deletedBindings: string[];
 }
 export type Terms = Partial<
   Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry' | 'staff_status'> & { email: string }
 >;
 
-/** The retention rules in their order: end activations of ended licenses, delete activations, delete licenses. */
-export const NIGHT = ['end', 'activation', 'license'] as const;
-export type NightRule = (typeof NIGHT)[number];
+/** The retention rules, in the order in which a retention run applies them. */
+export const RETENTION_RULES = ['end-activations', 'delete-activations', 'delete-licenses'] as const;
+export type RetentionRule = (typeof RETENTION_RULES)[number];
 
-/** A command. `of` is the index of the license in `ModelState`. Bindings are named by id, requests by index. */
+/** A change of the state or a request. `requestIndex` is the position of a release request among those of its binding. */
 export type Command =
-  | { do: 'issue'; of: number; email: string; terms: Terms }
-  | { do: 'report'; of: number; email: string; status: PurchaseState }
+  | { type: 'issue'; licenseIndex: number; email: string; terms: Terms }
+  | { type: 'report'; licenseIndex: number; email: string; status: PurchaseState }
   | {
-      do: 'activate';
-      of: number;
+      type: 'activate';
+      licenseIndex: number;
       generation: number;
       email: string;
       machine: string;
       hostname_hint: string;
       app_version: string;
     }
-  | { do: 'heartbeat'; of: number; binding: string; app_version: string; token: string; telemetry: boolean }
-  | { do: 'release'; of: number; binding: string }
-  | { do: 'self-release'; of: number; binding: string; email: string }
-  | { do: 'ask'; of: number; binding: string; email: string }
-  | { do: 'decide'; of: number; binding: string; nth: number; decision: string }
-  | { do: 'change'; of: number; terms: Terms }
-  | { do: 'rekey'; of: number }
-  | { do: 'erase'; email: string }
-  // One rule of a retention run for one license.
-  | { do: 'night'; of: number; rule: NightRule }
-  | { do: 'restart' }
-  | { do: 'move'; seconds: number };
+  | {
+      type: 'heartbeat';
+      licenseIndex: number;
+      binding: string;
+      app_version: string;
+      token: string;
+      telemetry: boolean;
+    }
+  | { type: 'release'; licenseIndex: number; binding: string }
+  | { type: 'self-release'; licenseIndex: number; binding: string; email: string }
+  | { type: 'request-release'; licenseIndex: number; binding: string; email: string }
+  | { type: 'decide'; licenseIndex: number; binding: string; requestIndex: number; decision: string }
+  | { type: 'change-license'; licenseIndex: number; terms: Terms }
+  | { type: 'rekey'; licenseIndex: number }
+  | { type: 'erase'; email: string }
+  // A retention run is one such command for each license and rule.
+  | { type: 'apply-retention'; licenseIndex: number; rule: RetentionRule }
+  | { type: 'restart-instance' }
+  | { type: 'advance-clock'; seconds: number };
 
-/** A response: status, code and client_action in one line, and its other members. */
+/** A response. */
 export interface Outcome {
-  readonly says: string;
+  /** The status, and for a problem also its code and its `client_action`, as `403 binding_released stop`. */
+  readonly result: string;
+  /** The id of the binding that the response is about. */
   readonly binding?: string;
-  readonly [fact: string]: unknown;
+  /** The other members of the response that the model predicts. */
+  readonly [member: string]: unknown;
 }
 
-export const refused = (code: string, status = 403, action = 'stop') => ({
-  says: `${status} ${code} ${action}`,
+/** The outcome of a refused request; most refusals are a 403 that stops the application. */
+export const refusedOutcome = (code: string, status = 403, action = 'stop') => ({
+  result: `${status} ${code} ${action}`,
 });
 
 export const purchaseState = ({ reports }: License): PurchaseState | null =>
-  RANKED.findLast((state) => reports?.includes(state)) ?? null;
+  PURCHASE_STATES_BY_PRECEDENCE.findLast((state) => reports?.includes(state)) ?? null;
 
 export function statusOf(license: License): string {
   if (purchaseState(license) === 'refunded') return 'refunded';
@@ -117,33 +139,38 @@ export const activeOf = ({ bindings }: License) => bindings.filter(({ ended }) =
 export const selfReleasesLeft = (license: License, now: number) =>
   SELF_RELEASES -
   license.bindings.filter(
-    (binding) => binding.by_holder && now - binding.ended!.at < YEAR && !isOfFormerHolder(license, binding),
+    (binding) =>
+      binding.released_by_holder && now - binding.ended!.at < YEAR_MS && !isOfFormerHolder(license, binding),
   ).length;
 
 /** Whether a binding ended before the license got its present address. */
 export const isOfFormerHolder = ({ email_since }: License, { ended }: Binding): boolean =>
   ended !== null && email_since !== null && ended.at <= email_since;
 
-/** The first refusal that applies, in the order of the contract. */
-export function refusal(license: License, binding: Binding | null, app_version: string, now: number) {
+/** Returns the first refusal that applies, in the order of the contract; undefined if the request is allowed. */
+export function findRefusal(license: License, binding: Binding | null, app_version: string, now: number) {
   const { expires_at, on_expiry } = license;
-  if (statusOf(license) !== 'active') return refused(`license_${statusOf(license)}`);
+  if (statusOf(license) !== 'active') return refusedOutcome(`license_${statusOf(license)}`);
   if (binding?.ended) {
     const isActiveAgain = activeOf(license).some(({ machine }) => machine === binding.machine);
-    return isActiveAgain ? refused('token_invalid', 403, 'reactivate') : refused('binding_released');
+    return isActiveAgain
+      ? refusedOutcome('token_invalid', 403, 'reactivate')
+      : refusedOutcome('binding_released');
   }
   if (expires_at === null) return undefined;
   if (on_expiry === 'stop' && now >= expires_at)
-    return { ...refused('license_expired'), expired_at: expires_at };
-  const isGuarded = app_version === GUARDED.version && expires_at < GUARDED.minimum;
-  return isGuarded ? refused('version_not_covered') : undefined;
+    return { ...refusedOutcome('license_expired'), expired_at: expires_at };
+  const isCovered =
+    app_version !== RESTRICTED_VERSION.version || expires_at >= RESTRICTED_VERSION.minimumExpiry;
+  return isCovered ? undefined : refusedOutcome('version_not_covered');
 }
 
-export function end(binding: Binding, at: number, reason: 'released' | 'refunded'): void {
+/** Ends a binding, unless it has ended already. */
+export function endBinding(binding: Binding, at: number, reason: 'released' | 'refunded'): void {
   binding.ended ??= { at, reason };
 }
 
-/** Whether `months` months have passed since the day of an end. */
+/** Whether this many months have passed since the day of an end. */
 function isRetentionOver(end: number | null, now: number, months = 12): boolean {
   if (end === null) return false;
   const day = new Date(end);
@@ -153,42 +180,45 @@ function isRetentionOver(end: number | null, now: number, months = 12): boolean 
   return Date.UTC(year, month, Math.min(day.getUTCDate(), lastOfMonth)) <= now;
 }
 
-/** When a license ends or ended; null if it has no end. */
+/** When a license ends or has ended; null if it has no end. */
 function endOf({ ended_at, on_expiry, expires_at }: License): number | null {
   const ends = [ended_at, on_expiry === 'stop' ? expires_at : null].filter((end) => end !== null);
   return ends.length > 0 ? Math.min(...ends) : null;
 }
 
+/** The activations of an ended license end a month before its deletion, so that staff can correct a wrong end. */
+const MONTHS_UNTIL_ACTIVATIONS_END = 11;
+
 function endActivations({ now }: ModelState, license: License, keptFrom: number | null): void {
-  if (!isRetentionOver(keptFrom, now, 11)) return;
+  if (!isRetentionOver(keptFrom, now, MONTHS_UNTIL_ACTIVATIONS_END)) return;
   for (const binding of activeOf(license)) {
-    end(binding, now, 'released');
+    endBinding(binding, now, 'released');
     for (const request of binding.requests.filter(({ decision }) => decision === null))
       Object.assign(request, { decision: 'release', decided_at: now });
   }
 }
 
-export function forget(state: ModelState, license: License, rule: NightRule): void {
+export function applyRetentionRule(state: ModelState, license: License, rule: RetentionRule): void {
   const { now } = state;
   const { is_issued, end_changed_at, bindings } = license;
-  const ends = is_issued ? endOf(license) : null;
-  const keptFrom = ends === null ? null : Math.max(ends, end_changed_at);
-  if (rule === 'end') return endActivations(state, license, keptFrom);
-  const wasUsedRecently = bindings.some(({ ended }) => !ended || ended.at > now - TWO_WEEKS);
-  if (rule === 'license' && isRetentionOver(keptFrom, now) && !wasUsedRecently)
+  const endedAt = is_issued ? endOf(license) : null;
+  const keptFrom = endedAt === null ? null : Math.max(endedAt, end_changed_at);
+  if (rule === 'end-activations') return endActivations(state, license, keptFrom);
+  const isInUse = bindings.some(({ ended }) => !ended || ended.at > now - MIN_UNUSED_MS);
+  if (rule === 'delete-licenses' && isRetentionOver(keptFrom, now) && !isInUse)
     Object.assign(license, { is_gone: true, email: null });
-  const [gone, kept] = split(license.bindings, ({ ended }) =>
-    rule === 'license' ? license.is_gone : isRetentionOver(ended?.at ?? null, now),
+  const [deletedNow, kept] = partition(license.bindings, ({ ended }) =>
+    rule === 'delete-licenses' ? license.is_gone : isRetentionOver(ended?.at ?? null, now),
   );
   license.bindings = kept;
-  state.forgotten.push(...gone.map(({ id }) => id));
+  state.deletedBindings.push(...deletedNow.map(({ id }) => id));
 }
 
-function split<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
+function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
 }
 
-/** Runs a change that may change the end of the license, and records the end and the time of the change. */
+/** Makes a change that may move the end of the license, and records the end and when it was moved. */
 export function changeEnd(license: License, now: number, change: () => void): void {
   const before = license.is_issued ? endOf(license) : undefined;
   change();

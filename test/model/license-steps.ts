@@ -1,11 +1,12 @@
 import {
   activeOf,
   changeEnd,
-  end,
-  forget,
-  NIGHT,
-  refusal,
-  refused,
+  endBinding,
+  UNKNOWN_ID,
+  applyRetentionRule,
+  RETENTION_RULES,
+  findRefusal,
+  refusedOutcome,
   selfReleasesLeft,
   statusOf,
   type Binding,
@@ -15,162 +16,178 @@ import {
   type Outcome,
 } from './license-model.js';
 
-type Of<Name extends Command['do']> = Extract<Command, { do: Name }>;
+type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>;
 
-/** What a command meets that names a license. */
-interface Scene {
+/** The context of a command about one license. */
+interface StepContext {
   readonly state: ModelState;
   readonly now: number;
   readonly license: License;
-  readonly seen: Outcome | undefined;
+  readonly observed: Outcome | undefined;
 }
 
 /**
  * Applies a command to the state. @returns the response that the service must give
- * @param seen the response of the service: the ids of new objects, and whether a session had ended, are known from it only
+ * @param observed the response of the service, the only source of the ids of new objects and of whether a session had ended
  */
-export function step(state: ModelState, command: Command, seen?: Outcome): Outcome {
-  switch (command.do) {
-    case 'move':
-      return move(state, command);
-    case 'restart':
-      return restart(state);
+export function step(state: ModelState, command: Command, observed?: Outcome): Outcome {
+  switch (command.type) {
+    case 'advance-clock':
+      return advanceClock(state, command);
+    case 'restart-instance':
+      return restartInstance(state);
     case 'erase':
       return erase(state, command);
   }
-  const scene = { state, now: state.now, license: state.licenses[command.of]!, seen };
-  return 'binding' in command ? stepOfBinding(scene, command) : stepOfLicense(scene, command);
+  const context = { state, now: state.now, license: state.licenses[command.licenseIndex]!, observed };
+  return 'binding' in command ? stepOfBinding(context, command) : stepOfLicense(context, command);
 }
 
 function stepOfLicense(
-  scene: Scene,
-  command: Of<'issue' | 'report' | 'activate' | 'change' | 'rekey' | 'night'>,
+  context: StepContext,
+  command: CommandOf<'issue' | 'report' | 'activate' | 'change-license' | 'rekey' | 'apply-retention'>,
 ): Outcome {
-  switch (command.do) {
+  switch (command.type) {
     case 'issue':
-      return issue(scene, command);
+      return issue(context, command);
     case 'report':
-      return report(scene, command);
+      return report(context, command);
     case 'activate':
-      return activate(scene, command);
-    case 'change':
-      return change(scene, command);
+      return activate(context, command);
+    case 'change-license':
+      return changeLicense(context, command);
     case 'rekey':
-      return rekey(scene);
-    case 'night':
-      return night(scene, command);
+      return rekey(context);
+    case 'apply-retention':
+      return applyRetention(context, command);
   }
 }
 
-function stepOfBinding(scene: Scene, command: Extract<Command, { binding: string }>): Outcome {
-  const binding = scene.license.bindings.find(({ id }) => id === command.binding);
-  if (command.do === 'heartbeat')
-    return binding ? heartbeat(scene, command, binding) : refused('token_invalid', 403, 'reactivate');
-  if (!binding) return refused('not_found', 404, 'fix');
-  switch (command.do) {
+function stepOfBinding(context: StepContext, command: Extract<Command, { binding: string }>): Outcome {
+  const binding = context.license.bindings.find(({ id }) => id === command.binding);
+  if (command.type === 'heartbeat')
+    return binding
+      ? heartbeat(context, command, binding)
+      : refusedOutcome('token_invalid', 403, 'reactivate');
+  if (!binding) return refusedOutcome('not_found', 404, 'fix');
+  switch (command.type) {
     case 'release':
-      return release(scene, binding);
+      return release(context, binding);
     case 'self-release':
-      return selfRelease(scene, command, binding);
-    case 'ask':
-      return ask(scene, command, binding);
+      return selfRelease(context, command, binding);
+    case 'request-release':
+      return requestRelease(context, command, binding);
     case 'decide':
-      return decide(scene, command, binding);
+      return decide(context, command, binding);
   }
 }
 
-function move(state: ModelState, { seconds }: Of<'move'>): Outcome {
+function advanceClock(state: ModelState, { seconds }: CommandOf<'advance-clock'>): Outcome {
   state.now += seconds * 1000;
-  return { says: 'moved' };
+  return { result: 'clock advanced' };
 }
 
-function restart(state: ModelState): Outcome {
-  // At its start a service does the work of the nightly run.
-  for (const license of state.licenses) for (const rule of NIGHT) forget(state, license, rule);
-  return { says: 'restarted' };
+function restartInstance(state: ModelState): Outcome {
+  // The service applies the retention rules when it starts.
+  for (const license of state.licenses)
+    for (const rule of RETENTION_RULES) applyRetentionRule(state, license, rule);
+  return { result: 'restarted' };
 }
 
-function night({ state, license }: Scene, { rule }: Of<'night'>): Outcome {
-  forget(state, license, rule);
-  return { says: 'over' };
+function applyRetention({ state, license }: StepContext, { rule }: CommandOf<'apply-retention'>): Outcome {
+  applyRetentionRule(state, license, rule);
+  return { result: 'retention applied' };
 }
 
-function erase(state: ModelState, { email }: Of<'erase'>): Outcome {
+function erase(state: ModelState, { email }: CommandOf<'erase'>): Outcome {
   state.erased.push(email);
   for (const license of state.licenses.filter((each) => each.email === email)) {
     changeEnd(license, state.now, () => (license.email = null));
     for (const binding of license.bindings) {
-      end(binding, state.now, 'released');
+      endBinding(binding, state.now, 'released');
       Object.assign(binding, { machine: '', hostname_hint: null, requests: [] });
     }
   }
-  return { says: '200', state: 'honoured' };
+  return { result: '200', state: 'honoured' };
 }
 
-function issue({ license, now }: Scene, { email, terms }: Of<'issue'>): Outcome {
+function issue({ license, now }: StepContext, { email, terms }: CommandOf<'issue'>): Outcome {
   changeEnd(license, now, () => Object.assign(license, { email, is_issued: true, ...terms }));
-  return { says: '201' };
+  return { result: '201' };
 }
 
-function report({ license, now }: Scene, { email, status }: Of<'report'>): Outcome {
+function report({ license, now }: StepContext, { email, status }: CommandOf<'report'>): Outcome {
   changeEnd(license, now, () => {
     license.reports!.push(status);
     if (status === 'paid' && !license.is_issued) Object.assign(license, { email, is_issued: true });
   });
-  if (status === 'refunded') for (const each of license.bindings) end(each, now, 'refunded');
-  return { says: '204' };
+  if (status === 'refunded') for (const each of license.bindings) endBinding(each, now, 'refunded');
+  return { result: '204' };
 }
 
-function activate({ license, now, seen }: Scene, command: Of<'activate'>): Outcome {
+function activate({ license, now, observed }: StepContext, command: CommandOf<'activate'>): Outcome {
   const { machine, hostname_hint, app_version } = command;
-  if (!isKnown(license, command)) return refused('license_not_found', 404);
-  const no = refusal(license, null, app_version, now);
-  if (no) return no;
+  if (!isKnown(license, command)) return refusedOutcome('license_not_found', 404);
+  const refusal = findRefusal(license, null, app_version, now);
+  if (refusal) return refusal;
   const { machines_allowed, expires_at } = license;
-  const taken = activeOf(license).find((each) => each.machine === machine);
-  const others = activeOf(license).length - (taken ? 1 : 0);
-  if (!taken && others >= machines_allowed)
-    return { ...refused('machine_limit_reached', 409), machines_allowed, machines_in_use: others };
-  const id = seen?.binding ?? '?';
-  const asked = { machine, hostname_hint, app_version };
-  const seat = taken ?? { id, ...asked, activated_at: now, ended: null, by_holder: false, requests: [] };
-  if (!taken) license.bindings.push(seat);
-  // The response to the first attempt was lost. The repeated one gets a response.
-  if (seat.id === '?') seat.id = id;
-  const { activated_at } = seat;
-  const facts = { activated_at, machines_allowed, machines_in_use: others + 1, expires_at };
-  return { says: taken ? '200' : '201', binding: seat.id, hostname_hint: seat.hostname_hint, ...facts };
+  const existing = activeOf(license).find((each) => each.machine === machine);
+  const others = activeOf(license).length - (existing ? 1 : 0);
+  if (!existing && others >= machines_allowed)
+    return { ...refusedOutcome('machine_limit_reached', 409), machines_allowed, machines_in_use: others };
+  const id = observed?.binding ?? UNKNOWN_ID;
+  const requested = { machine, hostname_hint, app_version };
+  const created: Binding = {
+    id,
+    ...requested,
+    activated_at: now,
+    ended: null,
+    released_by_holder: false,
+    requests: [],
+  };
+  const binding = existing ?? created;
+  if (!existing) license.bindings.push(binding);
+  // If the response to the first attempt was lost, the response to the repeated one shows the id.
+  if (binding.id === UNKNOWN_ID) binding.id = id;
+  const { activated_at } = binding;
+  const counts = { machines_allowed, machines_in_use: others + 1 };
+  const members = { hostname_hint: binding.hostname_hint, activated_at, ...counts, expires_at };
+  return { result: existing ? '200' : '201', binding: binding.id, ...members };
 }
 
-/** Finds a license by key and address. An active machine is also found by those it activated with (docs/decisions/0028). */
-function isKnown(license: License, { generation, email, machine }: Of<'activate'>): boolean {
+/**
+ * Whether an activation finds the license by its key and address. An active machine also finds it by the key and the address
+ * with which it was activated (docs/decisions/0028).
+ */
+function isKnown(license: License, { generation, email, machine }: CommandOf<'activate'>): boolean {
   const isItsKey = generation === license.generation;
   const isItsEmail = email === license.email;
   if (isItsKey && isItsEmail) return true;
-  const own = activeOf(license).find((each) => each.machine === machine);
-  if (!own) return false;
-  const isKeyKnown = isItsKey || (license.replaced_at[generation - 1] ?? 0) >= own.activated_at;
-  return isKeyKnown && (isItsEmail || (license.email_since ?? 0) >= own.activated_at);
+  const active = activeOf(license).find((each) => each.machine === machine);
+  if (!active) return false;
+  const isKeyKnown = isItsKey || (license.replaced_at[generation - 1] ?? 0) >= active.activated_at;
+  return isKeyKnown && (isItsEmail || (license.email_since ?? 0) >= active.activated_at);
 }
 
-/** Whether staff do not find the license, because it is not issued yet or none of its rows is left. */
+/** Whether staff do not find the license, because it is not issued yet or already deleted. */
 const isUnknown = ({ is_issued, is_gone }: License): boolean => !is_issued || is_gone;
 
-/** The time of a change. It is not before an existing activation, even if the clocks of two instances differ. */
+/** The time of a change, which is not before any existing activation, even if the clocks of two instances differ. */
 const afterActivations = ({ bindings }: License, now: number): number =>
   Math.max(now, ...bindings.map(({ activated_at }) => activated_at));
 
-function change({ license, now }: Scene, { terms }: Of<'change'>): Outcome {
-  if (isUnknown(license)) return refused('not_found', 404, 'fix');
-  if (terms.email !== undefined && license.email === null) return refused('license_erased', 409, 'fix');
-  const isPassedOn = terms.email !== undefined && terms.email !== license.email;
+function changeLicense({ license, now }: StepContext, { terms }: CommandOf<'change-license'>): Outcome {
+  if (isUnknown(license)) return refusedOutcome('not_found', 404, 'fix');
+  if (terms.email !== undefined && license.email === null)
+    return refusedOutcome('license_erased', 409, 'fix');
+  const hasNewHolder = terms.email !== undefined && terms.email !== license.email;
   changeEnd(license, now, () => Object.assign(license, terms));
-  if (isPassedOn) passOn(license, now);
-  return { says: '200' };
+  if (hasNewHolder) deleteFormerHolderData(license, now);
+  return { result: '200' };
 }
 
-/** Removes the data of the former holder: labels of ended activations, and open requests. */
-function passOn(license: License, now: number): void {
+/** Deletes the data of the former holder: the hostname hints of ended activations, and open requests. */
+function deleteFormerHolderData(license: License, now: number): void {
   license.email_since = afterActivations(license, now);
   for (const binding of license.bindings) {
     if (binding.ended) binding.hostname_hint = null;
@@ -178,70 +195,79 @@ function passOn(license: License, now: number): void {
   }
 }
 
-function rekey({ license, now }: Scene): Outcome {
-  if (isUnknown(license)) return refused('not_found', 404, 'fix');
+function rekey({ license, now }: StepContext): Outcome {
+  if (isUnknown(license)) return refusedOutcome('not_found', 404, 'fix');
   if (license.email === null || ['refunded', 'revoked'].includes(statusOf(license)))
-    return refused('key_not_mailable', 409, 'fix');
+    return refusedOutcome('key_not_mailable', 409, 'fix');
   license.generation += 1;
   license.replaced_at.push(afterActivations(license, now));
-  return { says: '202' };
+  return { result: '202' };
 }
 
 function heartbeat(
-  { license, now }: Scene,
-  { app_version, telemetry }: Of<'heartbeat'>,
+  { license, now }: StepContext,
+  { app_version, telemetry }: CommandOf<'heartbeat'>,
   binding: Binding,
 ): Outcome {
-  const facts = { binding: binding.id, expires_at: license.expires_at, telemetry };
-  return refusal(license, binding, app_version, now) ?? { says: '200', ...facts };
+  const members = { binding: binding.id, expires_at: license.expires_at, telemetry };
+  return findRefusal(license, binding, app_version, now) ?? { result: '200', ...members };
 }
 
-function release({ now }: Scene, binding: Binding): Outcome {
-  const open = openOf(binding);
+function release({ now }: StepContext, binding: Binding): Outcome {
+  const open = openRequestOf(binding);
   if (!binding.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
-  return ended(binding, now);
+  return releasedOutcome(binding, now);
 }
 
-function selfRelease(scene: Scene, { email }: Of<'self-release'>, binding: Binding): Outcome {
-  const { license, now } = scene;
-  const no = notTheHolder(scene, email);
-  if (no) return no;
+function selfRelease(context: StepContext, { email }: CommandOf<'self-release'>, binding: Binding): Outcome {
+  const { license, now } = context;
+  const refusal = refuseUnlessHolder(context, email);
+  if (refusal) return refusal;
   if (!binding.ended) {
-    if (selfReleasesLeft(license, now) <= 0) return refused('release_needs_support', 403, 'fix');
-    binding.by_holder = true;
+    if (selfReleasesLeft(license, now) <= 0) return refusedOutcome('release_needs_support', 403, 'fix');
+    binding.released_by_holder = true;
     binding.requests = binding.requests.filter(({ decision }) => decision !== null);
   }
-  return ended(binding, now);
+  return releasedOutcome(binding, now);
 }
 
-function ask(scene: Scene, { email }: Of<'ask'>, binding: Binding): Outcome {
-  const no = notTheHolder(scene, email);
-  if (no) return no;
-  if (!binding.ended && !openOf(binding))
-    binding.requests.push({ at: scene.now, decision: null, decided_at: null });
-  return { says: '202' };
+function requestRelease(
+  context: StepContext,
+  { email }: CommandOf<'request-release'>,
+  binding: Binding,
+): Outcome {
+  const refusal = refuseUnlessHolder(context, email);
+  if (refusal) return refusal;
+  if (!binding.ended && !openRequestOf(binding))
+    binding.requests.push({ at: context.now, decision: null, decided_at: null });
+  return { result: '202' };
 }
 
-function decide({ now }: Scene, { nth, decision }: Of<'decide'>, binding: Binding): Outcome {
-  const request = binding.requests[nth];
-  if (!request) return refused('not_found', 404, 'fix');
+function decide(
+  { now }: StepContext,
+  { requestIndex, decision }: CommandOf<'decide'>,
+  binding: Binding,
+): Outcome {
+  const request = binding.requests[requestIndex];
+  if (!request) return refusedOutcome('not_found', 404, 'fix');
   if (request.decision === null) {
     Object.assign(request, { decision, decided_at: now });
-    if (decision === 'release') end(binding, now, 'released');
+    if (decision === 'release') endBinding(binding, now, 'released');
   }
-  return { says: '200', decision: request.decision, decided_at: request.decided_at };
+  return { result: '200', decision: request.decision, decided_at: request.decided_at };
 }
 
-const openOf = ({ requests }: Binding) => requests.find(({ decision }) => decision === null);
+const openRequestOf = ({ requests }: Binding) => requests.find(({ decision }) => decision === null);
 
-/** Ends the license if it has not ended yet. @returns how it ended */
-function ended(binding: Binding, now: number): Outcome {
-  end(binding, now, 'released');
-  return { says: '200', state: binding.ended!.reason, ended_at: binding.ended!.at };
+/** Ends a binding, unless it has ended already. @returns the response, which says how and when it ended */
+function releasedOutcome(binding: Binding, now: number): Outcome {
+  endBinding(binding, now, 'released');
+  return { result: '200', state: binding.ended!.reason, ended_at: binding.ended!.at };
 }
 
-function notTheHolder({ state, license, seen }: Scene, email: string): Outcome | undefined {
-  // A concurrent erasure ends the session before or after the command is checked.
-  if (seen && state.erased.includes(email) && /^40[14]/.test(seen.says)) return seen;
-  return license.email === email ? undefined : refused('not_found', 404, 'fix');
+/** Returns the refusal of a request from a session of this address, if the license does not belong to it. */
+function refuseUnlessHolder({ state, license, observed }: StepContext, email: string): Outcome | undefined {
+  // A concurrent erasure may end the session before or after the service reads it, so both responses are possible.
+  if (observed && state.erased.includes(email) && /^40[14]/.test(observed.result)) return observed;
+  return license.email === email ? undefined : refusedOutcome('not_found', 404, 'fix');
 }

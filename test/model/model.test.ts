@@ -4,26 +4,26 @@ import fc from 'fast-check';
 import { rfc3339 } from '../../src/core/clock.js';
 import { runs } from '../fuzz/fuzz.js';
 import { FakeClock, Service } from '../support/harness.js';
-import { DEFAULT_MACHINES, GUARDED, SELF_RELEASES } from './license-model.js';
+import { DEFAULT_MACHINES, RESTRICTED_VERSION, SELF_RELEASES } from './license-model.js';
 import { ScenarioRunner } from './scenario-runner.js';
-import { alsoAtOnce, inTurn, type CommandTemplate } from './scenarios.js';
+import { concurrentScenarios, sequentialScenarios, type CommandTemplate } from './scenarios.js';
 import { publish } from '../manifest/publish.js';
 import { TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /*
  * Runs random scenarios and compares each response with that of the model in license-model.ts. On failure fast-check prints its
- * seed, the scenario, and the executed commands.
+ * seed, the scenario and the executed commands.
  */
 
-const live = (scenarios: number, bags: fc.Arbitrary<CommandTemplate[][]>) =>
-  fc.assert(fc.asyncProperty(bags, run), runs(scenarios));
+const checkScenarios = (count: number, scenarios: fc.Arbitrary<CommandTemplate[][]>) =>
+  fc.assert(fc.asyncProperty(scenarios, runScenario), runs(count));
 
-/** Years of these clocks pass within seconds. The retention job, which the system's clock schedules, must not run meanwhile. */
-async function stopClockwork({ app }: Service): Promise<void> {
+/** Stops the retention job, which the system's clock schedules: the model applies retention only when a command says so. */
+async function stopScheduledJobs({ app }: Service): Promise<void> {
   for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
 }
 
-let startAnew: () => Promise<void>;
+let restartSecond: () => Promise<void>;
 /** Two instances with one database, as behind a load balancer. */
 const instances: Service[] = [];
 beforeAll(async () => {
@@ -35,30 +35,30 @@ beforeAll(async () => {
   const clock = new FakeClock();
   const one = await Service.start({ environment, clock });
   instances.push(one);
-  await publish(one, GUARDED.version, rfc3339(new Date(GUARDED.minimum)));
+  await publish(one, RESTRICTED_VERSION.version, rfc3339(new Date(RESTRICTED_VERSION.minimumExpiry)));
   const { databaseUrl, dataDir } = one;
-  startAnew = async () => {
+  restartSecond = async () => {
     await instances.splice(1)[0]?.close();
     instances.push(await Service.start({ environment, clock, databaseUrl, dataDir }));
-    await stopClockwork(instances[1]!);
+    await stopScheduledJobs(instances[1]!);
   };
-  await startAnew();
-  await stopClockwork(one);
-  // The roll-up of the weeks of several years is slow, and no scenario needs it.
+  await restartSecond();
+  await stopScheduledJobs(one);
+  // A computed week in the future prevents the roll-up, which would be slow for several years and is not needed here.
   await one.sql(`insert into fleet_week values ('2100-01-03')`);
 });
 afterAll(async () => {
   for (const service of instances.toReversed()) await service.close();
 });
 
-let scenarios = 0;
-async function run(state: CommandTemplate[][]): Promise<void> {
-  scenarios += 1;
-  await new ScenarioRunner(instances, startAnew, `scenario-${scenarios}`).run(state);
+let scenarioCount = 0;
+async function runScenario(batches: CommandTemplate[][]): Promise<void> {
+  scenarioCount += 1;
+  await new ScenarioRunner(instances, restartSecond, `scenario-${scenarioCount}`).run(batches);
 }
 
 test('sequential commands get the responses of the model, and the views show its state', () =>
-  live(6, inTurn));
+  checkScenarios(6, sequentialScenarios));
 
 test('an order of concurrent commands explains all their responses and the resulting state', () =>
-  live(5, alsoAtOnce));
+  checkScenarios(5, concurrentScenarios));

@@ -5,10 +5,11 @@ import {
   activeOf,
   isOfFormerHolder,
   purchaseState,
-  refusal,
+  findRefusal,
   selfReleasesLeft,
   statusOf,
-  UNGUARDED,
+  UNKNOWN_ID,
+  UNRESTRICTED_VERSION,
   type Binding,
   type Command,
   type License,
@@ -18,60 +19,64 @@ import {
 import { step } from './license-steps.js';
 
 /*
- * Compares the model with the service: the license as staff and its holder see it, and whether an order of concurrent commands
- * explains all responses and the resulting state.
+ * Compares the model with the service: the licenses as staff and their holders see them, and whether an order of concurrent
+ * commands explains all responses and the resulting state.
  */
 
-/** A command with its response; without one if it may have taken effect or not, as after a 503. */
+/** A command with its response; null after a 503, when the command may have taken effect or not. */
 export interface Observed {
   readonly command: Command;
   readonly outcome: Outcome | null;
 }
+/** The licenses as staff, their holders and their machines see them. */
 export interface Views {
-  /** By the index of the license; null if it is not issued yet. */
+  /** The licenses for staff, by their index; null for a license that is not issued yet or is deleted. */
   readonly staff: readonly unknown[];
+  /** For each holder that was asked, the holder's licenses by their index. */
   readonly holders: readonly unknown[];
-  /** The response to a heartbeat of each binding. */
+  /** The result of a heartbeat of each binding, by the id of the binding. */
   readonly clients: Readonly<Record<string, string>>;
 }
 
-const time = (text: string | null) => text && Date.parse(text);
+const parseTime = (text: string | null) => text && Date.parse(text);
 
 /** Translates a response to the names of the model. */
-export function outcome({ do: of }: Command, { status, json }: Answer): Outcome {
+export function readOutcome({ type }: Command, { status, json }: Answer): Outcome {
   if (status >= 400) {
     const { code, client_action, expired_at, machines_allowed, machines_in_use } = json;
-    const facts = {
-      ...(expired_at && { expired_at: time(expired_at) }),
+    const members = {
+      ...(expired_at && { expired_at: parseTime(expired_at) }),
       ...(code === 'machine_limit_reached' && { machines_allowed, machines_in_use }),
     };
-    return { says: `${status} ${code} ${client_action}`, ...facts };
+    return { result: `${status} ${code} ${client_action}`, ...members };
   }
-  const says = String(status);
-  if (of === 'erase') return { says, state: json.erasure.state };
-  if (of === 'decide') {
+  const result = String(status);
+  if (type === 'erase') return { result, state: json.erasure.state };
+  if (type === 'decide') {
     const { decision, decided_at } = json.release_request;
-    return { says, decision, decided_at: time(decided_at) };
+    return { result, decision, decided_at: parseTime(decided_at) };
   }
-  if (of === 'release' || of === 'self-release')
-    return { says, state: json.activation.state, ended_at: time(json.activation.ended_at) };
-  if (of !== 'activate' && of !== 'heartbeat') return { says };
+  if (type === 'release' || type === 'self-release')
+    return { result, state: json.activation.state, ended_at: parseTime(json.activation.ended_at) };
+  if (type !== 'activate' && type !== 'heartbeat') return { result };
   const { token, offline_until, server_time, license } = json;
   const { sub, lxp, exp } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
-  // The token has the same content as the response, and is valid for seven days from now.
-  expect([sub, lxp && lxp * 1000]).toEqual([json.activation?.id ?? sub, time(license.expires_at)]);
+  // The token contains the same values as the response, and is valid for seven days.
+  expect([sub, lxp && lxp * 1000]).toEqual([json.activation?.id ?? sub, parseTime(license.expires_at)]);
   expect([exp * 1000, Date.parse(offline_until) - Date.parse(server_time)]).toEqual([
-    time(offline_until),
-    604_800_000,
+    parseTime(offline_until),
+    7 * 86_400_000,
   ]);
-  const { status: _active, expires_at, ...seats } = license;
-  const facts = { binding: sub, expires_at: time(expires_at), ...seats };
-  if (of === 'heartbeat') return { says, telemetry: 'telemetry' in json, ...facts };
+  // The other members of the license are its machine limit and the number of its machines.
+  const { status: _active, expires_at, ...machineCounts } = license;
+  const members = { binding: sub, expires_at: parseTime(expires_at), ...machineCounts };
+  if (type === 'heartbeat') return { result, telemetry: 'telemetry' in json, ...members };
   const { activated_at, hostname_hint } = json.activation;
-  return { says, hostname_hint, activated_at: time(activated_at), ...facts };
+  return { result, hostname_hint, activated_at: parseTime(activated_at), ...members };
 }
 
-const inOrder = (bindings: readonly Binding[]) =>
+/** Sorts bindings as the service lists them: active ones first, and then the newest first. */
+const sortBindings = (bindings: readonly Binding[]) =>
   bindings.toSorted(
     (a, b) =>
       Number(a.ended !== null) - Number(b.ended !== null) ||
@@ -79,7 +84,7 @@ const inOrder = (bindings: readonly Binding[]) =>
       (a.id < b.id ? 1 : -1),
   );
 
-const common = (license: License) => ({
+const expectedCommonMembers = (license: License) => ({
   status: statusOf(license),
   expires_at: license.expires_at,
   on_expiry: license.on_expiry,
@@ -87,7 +92,7 @@ const common = (license: License) => ({
   machines_in_use: activeOf(license).length,
 });
 
-/** When the last request of the present holder was declined. */
+/** When staff last declined a request of the present holder; null if they never did. */
 function lastDeclineAt({ email_since }: License, { requests }: Binding): number | null {
   const declines = requests.filter(
     ({ decision, at }) => decision === 'decline' && (email_since === null || at > email_since),
@@ -95,7 +100,7 @@ function lastDeclineAt({ email_since }: License, { requests }: Binding): number 
   return declines.length > 0 ? Math.max(...declines.map(({ decided_at }) => decided_at!)) : null;
 }
 
-const bindingOf = ({ id, hostname_hint, app_version, activated_at, ended }: Binding) => ({
+const expectedBinding = ({ id, hostname_hint, app_version, activated_at, ended }: Binding) => ({
   id,
   hostname_hint,
   app_version,
@@ -105,11 +110,11 @@ const bindingOf = ({ id, hostname_hint, app_version, activated_at, ended }: Bind
   ended_reason: ended?.reason ?? null,
 });
 
-/** The views that the service must show. */
+/** Computes the views that the service must show, for the holders and the bindings that `shown` contains. */
 export function expectedViews(
-  { licenses, forgotten, now }: ModelState,
+  { licenses, deletedBindings, now }: ModelState,
   holders: readonly string[],
-  asked: Views,
+  shown: Views,
 ): Views {
   const staff = licenses.map((license) => {
     if (!license.is_issued || license.is_gone) return null;
@@ -117,10 +122,10 @@ export function expectedViews(
       all.map(({ at, decision, decided_at }) => ({ activation_id: id, at, decision, decided_at })),
     );
     const { email, staff_status } = license;
-    const activations = inOrder(license.bindings).map(bindingOf);
-    const requested = sorted(requests);
+    const activations = sortBindings(license.bindings).map(expectedBinding);
+    const requested = sortAsText(requests);
     return {
-      ...common(license),
+      ...expectedCommonMembers(license),
       email,
       staff_status,
       purchase: purchaseState(license),
@@ -128,104 +133,111 @@ export function expectedViews(
       requested,
     };
   });
-  const seenBy = (email: string) =>
+  const licensesShownTo = (email: string) =>
     licenses.map((license) => {
       if (license.email !== email) return null;
-      const own = license.bindings.filter((binding) => !isOfFormerHolder(license, binding));
-      const activations = inOrder(own).map((binding) => {
+      const visible = license.bindings.filter((binding) => !isOfFormerHolder(license, binding));
+      const activations = sortBindings(visible).map((binding) => {
         const open = binding.ended ? undefined : binding.requests.find(({ decision }) => decision === null);
         return {
-          ...bindingOf(binding),
+          ...expectedBinding(binding),
           release_requested_at: open?.at ?? null,
           release_declined_at: binding.ended ? null : lastDeclineAt(license, binding),
         };
       });
-      return { ...common(license), self_releases_left: selfReleasesLeft(license, now), activations };
+      return {
+        ...expectedCommonMembers(license),
+        self_releases_left: selfReleasesLeft(license, now),
+        activations,
+      };
     });
   const clients = licenses.flatMap((license) =>
     license.bindings
-      .filter(({ id }) => id in asked.clients)
-      .map((binding) => [binding.id, refusal(license, binding, UNGUARDED, now)?.says ?? '200']),
+      .filter(({ id }) => id in shown.clients)
+      .map((binding) => [
+        binding.id,
+        findRefusal(license, binding, UNRESTRICTED_VERSION, now)?.result ?? '200',
+      ]),
   );
-  const otherHolders = forgotten
-    .filter((id) => id in asked.clients)
+  const unknownClients = deletedBindings
+    .filter((id) => id in shown.clients)
     .map((id) => [id, '403 token_invalid reactivate']);
   return {
     staff,
-    holders: asked.holders.map((_, i) => seenBy(holders[i]!)),
-    clients: Object.fromEntries([...clients, ...otherHolders]),
+    holders: shown.holders.map((_, i) => licensesShownTo(holders[i]!)),
+    clients: Object.fromEntries([...clients, ...unknownClients]),
   };
 }
 
-/* oxlint-disable no-explicit-any -- answers, whose shape docs/openapi.yaml holds */
-const shownBinding = ({ activated_at, ended_at, release_requested_at, release_declined, ...rest }: any) => ({
+/* oxlint-disable no-explicit-any -- responses, whose schemas are in docs/openapi.yaml */
+const readBinding = ({ activated_at, ended_at, release_requested_at, release_declined, ...rest }: any) => ({
   ...rest,
-  activated_at: time(activated_at),
-  ended_at: time(ended_at),
+  activated_at: parseTime(activated_at),
+  ended_at: parseTime(ended_at),
   ...(release_requested_at !== undefined && {
-    release_requested_at: time(release_requested_at),
-    release_declined_at: release_declined && time(release_declined.declined_at),
+    release_requested_at: parseTime(release_requested_at),
+    release_declined_at: release_declined && parseTime(release_declined.declined_at),
   }),
 });
 
-const shownCommon = ({ status, expires_at, on_expiry, machines_allowed, machines_in_use }: any) => ({
+const readCommonMembers = ({ status, expires_at, on_expiry, machines_allowed, machines_in_use }: any) => ({
   status,
-  expires_at: time(expires_at),
+  expires_at: parseTime(expires_at),
   on_expiry,
   machines_allowed,
   machines_in_use,
 });
 
-/** What staff are shown of a license. */
-export const shownToStaff = (license: any) => ({
-  ...shownCommon(license),
+/** Translates a license in a response to staff to the names of the model. */
+export const readStaffView = (license: any) => ({
+  ...readCommonMembers(license),
   email: license.email,
   staff_status: license.staff_status,
   purchase: license.purchase?.state ?? null,
-  activations: license.activations.map(shownBinding),
-  requested: sorted(
+  activations: license.activations.map(readBinding),
+  requested: sortAsText(
     license.release_requests.map(({ activation_id, asked_at, decision, decided_at }: any) => ({
       activation_id,
-      at: time(asked_at),
+      at: parseTime(asked_at),
       decision,
-      decided_at: time(decided_at),
+      decided_at: parseTime(decided_at),
     })),
   ),
 });
 
-/** What a holder is shown of a license. */
-export const shownToHolder = (license: any) => ({
-  ...shownCommon(license),
+/** Translates a license in a response to its holder to the names of the model. */
+export const readHolderView = (license: any) => ({
+  ...readCommonMembers(license),
   self_releases_left: license.self_releases_left,
-  activations: license.activations.map(shownBinding),
+  activations: license.activations.map(readBinding),
 });
 /* oxlint-enable no-explicit-any */
 
-// Copies both to one realm, because objects of a test have other prototypes than those of structuredClone.
+// Both values are copied, because the objects of a test have other prototypes than those that structuredClone returns.
 const isSame = (a: unknown, b: unknown) => isDeepStrictEqual(structuredClone(a), structuredClone(b));
 
-const sorted = (all: object[]) =>
+const sortAsText = (all: object[]) =>
   all.map((each) => JSON.stringify(each, Object.keys(each).toSorted())).toSorted();
 
 /**
  * Finds an order of concurrent commands in which each gets its observed response and the result is the observed state.
  * @returns the state of the model after it; undefined if there is no such order
  */
-export function explained(
+export function findExplainingState(
   state: ModelState,
   observed: readonly Observed[],
   shown: Views,
   holders: readonly string[],
 ): ModelState | undefined {
   if (observed.every((each) => each.outcome === null)) {
-    const ended = named(state, shown);
-    if (isSame(expectedViews(ended, holders, shown), shown)) return ended;
+    const final = withShownIds(state, shown);
+    if (isSame(expectedViews(final, holders, shown), shown)) return final;
   }
   for (const each of observed) {
     const after = structuredClone(state);
     const answer = step(after, each.command, each.outcome ?? undefined);
     if (each.outcome && !isSame(answer, each.outcome)) continue;
-    const found = explained(
+    const found = findExplainingState(
       after,
       observed.filter((other) => other !== each),
       shown,
@@ -236,13 +248,16 @@ export function explained(
   return undefined;
 }
 
-/** A binding whose response was lost gets the id that the views show. */
-function named(state: ModelState, { staff }: Views): ModelState {
+/** Returns the state with the ids that the views show for bindings whose response was lost. */
+function withShownIds(state: ModelState, { staff }: Views): ModelState {
   const after = structuredClone(state);
-  for (const [of, { bindings }] of after.licenses.entries()) {
-    const ids = (staff[of] as { activations: { id: string }[] } | null)?.activations.map(({ id }) => id);
-    const unknown = ids?.filter((id) => bindings.every((binding) => binding.id !== id)) ?? [];
-    for (const binding of bindings) if (binding.id === '?') binding.id = unknown.shift() ?? '?';
+  for (const [licenseIndex, { bindings }] of after.licenses.entries()) {
+    const ids = (staff[licenseIndex] as { activations: { id: string }[] } | null)?.activations.map(
+      ({ id }) => id,
+    );
+    const unassigned = ids?.filter((id) => bindings.every((binding) => binding.id !== id)) ?? [];
+    for (const binding of bindings)
+      if (binding.id === UNKNOWN_ID) binding.id = unassigned.shift() ?? UNKNOWN_ID;
   }
   return after;
 }

@@ -5,13 +5,13 @@ import { rfc3339 } from '../../src/core/clock.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
-import { answered, call, machineId, type Answer, type Service } from '../support/harness.js';
-import { inLine } from './send-in-order.js';
-import { resolve, type CommandTemplate } from './scenarios.js';
+import { retryWhileUnavailable, call, machineId, type Answer, type Service } from '../support/harness.js';
+import { sendInOrder } from './send-in-order.js';
+import { resolveTemplate, type CommandTemplate } from './scenarios.js';
 import {
   DEFAULT_MACHINES,
-  NIGHT,
-  UNGUARDED,
+  RETENTION_RULES,
+  UNRESTRICTED_VERSION,
   type Command,
   type License,
   type ModelState,
@@ -19,17 +19,17 @@ import {
 import { step } from './license-steps.js';
 import {
   expectedViews,
-  explained,
-  outcome,
-  shownToHolder,
-  shownToStaff,
+  findExplainingState,
+  readHolderView,
+  readOutcome,
+  readStaffView,
   type Observed,
   type Views,
 } from './observed-state.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
-import { report, sold } from '../support/http/webhook.js';
+import { report, readPurchase } from '../support/http/webhook.js';
 
-/** When every scenario begins. */
+/** The time at which each scenario begins. */
 export const START = Date.parse('2026-11-20T13:00:00Z');
 const ADMIN = 'admin@staff.example';
 const reason = 'a test';
@@ -38,12 +38,13 @@ const reason = 'a test';
 export class ScenarioRunner {
   readonly holders: readonly string[];
   state: ModelState;
-  /** What was done, for the message of a failure. */
+  /** The executed commands with their responses, for the message of a failure. */
   readonly log: string[] = [];
+  /** The ids of the two licenses, by their index; undefined until a license is issued. */
   readonly ids: (string | undefined)[] = [undefined, undefined];
-  /** Every issued token, by binding. */
+  /** The tokens that each binding got, oldest first, by the id of the binding. */
   readonly tokens = new Map<string, string[]>();
-  /** The ids of each binding's requests, oldest first. */
+  /** The ids of the release requests of each binding, oldest first, by the id of the binding. */
   readonly requests = new Map<string, string[]>();
   #authorization = '';
   readonly #sessions = new Map<string, Promise<Record<string, string>>>();
@@ -55,24 +56,29 @@ export class ScenarioRunner {
     readonly name: string,
   ) {
     this.holders = [`ada-${name}@example.com`, `bob-${name}@example.com`];
-    // The first license is issued by staff, the second one is sold.
-    this.state = { now: START, erased: [], forgotten: [], licenses: [unissued(null), unissued([])] };
+    // Staff issue the first license; the payment processor reports the purchase of the second one.
+    this.state = {
+      now: START,
+      erased: [],
+      deletedBindings: [],
+      licenses: [unissuedLicense(null), unissuedLicense([])],
+    };
   }
 
-  get one(): Service {
+  get firstInstance(): Service {
     return this.instances[0]!;
   }
 
-  /** @param bags commands that are sent at once; most bags hold one */
-  async run(bags: readonly (readonly CommandTemplate[])[]): Promise<void> {
-    this.one.clock.set(new Date(START));
-    await this.signIn();
+  /** @param batches the commands of a batch are sent at the same time; most batches have one command */
+  async run(batches: readonly (readonly CommandTemplate[])[]): Promise<void> {
+    this.firstInstance.clock.set(new Date(START));
+    await this.createStaffToken();
     try {
-      for (const bag of bags) await this.together(bag);
+      for (const batch of batches) await this.runBatch(batch);
     } catch (error) {
-      const story = this.log.join('\n');
+      const executed = this.log.join('\n');
       throw new Error(
-        `${(error as Error).message}\n\nWhat was done, commands sent at once in one line:\n${story}`,
+        `${(error as Error).message}\n\nThe executed commands (a line with | is concurrent with the line before it):\n${executed}`,
         {
           cause: error,
         },
@@ -80,57 +86,67 @@ export class ScenarioRunner {
     }
   }
 
-  // A staff token is valid for 90 days, a scenario takes years.
-  private async signIn(): Promise<void> {
-    this.#authorization = `Bearer ${await this.one.staffToken('admin', ADMIN)}`;
+  // A staff token is valid for 90 days, but a scenario takes years.
+  private async createStaffToken(): Promise<void> {
+    this.#authorization = `Bearer ${await this.firstInstance.staffToken('admin', ADMIN)}`;
   }
 
-  private async together(bag: readonly CommandTemplate[]): Promise<void> {
-    const commands = bag.flatMap((template) => resolve(template, this) ?? []);
+  private async runBatch(batch: readonly CommandTemplate[]): Promise<void> {
+    const commands = batch.flatMap((template) => resolveTemplate(template, this) ?? []);
     const [first] = commands;
     if (!first) return;
-    if (first.do === 'restart') {
+    if (first.type === 'restart-instance') {
       await this.restart();
       step(this.state, first);
-      this.log.push('an instance is started anew');
-      return this.compare(await this.look());
+      this.log.push('the second instance is restarted');
+      return this.compare(await this.readViews());
     }
-    if (first.do === 'move') {
-      // A change of time affects all commands of a batch, so it is a batch of its own.
-      this.one.clock.advance(first.seconds * 1000);
-      this.log.push(`${first.seconds} seconds pass`);
+    if (first.type === 'advance-clock') {
+      // The clock affects all commands of a batch, so the others of this batch are dropped.
+      this.firstInstance.clock.advance(first.seconds * 1000);
+      this.log.push(`the clock advances by ${first.seconds} seconds`);
       step(this.state, first);
       this.#sessions.clear();
-      await this.signIn();
-      return this.compare(await this.look());
+      await this.createStaffToken();
+      return this.compare(await this.readViews());
     }
     this.state.erased = [];
-    const sent = commands.filter((command) => command.do !== 'move' && command.do !== 'restart');
-    const sending = sent.map((command, i) => () => this.send(command, i, sent.length === 1));
-    // Half of the batches get the lock in their order; the others run in any order.
-    const locked = sent.length > 1 && bag[0]!.whose % 2 === 0 ? this.ids[bag[0]!.of] : undefined;
+    const sent = commands.filter(
+      (command) => command.type !== 'advance-clock' && command.type !== 'restart-instance',
+    );
+    const sendCommands = sent.map((command, i) => () => this.send(command, i, sent.length === 1));
+    // The commands of half of the batches get the lock of their license in the order of the batch, the others in any order.
+    const lockedId =
+      sent.length > 1 && batch[0]!.secondPick % 2 === 0 ? this.ids[batch[0]!.licenseIndex] : undefined;
     const all = (
-      await (locked ? inLine(this.one, locked, sending) : Promise.all(sending.map((send) => send())))
+      await (lockedId
+        ? sendInOrder(this.firstInstance, lockedId, sendCommands)
+        : Promise.all(sendCommands.map((send) => send())))
     ).flat();
-    // If two retention runs are concurrent, either may have done the work.
+    // Two concurrent retention runs have the effect of one, so their equal commands count once.
     const observed = all.filter(
       ({ command }, i) =>
-        command.do !== 'night' || i === all.findIndex((each) => isDeepStrictEqual(each.command, command)),
+        command.type !== 'apply-retention' ||
+        i === all.findIndex((each) => isDeepStrictEqual(each.command, command)),
     );
     this.log.push(
-      observed.map(({ command, outcome: answer }) => `${short(command)} → ${short(answer)}`).join('\n  | '),
+      observed
+        .map(({ command, outcome }) => `${toShortText(command)} → ${toShortText(outcome)}`)
+        .join('\n  | '),
     );
     // An erasure ends the sessions.
-    if (commands.some((each) => each.do === 'erase')) this.#sessions.clear();
-    const shown = await this.look(observed.length > 1);
-    // For a single command, the difference of the responses is the best message.
+    if (commands.some((each) => each.type === 'erase')) this.#sessions.clear();
+    const shown = await this.readViews(observed.length > 1);
+    // For a single command, the difference between the two responses is the best message.
     if (observed.length === 1) {
       expect(observed[0]!.outcome).toEqual(step(this.state, observed[0]!.command, observed[0]!.outcome!));
       return this.compare(shown);
     }
-    const after = explained(this.state, observed, shown, this.holders);
+    const after = findExplainingState(this.state, observed, shown, this.holders);
     if (!after)
-      throw new Error(`No order of the commands explains these responses and this state: ${short(shown)}`);
+      throw new Error(
+        `No order of the commands explains these responses and this state: ${toShortText(shown)}`,
+      );
     this.state = after;
   }
 
@@ -138,41 +154,48 @@ export class ScenarioRunner {
     expect(shown).toEqual(expectedViews(this.state, this.holders, shown));
   }
 
-  // A stalled service sheds load, and a client retries.
+  // An overloaded service answers 503, and the client retries. Each attempt may have taken effect.
   private async send(command: Command, i: number, isAlone: boolean): Promise<Observed[]> {
     const session = 'email' in command ? await this.session(command.email) : {};
-    if (command.do === 'night') return this.night(isAlone);
-    const lost: Observed[] = [];
+    if (command.type === 'apply-retention') return this.runRetention(isAlone);
+    const unanswered: Observed[] = [];
     for (;;) {
-      const answer = await this.ask(this.instances[i % this.instances.length]!, command, session);
-      if (answer.status !== 503) return [...lost, { command, outcome: this.heard(command, answer) }];
-      lost.push({ command, outcome: null });
+      const answer = await this.request(this.instances[i % this.instances.length]!, command, session);
+      if (answer.status !== 503) return [...unanswered, { command, outcome: this.learn(command, answer) }];
+      unanswered.push({ command, outcome: null });
     }
   }
 
-  /** @param isAlone if false, other commands lock rows, which a retention run skips and leaves to the next run */
-  private async night(isAlone: boolean): Promise<Observed[]> {
-    const { app, clock } = this.one;
+  /** @param isAlone false if concurrent commands may lock rows, which a retention run skips */
+  private async runRetention(isAlone: boolean): Promise<Observed[]> {
+    const { app, clock } = this.firstInstance;
     const report = await app.get(RetentionService).run(clock.now());
-    // Runs one after the other: the other instance does what this one did not.
+    // The run is skipped while another run is in progress, which does the same work.
     if (!report) return [];
     expect(report.failed).toEqual([]);
-    const outcome = isAlone ? { says: 'over' } : null;
-    return this.state.licenses.flatMap((_license, of) =>
-      NIGHT.map((rule) => ({ command: { do: 'night', of, rule }, outcome }) as const),
+    const outcome = isAlone ? { result: 'retention applied' } : null;
+    return this.state.licenses.flatMap((_license, licenseIndex) =>
+      RETENTION_RULES.map(
+        (rule) => ({ command: { type: 'apply-retention', licenseIndex, rule }, outcome }) as const,
+      ),
     );
   }
 
-  private heard(command: Command, answer: Answer) {
+  /** Remembers the ids and tokens of a response. @returns its outcome */
+  private learn(command: Command, answer: Answer) {
     const { json } = answer;
-    if (command.do === 'issue') this.ids[command.of] = json.license.id;
-    const heard = outcome(command, answer);
+    if (command.type === 'issue') this.ids[command.licenseIndex] = json.license.id;
+    const outcome = readOutcome(command, answer);
     if (json?.token)
-      this.tokens.set(heard.binding!, [...(this.tokens.get(heard.binding!) ?? []), json.token]);
-    return heard;
+      this.tokens.set(outcome.binding!, [...(this.tokens.get(outcome.binding!) ?? []), json.token]);
+    return outcome;
   }
 
-  private async ask(service: Service, command: Command, session: Record<string, string>): Promise<Answer> {
+  private async request(
+    service: Service,
+    command: Command,
+    session: Record<string, string>,
+  ): Promise<Answer> {
     const staff = (method: string, path: string, body?: object) =>
       call(
         service.url,
@@ -182,18 +205,19 @@ export class ScenarioRunner {
         { authorization: this.#authorization },
       );
     const holder = (path: string) => call(service.url, 'POST', `/portal/api/${path}`, {}, session);
-    switch (command.do) {
+    switch (command.type) {
       case 'issue': {
-        const { reason: _, ...body } = { reason, email: command.email, ...wire(command.terms) };
-        return staff('POST', 'licenses', body);
+        return staff('POST', 'licenses', { email: command.email, ...toRequestBody(command.terms) });
       }
       case 'report': {
         const { email, status } = command;
         return report(service, { transaction_id: this.name, email, status });
       }
       case 'activate': {
-        const { do: _, of, generation, machine, ...body } = command;
-        const { license_key } = this.one.app.get(LicenseKeys).derive(this.ids[of]!, generation);
+        const { type: _, licenseIndex, generation, machine, ...body } = command;
+        const { license_key } = this.firstInstance.app
+          .get(LicenseKeys)
+          .derive(this.ids[licenseIndex]!, generation);
         return call(service.url, 'POST', '/v1/activate', {
           ...body,
           license_key,
@@ -208,42 +232,44 @@ export class ScenarioRunner {
         return staff('POST', `activations/${command.binding}/release`);
       case 'self-release':
         return holder(`activations/${command.binding}/release`);
-      case 'ask':
+      case 'request-release':
         return holder(`activations/${command.binding}/release-request`);
       case 'decide': {
-        const id = this.requests.get(command.binding)![command.nth]!;
+        const id = this.requests.get(command.binding)![command.requestIndex]!;
         return staff('POST', `release-requests/${id}`, { decision: command.decision });
       }
-      case 'change':
-        return staff('PATCH', `licenses/${this.ids[command.of]!}`, wire(command.terms));
+      case 'change-license':
+        return staff('PATCH', `licenses/${this.ids[command.licenseIndex]!}`, toRequestBody(command.terms));
       case 'rekey':
-        return staff('POST', `licenses/${this.ids[command.of]!}/rekey`);
+        return staff('POST', `licenses/${this.ids[command.licenseIndex]!}/rekey`);
       case 'erase': {
-        const asked = await staff('POST', 'erasures', { email: command.email });
-        return asked.status === 202 ? staff('POST', `erasures/${asked.json.erasure.id}/run`) : asked;
+        const requested = await staff('POST', 'erasures', { email: command.email });
+        return requested.status === 202
+          ? staff('POST', `erasures/${requested.json.erasure.id}/run`)
+          : requested;
       }
-      case 'move':
-      case 'night':
-      case 'restart':
-        throw new Error('no request of a client');
+      case 'advance-clock':
+      case 'apply-retention':
+      case 'restart-instance':
+        throw new Error(`The command ${command.type} is not a request.`);
     }
   }
 
   private session(email: string): Promise<Record<string, string>> {
-    const session = this.#sessions.get(email) ?? this.begin(email);
+    const session = this.#sessions.get(email) ?? this.openSession(email);
     this.#sessions.set(email, session);
     return session;
   }
 
-  /** A holder session that was opened with a mailed code. */
-  private async begin(email: string): Promise<Record<string, string>> {
-    const { app } = this.one;
+  /** Opens a session of a holder, as a sign-in with a mailed code does. @returns the headers of its requests */
+  private async openSession(email: string): Promise<Record<string, string>> {
+    const { app } = this.firstInstance;
     const cookie = await app.get(Sessions).begin(app.get(DataSource).manager, { email });
     return { cookie: `mooring_holder=${cookie}`, origin: ORIGIN };
   }
 
-  private async look(isAtOnce = false): Promise<Views> {
-    this.ids[1] ??= (await sold(this.one, this.name))?.license_id ?? undefined;
+  private async readViews(isAfterConcurrentCommands = false): Promise<Views> {
+    this.ids[1] ??= (await readPurchase(this.firstInstance, this.name))?.license_id ?? undefined;
     const staff = this.ids.map(async (id) => {
       if (!id) return null;
       const { status, json } = await this.read(`/support/api/licenses/${id}`, {
@@ -254,19 +280,19 @@ export class ScenarioRunner {
         const known = this.requests.get(request.activation_id) ?? [];
         if (!known.includes(request.id)) this.requests.set(request.activation_id, [...known, request.id]);
       }
-      return shownToStaff(json.license);
+      return readStaffView(json.license);
     });
-    // The view of the holder mostly follows from that of staff, so it is not read each time, which allows longer scenarios. But
-    // after concurrent releases only it shows who released a machine.
-    const asked = isAtOnce || this.log.length % 3 === 0 ? this.holders : [];
-    const holders = asked.map(async (email) => {
+    // The holder's view mostly follows from that of staff, so it is read only every third time, which allows longer scenarios.
+    // But after concurrent releases only the holder's view shows whether the holder released a machine.
+    const holdersToRead = isAfterConcurrentCommands || this.log.length % 3 === 0 ? this.holders : [];
+    const holders = holdersToRead.map(async (email) => {
       const { json } = await this.read('/portal/api/licenses', await this.session(email));
       const shown = new Map(
-        json.licenses.map((license: { id: string }) => [license.id, shownToHolder(license)]),
+        json.licenses.map((license: { id: string }) => [license.id, readHolderView(license)]),
       );
       return this.ids.map((id) => shown.get(id) ?? null);
     });
-    const clients = [...this.tokens.keys()].map((id) => this.beat(id));
+    const clients = [...this.tokens.keys()].map((id) => this.sendHeartbeat(id));
     return {
       staff: await Promise.all(staff),
       holders: await Promise.all(holders),
@@ -274,23 +300,27 @@ export class ScenarioRunner {
     };
   }
 
-  /** The response to a heartbeat with the newest token of a binding; undefined if it never got one. */
-  private async beat(binding: string): Promise<[string, string][]> {
+  /** Sends a heartbeat with the newest token of a binding. @returns its id and the result; empty if it never got a token */
+  private async sendHeartbeat(binding: string): Promise<[string, string][]> {
     const token = this.tokens.get(binding)?.at(-1);
     if (!token) return [];
-    const answer = await answered(() => this.one.heartbeat(token, { app_version: UNGUARDED }));
+    const answer = await retryWhileUnavailable(() =>
+      this.firstInstance.heartbeat(token, { app_version: UNRESTRICTED_VERSION }),
+    );
     const { code, client_action } = answer.json;
     return [[binding, code ? `${answer.status} ${code} ${client_action}` : String(answer.status)]];
   }
 
   private async read(path: string, headers: Record<string, string>): Promise<Answer> {
-    const answer = await answered(() => this.one.call('GET', path, undefined, headers));
+    const answer = await retryWhileUnavailable(() =>
+      this.firstInstance.call('GET', path, undefined, headers),
+    );
     expect([200, 404]).toContain(answer.status);
     return answer;
   }
 }
 
-const unissued = (reports: License['reports']): License => ({
+const unissuedLicense = (reports: License['reports']): License => ({
   email: null,
   is_issued: false,
   email_since: null,
@@ -307,8 +337,12 @@ const unissued = (reports: License['reports']): License => ({
   bindings: [],
 });
 
-/** The body of a change, as the API takes it. */
-function wire({ expires_at, staff_status, ...terms }: Extract<Command, { do: 'change' }>['terms']) {
+/** Translates the terms of a license to the names of the API. */
+function toRequestBody({
+  expires_at,
+  staff_status,
+  ...terms
+}: Extract<Command, { type: 'change-license' }>['terms']) {
   return {
     ...terms,
     ...(expires_at !== undefined && { expires_at: expires_at && rfc3339(new Date(expires_at)) }),
@@ -316,5 +350,5 @@ function wire({ expires_at, staff_status, ...terms }: Extract<Command, { do: 'ch
   };
 }
 
-const short = (value: unknown) =>
+const toShortText = (value: unknown) =>
   JSON.stringify(value, (key, each) => (key === 'token' ? undefined : each)).replaceAll(/["{}]/g, '');

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
-import { GUARDED, UNGUARDED, type Command, type ModelState } from './license-model.js';
+import { RESTRICTED_VERSION, UNRESTRICTED_VERSION, type Command, type ModelState } from './license-model.js';
 
 /*
- * A random scenario is a list of command templates without ids, so that a shrunk scenario is still valid. When a template is
- * executed, it becomes a command for the current state, or nothing.
+ * A random scenario is a list of batches of command templates. Templates contain no ids, so that a scenario that fast-check
+ * shrinks is still valid. When a template is executed, it becomes a command for the current state, or nothing.
  */
 
-const KINDS = {
+/** The kinds of templates, with their weights. */
+const KIND_WEIGHTS = {
   activate: 14,
   heartbeat: 4,
   paid: 2,
@@ -15,7 +16,7 @@ const KINDS = {
   refunded: 1,
   release: 3,
   'self-release': 2,
-  ask: 3,
+  'request-release': 3,
   decide: 2,
   status: 3,
   machines: 5,
@@ -24,49 +25,51 @@ const KINDS = {
   email: 1,
   rekey: 1,
   erase: 1,
-  move: 3,
-  night: 2,
-  restart: 1,
+  'advance-clock': 3,
+  'apply-retention': 2,
+  'restart-instance': 1,
 } as const;
-type Kind = keyof typeof KINDS;
+type Kind = keyof typeof KIND_WEIGHTS;
 
 export interface CommandTemplate {
   readonly kind: Kind;
-  readonly of: number;
-  /** The index of the choice, modulo the number of candidates. */
+  readonly licenseIndex: number;
+  /** A random number that chooses among candidates, modulo their number. */
   readonly pick: number;
-  /** The index of the e-mail address: mostly the license's own. */
-  readonly whose: number;
-  /** Whether the unusual variant is chosen: a guarded version, an older key. */
-  readonly odd: boolean;
+  /** A second random number, for the e-mail address and other choices. Most values choose the license's own address. */
+  readonly secondPick: number;
+  /** Whether the unusual variant is chosen: a restricted version, an older key, a binding that has ended. */
+  readonly isUnusual: boolean;
 }
 
-const weighted = Object.entries(KINDS).map(([kind, weight]) => ({
+const weightedKinds = Object.entries(KIND_WEIGHTS).map(([kind, weight]) => ({
   kind,
   weight,
   arbitrary: fc.constant(kind as Kind),
 }));
 const template = (
-  of: fc.Arbitrary<number>,
-  kind: fc.Arbitrary<Kind> = fc.oneof(...weighted),
+  licenseIndex: fc.Arbitrary<number>,
+  kind: fc.Arbitrary<Kind> = fc.oneof(...weightedKinds),
 ): fc.Arbitrary<CommandTemplate> =>
   fc.record({
     kind,
-    of,
+    licenseIndex,
     pick: fc.nat(999),
-    whose: fc.nat(9),
-    odd: fc.integer({ min: 1, max: 5 }).map((n) => n === 5),
+    secondPick: fc.nat(9),
+    isUnusual: fc.integer({ min: 1, max: 5 }).map((n) => n === 5),
   });
 
-const one = template(fc.nat(1)).map((only) => [only]);
-// Concurrent commands are about one license.
-const several = fc
+const singleBatch = template(fc.nat(1)).map((only) => [only]);
+// Concurrent commands are about the same license.
+const concurrentBatch = fc
   .nat(1)
-  .chain((of) => fc.array(template(fc.constant(of)), { minLength: 2, maxLength: 6, size: 'max' }));
-// A command that restricts a license, concurrent with an activation.
-const rivals = fc.nat(1).chain((of) => {
-  const taker = template(fc.constant(of), fc.constant('activate'));
-  const taking = fc.constantFrom<Kind[]>(
+  .chain((licenseIndex) =>
+    fc.array(template(fc.constant(licenseIndex)), { minLength: 2, maxLength: 6, size: 'max' }),
+  );
+// A command that restricts a license, concurrent with an activation and another command.
+const restrictingBatch = fc.nat(1).chain((licenseIndex) => {
+  const activation = template(fc.constant(licenseIndex), fc.constant('activate'));
+  const restrictingKind = fc.constantFrom<Kind[]>(
     'refunded',
     'disputed',
     'status',
@@ -75,63 +78,70 @@ const rivals = fc.nat(1).chain((of) => {
     'machines',
     'expiry',
   );
-  return fc.tuple(template(fc.constant(of), taking), taker, template(fc.constant(of)));
-});
-// Most scenarios begin with both licenses and a few machines, which makes errors more likely.
-const begun = (of: number, first: Kind) =>
-  [first, 'activate' as const, 'activate' as const].map((kind) =>
-    template(fc.constant(of), fc.constant(kind)),
+  return fc.tuple(
+    template(fc.constant(licenseIndex), restrictingKind),
+    activation,
+    template(fc.constant(licenseIndex)),
   );
-const opening = fc.tuple(...begun(0, 'activate'), ...begun(1, 'paid'));
-const openings = fc.option(
-  opening.map((all) => all.map((only) => [only])),
+});
+// Most scenarios begin with both licenses and a few machines, so that more of the later commands have an effect.
+const openingOf = (licenseIndex: number, first: Kind) =>
+  [first, 'activate' as const, 'activate' as const].map((kind) =>
+    template(fc.constant(licenseIndex), fc.constant(kind)),
+  );
+const openingTemplates = fc.tuple(...openingOf(0, 'activate'), ...openingOf(1, 'paid'));
+const optionalOpening = fc.option(
+  openingTemplates.map((all) => all.map((only) => [only])),
   { freq: 5, nil: [] },
 );
 
-// The riskiest last batch: activations of a valid license that wait for its refund. Any other refusal could be ordered after
-// them, but a refund ends what they activated.
-const surely = (kind: Kind, pick: number): fc.Arbitrary<CommandTemplate> =>
-  fc.constant({ kind, of: 1, pick, whose: 0, odd: false });
-const taker = fc.nat(3).chain((machine) => surely('activate', machine));
-const refunding = fc.tuple(
+// The last batches of a concurrent scenario make the second license valid, and then send its refund with two activations that
+// wait for it. A refund ends the activations before it, so no order explains a machine that is active after it. Any other
+// restriction would be explained by the order in which the activation comes first.
+const fixedTemplate = (kind: Kind, pick: number): fc.Arbitrary<CommandTemplate> =>
+  fc.constant({ kind, licenseIndex: 1, pick, secondPick: 0, isUnusual: false });
+const finalActivation = fc.nat(3).chain((machine) => fixedTemplate('activate', machine));
+const refundBatches = fc.tuple(
   ...[
-    surely('paid', 1),
-    surely('dispute_won', 1),
-    surely('status', 0),
-    surely('expiry', 0),
-    surely('machines', 2),
+    fixedTemplate('paid', 1),
+    fixedTemplate('dispute_won', 1),
+    fixedTemplate('status', 0),
+    fixedTemplate('expiry', 0),
+    fixedTemplate('machines', 2),
   ].map((only) => fc.tuple(only)),
-  fc.tuple(surely('refunded', 1), taker, taker),
+  fc.tuple(fixedTemplate('refunded', 1), finalActivation, finalActivation),
 );
 
-// Without bias to small values: a scenario of one day would test little, and few scenarios are run.
-const scenarioOf = (bag: fc.Arbitrary<CommandTemplate[]>, end: fc.Arbitrary<CommandTemplate[][]>) =>
+// Small values are not preferred, because short scenarios would test little and few scenarios are run.
+const scenarioOf = (batch: fc.Arbitrary<CommandTemplate[]>, end: fc.Arbitrary<CommandTemplate[][]>) =>
   fc.noBias(
     fc
-      .tuple(openings, fc.array(bag, { minLength: 1, maxLength: 50, size: 'max' }), end)
+      .tuple(optionalOpening, fc.array(batch, { minLength: 1, maxLength: 50, size: 'max' }), end)
       .map(([first, rest, last]) => [...first, ...rest, ...last]),
   );
-export const inTurn = scenarioOf(one, fc.constant([]));
-export const alsoAtOnce = scenarioOf(
+export const sequentialScenarios = scenarioOf(singleBatch, fc.constant([]));
+export const concurrentScenarios = scenarioOf(
   fc.oneof(
-    { weight: 5, arbitrary: one },
-    { weight: 2, arbitrary: several },
-    { weight: 2, arbitrary: rivals },
+    { weight: 5, arbitrary: singleBatch },
+    { weight: 2, arbitrary: concurrentBatch },
+    { weight: 2, arbitrary: restrictingBatch },
   ),
-  refunding,
+  refundBatches,
 );
 
 const EXPIRIES = [
   null,
   Date.parse('2026-11-21T13:00:00Z'),
-  GUARDED.minimum - 1000,
-  GUARDED.minimum,
+  RESTRICTED_VERSION.minimumExpiry - 1000,
+  RESTRICTED_VERSION.minimumExpiry,
   Date.parse('2027-06-01T00:00:00Z'),
 ];
-const HOUR = 3600;
-const DAY = 86_400;
-const MOVES = [HOUR, 8 * DAY, 365 * DAY, 366 * DAY];
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+/** Seconds by which the clock advances: less than and more than the validity of a token, and about a year. */
+const ADVANCES_S = [HOUR_S, 8 * DAY_S, 365 * DAY_S, 366 * DAY_S];
 
+/** What the commands so far have produced. */
 interface Known {
   readonly state: ModelState;
   readonly holders: readonly string[];
@@ -140,23 +150,28 @@ interface Known {
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
-/** Makes a command from a template; undefined if nothing exists that it could be about. */
-export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: Known): Command | undefined {
+/** Makes a command from a template; undefined if it would have no object or is left out. */
+export function resolveTemplate(
+  { kind, licenseIndex, pick, secondPick, isUnusual }: CommandTemplate,
+  known: Known,
+): Command | undefined {
   const { state, holders, tokens } = known;
-  const license = state.licenses[of]!;
-  const email = whose < 8 && license.email ? license.email : pickOf(holders, whose);
-  if (kind === 'move') return { do: 'move', seconds: seconds(state, of, pick) };
-  // A start takes a second.
-  if (kind === 'restart') return pick % 3 === 0 ? { do: 'restart' } : undefined;
-  if (kind === 'night') return { do: 'night', of, rule: 'activation' };
-  // A command that ends a license for good shortens the scenario: only some of those templates are run.
+  const license = state.licenses[licenseIndex]!;
+  const email = secondPick < 8 && license.email ? license.email : pickOf(holders, secondPick);
+  if (kind === 'advance-clock')
+    return { type: 'advance-clock', seconds: pickAdvance(state, licenseIndex, pick) };
+  // Only every third restart is executed, because each takes a second.
+  if (kind === 'restart-instance') return pick % 3 === 0 ? { type: 'restart-instance' } : undefined;
+  if (kind === 'apply-retention')
+    return { type: 'apply-retention', licenseIndex, rule: 'delete-activations' };
+  // After a command that ends a license for good, the scenario tests little, so every second one is left out.
   if ((kind === 'erase' || kind === 'refunded') && pick % 2 === 0) return undefined;
-  if (kind === 'erase') return { do: 'erase', email };
+  if (kind === 'erase') return { type: 'erase', email };
   if (kind === 'paid' || kind === 'disputed' || kind === 'dispute_won' || kind === 'refunded') {
     const { reports } = state.licenses[1]!;
     // The first report of most purchases is `paid`.
     const status = reports!.length === 0 && pick % 4 > 0 ? 'paid' : kind;
-    return { do: 'report', of: 1, email: pickOf(holders, whose), status };
+    return { type: 'report', licenseIndex: 1, email: pickOf(holders, secondPick), status };
   }
   if (!license.is_issued) {
     if (license.reports) return undefined;
@@ -165,22 +180,22 @@ export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: 
       expires_at: pickOf(EXPIRIES, pick),
     };
     return {
-      do: 'issue',
-      of,
-      email: pickOf(holders, whose),
-      terms: { ...terms, on_expiry: odd ? 'stop' : 'keep' },
+      type: 'issue',
+      licenseIndex,
+      email: pickOf(holders, secondPick),
+      terms: { ...terms, on_expiry: isUnusual ? 'stop' : 'keep' },
     };
   }
   if (license.is_gone) return undefined;
-  const app_version = odd ? GUARDED.version : UNGUARDED;
+  const app_version = isUnusual ? RESTRICTED_VERSION.version : UNRESTRICTED_VERSION;
   switch (kind) {
     case 'activate': {
-      const hostname_hint = pickOf(['Studio', 'Office'], whose);
-      const generation = odd && license.generation > 1 ? license.generation - 1 : license.generation;
+      const hostname_hint = pickOf(['Studio', 'Office'], secondPick);
+      const generation = isUnusual && license.generation > 1 ? license.generation - 1 : license.generation;
       const machine = `machine ${pick % 4}`;
       return {
-        do: 'activate',
-        of,
+        type: 'activate',
+        licenseIndex,
         generation,
         email,
         machine,
@@ -190,50 +205,50 @@ export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: 
     }
     case 'status': {
       const staff_status = pickOf(['active', 'active', 'active', 'suspended', 'revoked'] as const, pick);
-      return { do: 'change', of, terms: { staff_status } };
+      return { type: 'change-license', licenseIndex, terms: { staff_status } };
     }
     case 'machines':
       return {
-        do: 'change',
-        of,
+        type: 'change-license',
+        licenseIndex,
         terms: { machines_allowed: pickOf([1, 2, 9, 9], pick) },
       };
     case 'expiry': {
       const expires_at = pickOf([...EXPIRIES, state.now, state.now, state.now + 1000], pick);
       return {
-        do: 'change',
-        of,
+        type: 'change-license',
+        licenseIndex,
         terms: {
           expires_at,
-          ...(whose % 2 === 1 && { on_expiry: 'stop' as const }),
+          ...(secondPick % 2 === 1 && { on_expiry: 'stop' as const }),
         },
       };
     }
     case 'on_expiry':
       return {
-        do: 'change',
-        of,
+        type: 'change-license',
+        licenseIndex,
         terms: { on_expiry: pickOf(['keep', 'stop', 'stop'] as const, pick) },
       };
     case 'email':
-      return { do: 'change', of, terms: { email: pickOf(holders, pick) } };
+      return { type: 'change-license', licenseIndex, terms: { email: pickOf(holders, pick) } };
     case 'rekey':
-      return { do: 'rekey', of };
+      return { type: 'rekey', licenseIndex };
   }
   const { bindings } = license;
   if (bindings.length === 0) return undefined;
   const active = bindings.filter(({ ended }) => !ended);
-  const { id: binding, requests } = pickOf(odd || active.length === 0 ? bindings : active, pick);
+  const { id: binding, requests } = pickOf(isUnusual || active.length === 0 ? bindings : active, pick);
   switch (kind) {
     case 'heartbeat': {
-      const given = tokens.get(binding);
+      const issued = tokens.get(binding);
       return (
-        given && {
-          do: 'heartbeat',
-          of,
+        issued && {
+          type: 'heartbeat',
+          licenseIndex,
           binding,
           app_version,
-          token: pickOf(given, whose),
+          token: pickOf(issued, secondPick),
           telemetry: pick % 2 === 0,
         }
       );
@@ -242,23 +257,23 @@ export function resolve({ kind, of, pick, whose, odd }: CommandTemplate, known: 
       if (requests.length === 0) return undefined;
       const decision = pickOf(['release', 'decline'], pick);
       return {
-        do: 'decide',
-        of,
+        type: 'decide',
+        licenseIndex,
         binding,
-        nth: (requests.length - 1) * Number(!odd),
+        requestIndex: (requests.length - 1) * Number(!isUnusual),
         decision,
       };
     }
     case 'release':
-      return { do: 'release', of, binding };
+      return { type: 'release', licenseIndex, binding };
     case 'self-release':
-    case 'ask':
-      return { do: kind, of, binding, email };
+    case 'request-release':
+      return { type: kind, licenseIndex, binding, email };
   }
 }
 
-/** Seconds until the expiry or the second before it, if it is in the future; otherwise an hour, days or a year. */
-function seconds({ now, licenses }: ModelState, of: number, pick: number): number {
-  const left = ((licenses[of]!.expires_at ?? 0) - now) / 1000;
-  return pickOf(left > 1 ? [...MOVES, left, left - 1] : MOVES, pick);
+/** Returns an hour, days or a year in seconds. If the license has a future expiry, the time until it is a candidate too. */
+function pickAdvance({ now, licenses }: ModelState, licenseIndex: number, pick: number): number {
+  const left = ((licenses[licenseIndex]!.expires_at ?? 0) - now) / 1000;
+  return pickOf(left > 1 ? [...ADVANCES_S, left, left - 1] : ADVANCES_S, pick);
 }

@@ -9,7 +9,7 @@ import { TcpProxy } from '../support/databases/outage-harness.js';
 import { change, only, scrape, scrapeUntil } from '../support/http/scrape.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-// The job queue's own line about an unavailable database, beside what is logged of it.
+// The job queue reports an unavailable database with console.trace, besides the log.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /** A TCP proxy between the service and the database; the replica of the service is the primary, through the same proxy. */
@@ -31,43 +31,43 @@ afterAll(async () => {
   await database?.drop();
 });
 
-describe('the database', () => {
-  test('has connections: the limit, idle ones, those in use, and waiting callers', async () => {
-    const of = (name: string) => `mooring_database_${name}{database="primary"}`;
-    const quiet = await scrapeUntil(service, (samples) => samples[of('connections_in_use')] === 0);
-    expect(quiet).toMatchObject({
-      [of('connections_max')]: 12,
-      [of('callers_waiting')]: 0,
+describe('the metrics of the database', () => {
+  test('count connections: the limit, idle ones, those in use, and waiting callers', async () => {
+    const metric = (name: string) => `mooring_database_${name}{database="primary"}`;
+    const idle = await scrapeUntil(service, (samples) => samples[metric('connections_in_use')] === 0);
+    expect(idle).toMatchObject({
+      [metric('connections_max')]: 12,
+      [metric('callers_waiting')]: 0,
       'mooring_database_connections_max{database="replica"}': 12,
       mooring_replica_up: 0,
     });
     const pool = poolOf(service.app.get(DataSource));
-    const held = await Promise.all(Array.from({ length: 12 }, () => pool.connect()));
+    const clients = await Promise.all(Array.from({ length: 12 }, () => pool.connect()));
     let exhausted: Record<string, number> = {};
-    // The callers give up after a second, which on a busy machine may pass before the scrape has come.
+    // The callers time out after a second. On a busy machine that may be before the scrape; then the test tries again.
     await withLimitsOfProduction(service, async () => {
-      while (exhausted[of('callers_waiting')] !== 3) {
+      while (exhausted[metric('callers_waiting')] !== 3) {
         const callers = [1, 2, 3].map(() => pool.connect());
         [exhausted] = await Promise.all([scrape(service), Promise.allSettled(callers)]);
       }
     });
-    for (const client of held) client.release();
+    for (const client of clients) client.release();
     expect(exhausted).toMatchObject({
-      [of('connections_in_use')]: 12,
-      [of('connections_idle')]: 0,
+      [metric('connections_in_use')]: 12,
+      [metric('connections_idle')]: 0,
       // The scrape gets no connection either.
       mooring_database_up: 0,
     });
   });
 
-  test('is asked for the jobs that wait, are late or fail, by task; an unknown one counts as another', async () => {
+  test('count the jobs that wait, are late or fail, by task; an unknown task counts as `other`', async () => {
     const add = (task: string, key: string, at: string) =>
       service.sql(`select graphile_worker.add_job($1, job_key := $2, run_at := now() + $3::interval)`, [
         task,
         key,
         at,
       ]);
-    const moved = await change(service, async () => {
+    const changes = await change(service, async () => {
       await add('erasure', 'a', '1 day');
       await add('erasure', 'b', '1 day');
       await add('kanari_task', 'c', '-1 hour');
@@ -76,7 +76,7 @@ describe('the database', () => {
         `update graphile_worker._private_jobs set attempts = max_attempts where key in ('b', 'd')`,
       );
     });
-    expect(only(moved, 'mooring_jobs')).toEqual({
+    expect(only(changes, 'mooring_jobs')).toEqual({
       'mooring_jobs_waiting{task="erasure"}': 1,
       'mooring_jobs_waiting{task="other"}': 1,
       'mooring_jobs_late{task="other"}': 1,
@@ -86,30 +86,41 @@ describe('the database', () => {
     await service.sql(`select graphile_worker.remove_job(key) from unnest('{a,b,c,d}'::text[]) key`);
   });
 
-  test('is asked when a retention run last ended, and where it failed', async () => {
-    const day = async () =>
+  test('have the age of the last retention run, and the number of tables at which it failed', async () => {
+    const retentionMetrics = async () =>
       only(await scrape(service), 'mooring_retention_age_seconds', 'mooring_retention_failed_tables');
     await service.sql('delete from retention_run');
     const now = service.clock.now();
     // Before the first run, the age of the database counts.
     await service.sql('update schema_migration set applied_at = $1', [new Date(now.getTime() - 90_000)]);
-    expect(await day()).toEqual({ mooring_retention_age_seconds: 90, mooring_retention_failed_tables: 0 });
+    expect(await retentionMetrics()).toEqual({
+      mooring_retention_age_seconds: 90,
+      mooring_retention_failed_tables: 0,
+    });
     const run = 'insert into retention_run values (gen_random_uuid(), $1, $2, $3, default, default, $4)';
-    const before = (seconds: number) => new Date(now.getTime() - seconds * 1000);
-    await service.sql(run, [before(7_300), before(7_300), before(7_200), ['telemetry', 'session']]);
-    // One for another day, and one that was cut short.
-    await service.sql(run, ['2020-01-01', before(60), before(50), []]);
-    await service.sql(run, [before(40), before(40), null, []]);
-    expect((await day())['mooring_retention_age_seconds']).toBe(7_200);
+    const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+    await service.sql(run, [
+      secondsAgo(7_300),
+      secondsAgo(7_300),
+      secondsAgo(7_200),
+      ['telemetry', 'session'],
+    ]);
+    // A run for another day, and a run that was interrupted.
+    await service.sql(run, ['2020-01-01', secondsAgo(60), secondsAgo(50), []]);
+    await service.sql(run, [secondsAgo(40), secondsAgo(40), null, []]);
+    expect((await retentionMetrics())['mooring_retention_age_seconds']).toBe(7_200);
     await service.sql(`delete from retention_run where as_of < '2021-01-01'`);
-    expect(await day()).toEqual({ mooring_retention_age_seconds: 7_200, mooring_retention_failed_tables: 2 });
+    expect(await retentionMetrics()).toEqual({
+      mooring_retention_age_seconds: 7_200,
+      mooring_retention_failed_tables: 2,
+    });
   });
 });
 
-describe('while the database', () => {
+describe('if the database', () => {
   const expectNothingFromDatabase = async (samples: Record<string, number>) => {
     expect(samples['mooring_database_up']).toBe(0);
-    // What the process knows, and nothing that it would have had to ask for.
+    // The metrics of the process are served, and none that is read from the database.
     expect(Object.keys(samples)).toEqual(
       expect.arrayContaining([
         'mooring_warnings',
@@ -122,13 +133,13 @@ describe('while the database', () => {
     expect(only(samples, 'mooring_mails', 'mooring_jobs', 'mooring_retention', 'mooring_oldest')).toEqual({});
   };
 
-  test('holds a table locked, or has lost it, the process tells what it knows', async () => {
+  test('has locked or lost a table, the metrics of the process are served', async () => {
     await expectNothingFromDatabase(await whileLocked(service, 'telemetry_inbox', () => scrape(service)));
     await expectNothingFromDatabase(await whileGone(service, 'retention_run', () => scrape(service)));
     await scrapeUntil(service, (samples) => samples['mooring_database_up'] === 1);
   });
 
-  test('refuses, or says nothing, a scrape is answered within 2 seconds', async () => {
+  test('refuses connections or does not respond, a scrape is answered within 2 seconds', async () => {
     const silent = createServer((socket) => socket.resume().on('error', () => undefined)).listen(
       0,
       '127.0.0.1',
@@ -147,7 +158,7 @@ describe('while the database', () => {
         milliseconds.push(loopTime() - began);
       }
     });
-    // The quickest, in the time of the event loop: a busy machine is not the service's.
+    // The shortest duration counts, in time of the event loop, so that a busy machine does not matter.
     expect(Math.min(...milliseconds)).toBeLessThan(2_000);
     proxy.close();
     silent.close();

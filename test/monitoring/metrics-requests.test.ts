@@ -5,7 +5,7 @@ import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
 import { change, labelsOf, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
-import { endingWaits, whileRowsHeld } from '../support/tables.js';
+import { cancelLockWaitsDuring, whileRowsHeld } from '../support/tables.js';
 
 const SECONDS = 'mooring_http_request_duration_seconds';
 const count = (route: string, method: string, status: number) =>
@@ -16,11 +16,11 @@ let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: { METRICS_PORT: '0' } })));
 afterAll(() => service.close());
 
-/** What requests have changed of the counts. */
-async function counted(work: () => Promise<unknown>): Promise<Record<string, number>> {
-  const moved = await change(service, work);
+/** The changes of the counters of requests and refusals during the work. */
+async function countChanges(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const changes = await change(service, work);
   return Object.fromEntries(
-    Object.entries(moved).filter(
+    Object.entries(changes).filter(
       ([name]) => name.startsWith(`${SECONDS}_count`) || /refusals|shed/.test(name),
     ),
   );
@@ -30,14 +30,14 @@ test('a request is counted by the template of its route, its method and its stat
   const token = await service.staffToken('admin');
   const headers = { authorization: `Bearer ${token}` };
   const license = await service.issue();
-  const moved = await counted(async () => {
+  const changes = await countChanges(async () => {
     await service.activate(license);
     await service.activate(license, 'another');
     await service.call('GET', `/support/api/licenses/${license.license_id}`, undefined, headers);
     await service.call('GET', '/health/live');
     await service.call('GET', '/health/live');
   });
-  expect(moved).toEqual({
+  expect(changes).toEqual({
     [count('/v1/activate', 'POST', 201)]: 1,
     [count('/v1/activate', 'POST', 409)]: 1,
     [count('/support/api/licenses/:id', 'GET', 200)]: 1,
@@ -46,7 +46,7 @@ test('a request is counted by the template of its route, its method and its stat
   });
 });
 
-test('its seconds fall into buckets, the last of which holds them all', async () => {
+test('the durations of a request are counted in buckets, the last of which counts all', async () => {
   const { json } = await service.activate(await service.issue());
   await service.heartbeat(json.token);
   const samples = await scrape(service);
@@ -59,11 +59,11 @@ test('its seconds fall into buckets, the last of which holds them all', async ()
   expect(samples[`${SECONDS}_sum{${labels}}`]).toBeGreaterThan(0);
 });
 
-test('no caller makes a new series: unknown paths and methods are one, whatever they are', async () => {
+test('no request creates a new series: all unknown paths have one label, and all unknown methods too', async () => {
   const known = await service.call('GET', '/nowhere').then(() => scrapeText(service));
-  // CONNECT has no answer of HTTP's, and HEAD one that does not say where it ends.
-  const strange = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method));
-  for (const [index, method] of strange.entries()) {
+  // CONNECT has no HTTP response, and a response to HEAD does not show where it ends.
+  const otherMethods = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method));
+  for (const [index, method] of otherMethods.entries()) {
     await exchange(service.url, [request(method, `/kanari-${index}`)]);
     await exchange(service.url, [request(method, '/v1/heartbeat')]);
   }
@@ -84,7 +84,7 @@ test('no caller makes a new series: unknown paths and methods are one, whatever 
   const text = await scrapeText(service);
   const [before, after] = [labelsOf(known), labelsOf(text)];
   const routes = [...after.get('route')!].filter((route) => !before.get('route')!.has(route));
-  // Two of the paths are those of a route.
+  // Two of the paths belong to a route.
   expect(routes.filter((route) => !['/v1/activate', '/support/api/licenses/:id'].includes(route))).toEqual(
     [],
   );
@@ -94,8 +94,8 @@ test('no caller makes a new series: unknown paths and methods are one, whatever 
   expect(text).not.toMatch(/kanari/i);
 });
 
-test('problems are counted by code, also those to what never was a request', async () => {
-  const moved = await counted(async () => {
+test('problems are counted by code, also those for bytes that are no HTTP request', async () => {
+  const changes = await countChanges(async () => {
     await exchange(service.url, ['GARBAGE\r\n\r\n']);
     await exchange(service.url, [`GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`]);
     await exchange(service.url, [request('GET', '/%')]);
@@ -104,7 +104,7 @@ test('problems are counted by code, also those to what never was a request', asy
     await service.call('GET', '/v1/activate');
     await service.call('GET', '/v1/manifest');
   });
-  expect(moved).toEqual({
+  expect(changes).toEqual({
     [refusal('malformed_request')]: 4,
     [refusal('token_invalid')]: 1,
     [refusal('method_not_allowed')]: 1,
@@ -119,33 +119,33 @@ test('problems are counted by code, also those to what never was a request', asy
   expect([...codes!]).toEqual(Object.keys(PROBLEMS));
 });
 
-test('requests under way are shown while they are', async () => {
+test('requests under way are counted until they end', async () => {
   const license = await service.issue();
   const underWay = ({ mooring_http_requests_under_way }: Record<string, number>) =>
     mooring_http_requests_under_way;
-  // Its rows alone: the metrics read the table.
+  // Only the rows are locked, because the metrics read the table.
   await whileRowsHeld(service, 'license', async () => {
-    const held = service.activate(license);
+    const activating = service.activate(license);
     await scrapeUntil(service, (samples) => underWay(samples) === 1);
-    const answer = await endingWaits(
+    const answer = await cancelLockWaitsDuring(
       (sql) => service.sql(sql),
-      async () => held,
+      async () => activating,
     );
     expect(answer.status).toBe(503);
   });
   await scrapeUntil(service, (samples) => underWay(samples) === 0);
 });
 
-test('what is refused is counted, by reason', async () => {
+test('shed requests are counted by reason', async () => {
   const { load } = service.app.getHttpAdapter().getInstance().traffic!;
-  const moved = await counted(async () => {
-    // As if as many were under way as one process carries.
+  const changes = await countChanges(async () => {
+    // The load is raised to the limit of concurrent requests.
     load.underWay += LIMITS.concurrentRequests;
     await service.call('GET', '/v1/manifest');
     await service.call('GET', '/health/live');
     load.underWay -= LIMITS.concurrentRequests;
   });
-  expect(moved).toEqual({
+  expect(changes).toEqual({
     'mooring_http_requests_shed_total{reason="concurrent_requests"}': 1,
     [refusal('unavailable')]: 1,
     [count('/v1/manifest', 'GET', 503)]: 1,

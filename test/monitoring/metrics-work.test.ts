@@ -16,44 +16,46 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('heartbeats', () => {
-  test('are counted by whose word it was, a no as well as a yes', async () => {
+  test('are counted by the database that decided, whether confirmed or refused', async () => {
     const released = (await service.activate(await service.issue())).json;
     await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
       released.activation.id,
     ]);
-    const moved = await change(service, async () => {
+    const changes = await change(service, async () => {
       expect((await service.heartbeat(token)).status).toBe(200);
       expect((await service.heartbeat(released.token)).status).toBe(403);
       expect((await service.heartbeat('no token')).status).toBe(403);
     });
-    expect(only(moved, 'mooring_heartbeats')).toEqual({ 'mooring_heartbeats_total{database="primary"}': 2 });
+    expect(only(changes, 'mooring_heartbeats')).toEqual({
+      'mooring_heartbeats_total{database="primary"}': 2,
+    });
   });
 
-  test('share statements, whose sizes are measured', async () => {
-    const moved = await change(service, () =>
+  test('share statements, and the sizes of their batches are measured', async () => {
+    const changes = await change(service, () =>
       Promise.all(
         Array.from({ length: 20 }, () => service.heartbeat(token, { telemetry: { uptime_hours: 1 } })),
       ),
     );
     for (const batch of ['bindings', 'telemetry']) {
-      const statements = moved[`mooring_batch_size_count{batch="${batch}"}`]!;
-      expect(moved[`mooring_batch_size_sum{batch="${batch}"}`]).toBe(20);
+      const statements = changes[`mooring_batch_size_count{batch="${batch}"}`]!;
+      expect(changes[`mooring_batch_size_sum{batch="${batch}"}`]).toBe(20);
       expect(statements).toBeGreaterThan(0);
-      expect(moved[`mooring_batch_size_bucket{batch="${batch}",le="+Inf"}`]).toBe(statements);
+      expect(changes[`mooring_batch_size_bucket{batch="${batch}",le="+Inf"}`]).toBe(statements);
     }
   });
 
-  test('bring telemetry that is stored, refused or failed; dropped members are a number without names', async () => {
+  test('have their telemetry counted as stored, refused or failed, and dropped members without their names', async () => {
     const blocks = 'mooring_telemetry_blocks_total';
     const beat = (telemetry: unknown) => service.heartbeat(token, { telemetry });
-    const moved = await change(service, async () => {
+    const changes = await change(service, async () => {
       await beat({ uptime_hours: 'kanari', os_version: { kanari: 1 }, kanari_member: 'kanari' });
       await beat({ uptime_hours: 2 });
       await beat('kanari');
       await beat({ log: 'x'.repeat(9_000) });
       await whileLocked(service, 'telemetry_inbox', () => beat({ uptime_hours: 3 }));
     });
-    expect(only(moved, blocks, 'mooring_telemetry_members')).toEqual({
+    expect(only(changes, blocks, 'mooring_telemetry_members')).toEqual({
       [`${blocks}{outcome="stored"}`]: 2,
       [`${blocks}{outcome="refused"}`]: 2,
       [`${blocks}{outcome="failed"}`]: 1,
@@ -68,26 +70,26 @@ function busyFor(milliseconds: number): void {
 }
 
 describe('the process', () => {
-  test('tells its version, age, memory and processor time', async () => {
-    const moved = await change(service, async () => busyFor(150));
-    expect(moved['mooring_uptime_seconds']).toBeGreaterThan(0.15);
-    expect(moved['mooring_cpu_seconds_total{mode="user"}']).toBeGreaterThan(0.01);
+  test('reports its version, age, memory and processor time', async () => {
+    const changes = await change(service, async () => busyFor(150));
+    expect(changes['mooring_uptime_seconds']).toBeGreaterThan(0.15);
+    expect(changes['mooring_cpu_seconds_total{mode="user"}']).toBeGreaterThan(0.01);
     const samples = await scrape(service);
     expect(samples['mooring_resident_memory_bytes']).toBeGreaterThan(10_000_000);
     expect(samples[`mooring_info{version="${packageVersion()}"}`]).toBe(1);
   });
 
-  test('tells how late its event loop was since the scrape before', async () => {
+  test('reports how late its event loop was since the previous scrape', async () => {
     const latest = 'mooring_event_loop_delay_seconds{stat="max"}';
     for (let delay = 0; delay < 0.25; delay = (await scrape(service))[latest]!) {
-      // What measures it begins anew with a scrape, and needs a turn or two for that.
+      // The measurement restarts with each scrape, which takes a turn or two of the event loop.
       await pause(30);
       busyFor(300);
     }
     await scrapeUntil(service, (samples) => samples[latest]! < 0.25);
   });
 
-  test('tells that the token keys on disk cannot be used', async () => {
+  test('reports that the token keys on disk cannot be used', async () => {
     expect((await scrape(service))['mooring_token_keys_trouble']).toBe(0);
     const ring = join(service.dataDir, 'keys', 'tokens', 'ring.json');
     const text = readFileSync(ring);
@@ -96,7 +98,7 @@ describe('the process', () => {
     writeFileSync(ring, text);
   });
 
-  test('tells how long it collected garbage', async () => {
+  test('reports how long it collected garbage', async () => {
     const minor = 'mooring_gc_seconds_total{kind="minor"}';
     const before = (await scrape(service))[minor]!;
     let held: unknown[] = [];
@@ -108,14 +110,14 @@ describe('the process', () => {
   });
 });
 
-test('nothing names anyone, and each label has its closed set', async () => {
+test('no metric has personal data, and each label has a closed set of values', async () => {
   const license = await service.issue({ email: 'kanari@example.com' });
   const { json } = await service.activate(license, 'kanari', { hostname_hint: 'Kanari Mac' });
   await service.heartbeat(json.token, { app_version: '9.9.9-kanari', telemetry: { mac_model: 'Kanari1,1' } });
   await service.call('POST', '/v1/activate', { ...license, license_key: 'KANARI-KEY' });
   const text = await scrapeText(service);
   expect(text).not.toMatch(/kanari|@|[0-9a-f]{8}-[0-9a-f]{4}|9\.9\.9|127\.0\.0|localhost/i);
-  const { route, le, task, code, ...few } = Object.fromEntries(labelsOf(text));
+  const { route, le, task, code, ...others } = Object.fromEntries(labelsOf(text));
   for (const [labels, shape] of [
     [route, /^(none|\/[a-z0-9:*/_-]*)$/],
     [le, /^(\d+(\.\d+)?|\+Inf)$/],
@@ -124,7 +126,7 @@ test('nothing names anyone, and each label has its closed set', async () => {
   ] as const) {
     for (const label of labels!) expect(label).toMatch(shape);
   }
-  expect(Object.keys(few).toSorted()).toEqual([
+  expect(Object.keys(others).toSorted()).toEqual([
     'batch',
     'database',
     'kind',

@@ -24,7 +24,7 @@ afterAll(() => service.close());
 
 const samples = () => scrape(service);
 
-test('where nothing waits, nothing has an age', async () => {
+test('without waiting work there is no metric of an age', async () => {
   const { mooring_mails_waiting, mooring_mails_failing, mooring_warnings, ...others } = await samples();
   expect([mooring_mails_waiting, mooring_mails_failing, mooring_warnings]).toEqual([0, 0, 0]);
   expect(Object.keys(others).filter((name) => /age_days|erasure_overdue|expires/.test(name))).toEqual([]);
@@ -32,7 +32,7 @@ test('where nothing waits, nothing has an age', async () => {
   expect(new Set(jobs.map(([, count]) => count))).toEqual(new Set([0]));
 });
 
-test('the ages of the data, in days; what has gone has none any more', async () => {
+test('the age of the oldest data is shown in days, and not shown without data', async () => {
   await service.sql(`insert into telemetry_inbox (id, received_on) values
     (gen_random_uuid(), '2026-11-20'), (gen_random_uuid(), '2026-11-17')`);
   await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
@@ -51,7 +51,7 @@ test('the ages of the data, in days; what has gone has none any more', async () 
   expect(Object.keys(await samples()).filter((name) => name.includes('age_days'))).toEqual([]);
 });
 
-test('how long the most urgent deletion request is overdue, and no such line where there is none', async () => {
+test('the days since the most urgent deletion request was due are shown, and not shown without a request', async () => {
   // The job queue uses the database's clock: the request is not due there while the test reads it.
   const before = service.clock.now();
   service.clock.set(new Date());
@@ -65,12 +65,12 @@ test('how long the most urgent deletion request is overdue, and no such line whe
   });
   await erasures.cancel(id);
   expect(await samples()).not.toHaveProperty('mooring_erasure_overdue_days');
-  // The mail about it has no recipient any more, and ends at its next try.
+  // The mail about the request has no recipient any more, so its job ends at the next attempt.
   await waitForJobs(service);
   service.clock.set(before);
 });
 
-test('deletion requests that TOMBSTONE_FILE lacks, and licenses that a restore left without an address', async () => {
+test('deletion requests that TOMBSTONE_FILE lacks, and licenses that a restore left without an address, are counted', async () => {
   const before = await samples();
   expect(before).toMatchObject({ mooring_erasures_unrecorded: 0, mooring_licenses_without_address: 0 });
   await service.sql(
@@ -88,7 +88,7 @@ test('deletion requests that TOMBSTONE_FILE lacks, and licenses that a restore l
   await service.sql('truncate erasure_request, license cascade');
 });
 
-test('mails that wait, and those that fail', async () => {
+test('waiting mails and failing mails are counted', async () => {
   const before = (await samples())['mooring_mails_waiting']!;
   await service.sql(
     `select graphile_worker.add_job('mail_later', job_key := 'test a', run_at := now() + interval '1 day')`,
@@ -105,18 +105,18 @@ test('mails that wait, and those that fail', async () => {
 });
 
 test.each(['/', '/metrics/', '/metrics?x=1', '/health/ready', '/v1/manifest'])(
-  'on its port there is no %s',
+  'the metrics port answers 404 to %s',
   async (path) => {
     const response = await fetch(url + path);
     expect([response.status, await response.text()]).toEqual([404, '']);
   },
 );
 
-test('on the main port there are none', async () => {
+test('the main port serves no metrics', async () => {
   expect((await service.call('GET', '/metrics')).status).toBe(404);
 });
 
-test('without METRICS_PORT nothing more listens, and no request is counted', async () => {
+test('without METRICS_PORT there is no second port, and no request is counted', async () => {
   const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
   try {
     expect(without.app.get(MetricsService).address()).toBeUndefined();
@@ -126,7 +126,7 @@ test('without METRICS_PORT nothing more listens, and no request is counted', asy
   }
 });
 
-test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', async () => {
+test('a METRICS_PORT that is in use or invalid gives one sentence and exit code 2', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'mooring-metrics-'));
   const { url: DATABASE_URL, drop } = await createDatabase();
   const taken = createServer().listen(0, '127.0.0.1');
@@ -139,7 +139,7 @@ test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', a
   try {
     expect([(await busy!.exited).code, busy!.stderr]).toEqual([
       2,
-      `Nothing can listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE).\n`,
+      `Mooring cannot listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE).\n`,
     ]);
     expect([(await wrong!.exited).code, wrong!.stderr]).toEqual([
       2,
@@ -153,7 +153,7 @@ test('a METRICS_PORT that is taken, or none, is one sentence and exit code 2', a
   }
 });
 
-test('how many days the live manifest is still good for', async () => {
+test('the days until the live manifest expires are shown', async () => {
   await publish(service, '1.0.0');
   expect((await samples())['mooring_manifest_expires_in_days']).toBe(90);
   service.clock.advance(91 * 86_400_000);

@@ -17,7 +17,7 @@ interface Table {
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-// Each test asks anew.
+// A response is cached for a minute, and each test needs a new one.
 beforeEach(() => service.clock.advance(60_000));
 afterAll(() => service.close());
 
@@ -55,7 +55,7 @@ test('anyone may read what is stored, why and how long: of every table and every
   for (const text of words) expect(text).toMatch(/\w{3}/);
 });
 
-test('it holds no personal data: no key, e-mail, label, id or token of what is stored', async () => {
+test('the response has no personal data: no key, e-mail, label, id or token of a stored row', async () => {
   const license = await service.issue({ email: 'kanari@example.com' });
   const { json } = await service.activate(license, 'studio', { hostname_hint: 'Kanari Mac' });
   await service.sql(
@@ -69,7 +69,7 @@ test('it holds no personal data: no key, e-mail, label, id or token of what is s
   expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|@/);
 });
 
-test('it says what was last deleted and how old the oldest row is, from the ledger', async () => {
+test('the response has the last deletion from each table, and the day of its oldest row', async () => {
   await service.sql('truncate retention_run');
   await service.sql(
     `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
@@ -87,7 +87,7 @@ test('it says what was last deleted and how old the oldest row is, from the ledg
   const { json } = await read();
   expect(json.last_run).toEqual({ as_of: '2026-11-20T00:05:00Z', finished_at: '2026-11-20T13:00:00Z' });
   service.clock.set('2026-11-20T14:00:00Z');
-  // One that had nothing to delete leaves that standing; one that was cut short says nothing.
+  // A run that deletes nothing does not replace the last deletion, and an interrupted run does not count.
   await run('2026-11-20T01:05:00Z');
   await service.sql(
     `insert into retention_run (id, as_of, started_at) values (gen_random_uuid(), now(), '2027-01-01')`,
@@ -98,13 +98,13 @@ test('it says what was last deleted and how old the oldest row is, from the ledg
   });
 });
 
-test('it says of what rows are deleted, and what stays or leaves with something else', async () => {
+test('the response says from which tables rows are deleted by their own age', async () => {
   const all = await tables();
   for (const name of ['telemetry', 'activation', 'session']) expect(all.get(name)!.leaves).toBe(true);
   for (const name of ['staff', 'manifest', 'fleet_cell']) expect(all.get(name)!.leaves).toBe(false);
 });
 
-test('the database is asked once a minute at most, however many ask', async () => {
+test('the database is queried at most once a minute, whatever the number of requests', async () => {
   const first = await read();
   await whileGone(service, 'retention_run', async () => {
     expect((await read()).text).toBe(first.text);
@@ -113,15 +113,15 @@ test('the database is asked once a minute at most, however many ask', async () =
     service.clock.advance(1);
     expect((await read()).status).toBe(500);
   });
-  // Not even a clock that was set back keeps an old answer for longer.
+  // After the clock was set back, an old response is not kept for longer.
   await read();
   service.clock.advance(-3_600_000);
   await whileGone(service, 'retention_run', async () => expect((await read()).status).toBe(500));
 });
 
-test('while the database does not answer it says 503, and after that what is so', async () => {
-  const asked = await whileLocked(service, 'retention_run', () => Promise.all([read(), read()]));
-  expect(asked.map(({ status, json }) => [status, json.code])).toEqual([
+test('while the database does not answer, the response is 503, and afterwards 200', async () => {
+  const answers = await whileLocked(service, 'retention_run', () => Promise.all([read(), read()]));
+  expect(answers.map(({ status, json }) => [status, json.code])).toEqual([
     [503, 'unavailable'],
     [503, 'unavailable'],
   ]);

@@ -6,14 +6,14 @@ import { whileLocked } from '../support/tables.js';
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
-  // Its job comes at once, for the database knows the real time: what waits here is to stay.
+  // The job queue uses the real time and would carry requests out at once, but they must wait in these tests.
   jest.spyOn(service.app.get(ErasureService), 'runQueued').mockResolvedValue();
-  // Runs finish all the time, whatever the clock is set to.
+  // This run is later than every time that a test sets, so that no test is warned of a missing run.
   await service.sql(
     `insert into retention_run (id, as_of, started_at, finished_at)
      values (gen_random_uuid(), '2100-01-01', '2100-01-01', '2100-01-01')`,
   );
-  // Some tests record a run that is years ahead: no file was rewritten in time for it.
+  // Compared with such a run, each recorded file rewrite would be overdue.
   await service.sql('truncate file_rewrite');
 });
 afterEach(() =>
@@ -27,16 +27,16 @@ const warnings = async (): Promise<string[]> => {
   return json.warnings;
 };
 
-const inbox = (day: string) =>
+const addToInbox = (day: string) =>
   service.sql('insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), $1)', [day]);
 
-async function telemetry(day: string): Promise<void> {
+async function addTelemetry(day: string): Promise<void> {
   await service.sql(`create table if not exists telemetry_${day.slice(0, 7).replace('-', '_')}
     partition of telemetry for values from ('${day.slice(0, 7)}-01') to ('${day.slice(0, 7)}-29')`);
   await service.sql('insert into telemetry (id, received_on) values (gen_random_uuid(), $1)', [day]);
 }
 
-async function released(at: string): Promise<void> {
+async function addReleased(at: string): Promise<void> {
   const { json } = await service.activate(await service.issue());
   await service.sql(`update activation set ended_at = $2, ended_reason = 'released' where id = $1`, [
     json.activation.id,
@@ -44,7 +44,7 @@ async function released(at: string): Promise<void> {
   ]);
 }
 
-async function asked(at: string): Promise<void> {
+async function requestErasure(at: string): Promise<void> {
   service.clock.set(at);
   await service.app.get(ErasureService).request('ada@example.com');
 }
@@ -53,50 +53,53 @@ async function asked(at: string): Promise<void> {
 const LATE: [late: string, make: () => Promise<unknown>, until: string, from: string, sentence: string][] = [
   [
     'a row that stays in the inbox',
-    () => inbox('2026-11-18'),
+    () => addToInbox('2026-11-18'),
     '2026-11-19T23:59:59.999Z',
     '2026-11-20T00:00:00Z',
     'The telemetry inbox holds rows of 2026-11-18, which should have moved.',
   ],
   [
     'telemetry',
-    () => telemetry('2024-11-20'),
+    () => addTelemetry('2024-11-20'),
     '2026-11-20T23:59:59.999Z',
     '2026-11-21T00:00:00Z',
     'Rows of 2024-11-20 in telemetry should have been deleted (kept 24 months from the day it was received).',
   ],
   [
     'an activation that ended',
-    () => released('2025-11-20T23:00:00Z'),
+    () => addReleased('2025-11-20T23:00:00Z'),
     '2026-11-20T23:59:59.999Z',
     '2026-11-21T00:00:00Z',
     'Rows of 2025-11-20 in activation should have been deleted (kept while active, and 12 months after the end, at most as long as the license).',
   ],
   [
     'a deletion request that should have been carried out',
-    () => asked('2026-11-20T23:00:00Z'),
+    () => requestErasure('2026-11-20T23:00:00Z'),
     '2026-11-24T23:59:59.999Z',
     '2026-11-25T00:00:00Z',
     'A deletion request has been waiting since 2026-11-23: run mooring erasure run to see why.',
   ],
 ];
-test.each(LATE)('%s warns from its day on, and not before', async (_late, make, until, from, sentence) => {
-  await make();
-  service.clock.set(until);
-  expect(await warnings()).toEqual([]);
-  service.clock.set(from);
-  expect(await warnings()).toEqual([sentence]);
-});
+test.each(LATE)(
+  '%s causes a warning from its day on, and not before',
+  async (_late, make, until, from, sentence) => {
+    await make();
+    service.clock.set(until);
+    expect(await warnings()).toEqual([]);
+    service.clock.set(from);
+    expect(await warnings()).toEqual([sentence]);
+  },
+);
 
-test('a deletion request that is overdue says so, from the day after it was due', async () => {
-  await asked('2026-11-20T23:00:00Z');
+test('an overdue deletion request causes a warning from the day after it was due', async () => {
+  await requestErasure('2026-11-20T23:00:00Z');
   service.clock.set('2026-12-20T23:59:59.999Z');
   expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
   service.clock.set('2026-12-21T00:00:00Z');
   expect(await warnings()).toEqual(['A deletion request was due on 2026-12-20 and is overdue.']);
 });
 
-test('a run that failed at a table says so, until one did not', async () => {
+test('a run that failed at a table causes a warning until a run does not fail', async () => {
   await service.sql(
     `insert into retention_run (id, as_of, started_at, finished_at, failed)
      values (gen_random_uuid(), now(), '2101-01-01', now(), '{telemetry}')`,
@@ -106,12 +109,12 @@ test('a run that failed at a table says so, until one did not', async () => {
   expect(await warnings()).toEqual([]);
 });
 
-test('the oldest of each is reported, one sentence each', async () => {
+test('the oldest row of each kind is reported, with one sentence each', async () => {
   service.clock.set('2026-11-20T13:00:00Z');
-  for (const day of ['2026-11-10', '2026-11-05', '2026-11-20']) await inbox(day);
-  await telemetry('2023-01-15');
-  await released('2024-01-01T00:00:00Z');
-  await asked('2026-01-01T00:00:00Z');
+  for (const day of ['2026-11-10', '2026-11-05', '2026-11-20']) await addToInbox(day);
+  await addTelemetry('2023-01-15');
+  await addReleased('2024-01-01T00:00:00Z');
+  await requestErasure('2026-01-01T00:00:00Z');
   service.clock.set('2026-11-20T13:00:00Z');
   expect(await warnings()).toEqual([
     'The telemetry inbox holds rows of 2026-11-05, which should have moved.',
@@ -121,15 +124,15 @@ test('the oldest of each is reported, one sentence each', async () => {
   ]);
 });
 
-test('a request that was honoured or taken back is overdue no more', async () => {
-  await asked('2026-01-01T00:00:00Z');
+test('a cancelled request is no longer overdue', async () => {
+  await requestErasure('2026-01-01T00:00:00Z');
   service.clock.set('2026-03-01T00:00:00Z');
   expect(await warnings()).toHaveLength(1);
   await service.sql(`update erasure_request set email = null, cancelled_at = '2026-01-02'`);
   expect(await warnings()).toEqual([]);
 });
 
-test('while the database does not answer, that is the warning, and the instance stays ready', async () => {
+test('while the database does not answer, the only warning says so, and the instance stays ready', async () => {
   expect(await whileLocked(service, 'telemetry_inbox', warnings)).toEqual(['The database does not answer.']);
   expect(await warnings()).toEqual([]);
 });

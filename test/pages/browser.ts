@@ -12,15 +12,15 @@ import {
 import { profiled } from '../support/profile.js';
 
 /** The timeout for a page that hangs. It is below that of a test (`jest.config.js`), and no test measures it. */
-const GUARD_MS = 300_000;
+const PAGE_TIMEOUT_MS = 300_000;
 
 /** The appearances in which pages are checked: `light` and `dark`, with the width of a phone and of a desktop. */
-export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
+const APPEARANCES = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [320, 1280].map((width) => ({ colorScheme, width })),
 );
 
 /** The rules of axe-core that are enabled by default and depend on colours. */
-const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
 /** The default time of the clock of the service in these tests. */
 export const TODAY = '2026-11-20T13:00:00Z';
@@ -47,7 +47,7 @@ export class Pages {
     this.#browser = await profiled('starting a browser', () =>
       chromium.launch({
         ...(JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions),
-        timeout: GUARD_MS,
+        timeout: PAGE_TIMEOUT_MS,
       }),
     );
   }
@@ -62,11 +62,11 @@ export class Pages {
       ...options,
     });
     this.#contexts.push(context);
-    context.setDefaultTimeout(GUARD_MS);
+    context.setDefaultTimeout(PAGE_TIMEOUT_MS);
     await context.clock.setFixedTime(now);
     context.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(blob|data):/.test(request.url()))
-        this.faults.push(`asked of another origin: ${request.url()}`);
+        this.faults.push(`request to another origin: ${request.url()}`);
     });
     context.on('weberror', (error) => this.faults.push(String(error.error())));
     context.on('console', (message) => {
@@ -88,7 +88,7 @@ export class Pages {
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(this.#axe);
     const options = {
       resultTypes: ['violations'],
-      ...(rules === 'colours' && { runOnly: RULES_OF_COLOURS }),
+      ...(rules === 'colours' && { runOnly: COLOUR_RULES }),
     };
     const found = (await page.evaluate(
       `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) =>
@@ -99,11 +99,11 @@ export class Pages {
 
   /** Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide. */
   expectGoodLooks(page: Page): Promise<void> {
-    return profiled('looking at a page', () => this.#expectGoodLooks(page));
+    return profiled('checking a page', () => this.#expectGoodLooks(page));
   }
 
   async #expectGoodLooks(page: Page): Promise<void> {
-    for (const { colorScheme, width } of LOOKS) {
+    for (const { colorScheme, width } of APPEARANCES) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 800 });
       // The two colour schemes differ in colours only.

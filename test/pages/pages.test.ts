@@ -45,7 +45,7 @@ describe.each(PAGES)('%s', (path) => {
       'cache-control': 'no-cache',
       etag: expect.any(String),
     });
-    // Over plain HTTP it would be a promise that cannot be kept.
+    // HSTS is sent over TLS only: browsers ignore it over plain HTTP.
     expect(answer.headers.get('strict-transport-security')).toBeNull();
     expect(answer.headers.get('set-cookie')).toBeNull();
   });
@@ -92,7 +92,7 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  test('opens without an error in the browser', async () => {
+  test('opens in the browser without an error', async () => {
     const page = await browser.page(origin);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -116,7 +116,7 @@ test.each([
   'v1/nonsense',
   'assets/',
   'assets/x.js',
-])('a problem, never a page, at /%s…', async (path) => {
+])('the unknown path /%s… is answered with a problem, never with a page', async (path) => {
   const answer = await get(`/${path}x`);
   expect(answer.status).toBe(404);
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
@@ -130,7 +130,7 @@ test.each([
   '/assets/%00',
   '/portal/.mooring-build',
   '/.mooring-build',
-])('no file beside the pages is reached by %s', async (path) => {
+])('the path %s gives access to no file other than those of the pages', async (path) => {
   const answer = await get(path);
   expect([404, 400]).toContain(answer.status);
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
@@ -143,7 +143,7 @@ test('over TLS a browser is required to use TLS only (HSTS)', async () => {
   await secure.close();
 });
 
-test('the browser blocks what the policy of a page forbids, and the test of that page fails', async () => {
+test('the browser blocks what the content security policy forbids, and each violation fails a test of the pages', async () => {
   const page = await browser.page(origin);
   await page.goto('/portal/');
   const attempts = {
@@ -152,11 +152,11 @@ test('the browser blocks what the policy of a page forbids, and the test of that
     "try { document.body.innerHTML = '<b>x</b>' } catch {}": /TrustedHTML/,
     "document.body.setAttribute('style', 'color: red')": /style-src/,
   };
-  for (const [attempt, complaint] of Object.entries(attempts)) {
+  for (const [attempt, violation] of Object.entries(attempts)) {
     await page.evaluate(attempt);
-    await until(async () => browser.faults.some((fault) => complaint.test(fault)));
+    await until(async () => browser.faults.some((fault) => violation.test(fault)));
   }
-  await until(async () => browser.faults.some((fault) => fault.startsWith('asked of another origin')));
+  await until(async () => browser.faults.some((fault) => fault.startsWith('request to another origin')));
   browser.faults.splice(0);
 });
 

@@ -2,16 +2,21 @@ import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
-import type { Holder } from './steps.js';
+import type { HolderCredentials } from './steps.js';
 
-/** Opens the portal for someone who signed in by key, without the form. */
-export async function openByKey(page: Page, origin: string, { email, license_key }: Holder, hash = '') {
+/** Opens the portal for a holder who signed in by license key, without the form. */
+export async function openByKey(
+  page: Page,
+  origin: string,
+  { email, license_key }: HolderCredentials,
+  hash = '',
+) {
   await send(page, origin, 'session', { email, license_key });
   await page.goto(`/portal/${hash}`);
   await headline(page).waitFor();
 }
 
-/** Opens the portal for someone who signed in by a mailed code, without the form. */
+/** Opens the portal for a holder who signed in by a mailed code, without the form. */
 export async function openByCode(page: Page, origin: string, service: Service, email: string, hash = '') {
   const code = await codeAfter(service, email, () => send(page, origin, 'session/code', { email }));
   await send(page, origin, 'session', { email, code });
@@ -24,9 +29,9 @@ async function send(page: Page, origin: string, path: string, data: object): Pro
   expect(answer.ok()).toBe(true);
 }
 
-/** The first line of the page of a signed-in holder. */
+/** The heading of the page of a signed-in holder. */
 export const headline = (page: Page) =>
   page.getByRole('heading', { level: 1, name: /machines in use|^This license|No license|None of your/ });
 
-export const machine = (page: Page, name: string): Locator =>
+export const machineRow = (page: Page, name: string): Locator =>
   page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });

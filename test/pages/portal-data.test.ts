@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { answered, FakeClock, Service } from '../support/harness.js';
+import { retryWhileUnavailable, FakeClock, Service } from '../support/harness.js';
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
 import { headline, openByCode, openByKey } from './portal-browser.js';
-import { bind, expectFocus, announced, type Holder } from './steps.js';
+import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
 /** Far in the future, because the job queue that carries out erasures uses the clock of the database. */
@@ -21,16 +21,16 @@ beforeAll(async () => {
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-let license: Holder;
+let license: HolderCredentials;
 beforeEach(async () => {
   const email = `${randomUUID()}@example.com`;
   const id = await sell(service, email, `pi_${randomUUID()}`);
   license = { email, license_key: (await service.app.get(LicensesService).currentKey(id))! };
-  await bind(service, license, 'Studio Mac');
+  await activateMachine(service, license, 'Studio Mac');
 });
 
 /** The number of waiting erasure requests of the holder. */
-const waiting = async () =>
+const countWaitingErasures = async () =>
   (
     await service.sql('select from erasure_request where email = $1 and cancelled_at is null', [
       license.email,
@@ -48,7 +48,7 @@ test('all stored data is downloaded as one file', async () => {
   const text = await readFile(await download.path(), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ email: license.email });
   expect(text).toContain('Studio Mac');
-  await announced(page, 'The file is downloaded.');
+  await expectAnnounced(page, 'The file is downloaded.');
 });
 
 test('the deletion dialog says what ends and what is kept; the deletion is requested and cancelled', async () => {
@@ -67,31 +67,31 @@ test('the deletion dialog says what ends and what is kept; the deletion is reque
   await browser.expectGoodLooks(page);
   await dialog.getByRole('button', { name: 'Keep everything' }).click();
   await expectFocus(page.getByRole('button', { name: 'Delete my data …' }));
-  expect(await waiting()).toBe(0);
+  expect(await countWaitingErasures()).toBe(0);
   await page.keyboard.press('Enter');
   await dialog.getByRole('button', { name: 'Delete my data' }).click();
-  await announced(page, 'Deletion is asked for.');
+  await expectAnnounced(page, 'Deletion is asked for.');
   const notice = page.getByText('Deletion asked for on 10 February 2096.');
   await expectFocus(page.locator('#erasure'));
   await page
     .getByText('It runs on 13 February 2096 at 12:00 UTC. Until then you can take it back.')
     .waitFor();
   await browser.expectGoodLooks(page);
-  expect(await waiting()).toBe(1);
+  expect(await countWaitingErasures()).toBe(1);
   await page.reload();
   await page.getByRole('button', { name: 'Take it back' }).click();
-  await announced(page, 'Taken back. Nothing is deleted.');
+  await expectAnnounced(page, 'Taken back. Nothing is deleted.');
   expect(await notice.count()).toBe(0);
   await expectFocus(headline(page));
-  expect(await waiting()).toBe(0);
+  expect(await countWaitingErasures()).toBe(0);
 });
 
 test('with a license key alone nothing is downloaded or deleted; the page leads to the sign-in with a code', async () => {
   // The daily limit of codes for this address was used up by other callers.
   const askAsOthers = () =>
     new Browser(service, origin).call('POST', '/session/code', { email: license.email });
-  for (let times = 0; times < 10; times += 1) await answered(askAsOthers);
-  expect((await answered(askAsOthers)).status).toBe(429);
+  for (let times = 0; times < 10; times += 1) await retryWhileUnavailable(askAsOthers);
+  expect((await retryWhileUnavailable(askAsOthers)).status).toBe(429);
   await waitForJobs(service, 'mail_sign_in_code');
   const page = await browser.page(origin, { now: NOW });
   await openByKey(page, origin, license);

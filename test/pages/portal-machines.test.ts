@@ -6,9 +6,15 @@ import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { Service } from '../support/harness.js';
 import { Pages } from './browser.js';
-import { headline, machine, openByCode, openByKey } from './portal-browser.js';
+import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { bind, expectFocus, announced, toasted, type Holder } from './steps.js';
+import {
+  activateMachine,
+  expectFocus,
+  expectAnnounced,
+  expectToast,
+  type HolderCredentials,
+} from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -20,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-let license: Holder & { license_id: string };
+let license: HolderCredentials & { license_id: string };
 beforeEach(async () => {
   license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 2 });
 });
@@ -39,8 +45,8 @@ const requests = (id: string) =>
 describe('asking support to release a machine', () => {
   beforeEach(useUpRelease);
 
-  test('by keyboard alone: the dialog names the machine, and the row then shows the date of the request', async () => {
-    const id = await bind(service, license, 'Studio Mac');
+  test('works by keyboard alone: the dialog names the machine, and the row then shows the date of the request', async () => {
+    const id = await activateMachine(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
     const button = page.getByRole('button', { name: 'Ask support to release Studio Mac' });
@@ -64,18 +70,18 @@ describe('asking support to release a machine', () => {
     await page.keyboard.type('The old one broke.');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await toasted(page, 'Support has been asked.');
-    const state = machine(page, 'Studio Mac').getByRole('cell').last();
+    await expectToast(page, 'Support has been asked.');
+    const state = machineRow(page, 'Studio Mac').getByRole('cell').last();
     await expectFocus(state);
     expect(await state.textContent()).toBe('Asked on 20 November');
     expect(await requests(id)).toEqual([{ reason: 'The old one broke.' }]);
     await page.reload();
-    await machine(page, 'Studio Mac').getByText('Asked on 20 November').waitFor();
+    await machineRow(page, 'Studio Mac').getByText('Asked on 20 November').waitFor();
     await browser.expectGoodLooks(page);
   });
 
-  test('the error of a refused reason is shown at the field, which keeps its text', async () => {
-    const id = await bind(service, license, 'Studio Mac');
+  test('shows the error of a refused reason at the field, which keeps its text', async () => {
+    const id = await activateMachine(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
     await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
@@ -89,15 +95,15 @@ describe('asking support to release a machine', () => {
     }
     await reason.fill('');
     await page.getByRole('button', { name: 'Send to support' }).click();
-    await announced(page, 'Support has been asked.');
+    await expectAnnounced(page, 'Support has been asked.');
     expect(await requests(id)).toEqual([{ reason: null }]);
   });
 });
 
 describe('releasing a machine oneself', () => {
-  test('allows another machine at once, and the first line says so', async () => {
-    await bind(service, license, 'Studio Mac');
-    await bind(service, license, 'MacBook Air');
+  test('allows another machine at once, and the headline says so', async () => {
+    await activateMachine(service, license, 'Studio Mac');
+    await activateMachine(service, license, 'MacBook Air');
     const page = await browser.page(origin);
     await openByCode(page, origin, service, license.email);
     expect(await headline(page).textContent()).toBe('2 of 2 machines in use');
@@ -106,7 +112,7 @@ describe('releasing a machine oneself', () => {
     await page.getByRole('dialog').getByText('You can do this 1 more time').waitFor();
     await browser.expectGoodLooks(page);
     await page.getByRole('button', { name: 'Release it' }).click();
-    await announced(page, 'It is released. Its place is free.');
+    await expectAnnounced(page, 'It is released. Its place is free.');
     await expectFocus(headline(page));
     expect(await headline(page).textContent()).toBe('1 of 2 machines in use');
     const ended = page.getByRole('table', { name: 'Machines no longer in use' });
@@ -117,21 +123,21 @@ describe('releasing a machine oneself', () => {
     await ended.getByRole('row', { name: 'Studio Mac' }).waitFor();
   });
 
-  test('needs a mailed code of a holder who signed in by key, in the same dialog', async () => {
-    await bind(service, license, 'Studio Mac');
+  test('requires a holder who signed in by key to enter a mailed code in the same dialog', async () => {
+    await activateMachine(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
     await enterCodeToRelease(page);
-    await toasted(page, 'It is released. Its place is free.');
+    await expectToast(page, 'It is released. Its place is free.');
     await expectFocus(headline(page));
     expect(await headline(page).textContent()).toBe('0 of 2 machines in use');
-    // The session is now one by code.
+    // The holder is now signed in by code.
     await page.getByRole('button', { name: 'Download' }).waitFor();
     await browser.expectGoodLooks(page);
   });
 
-  test('that was used up while the code was typed is refused in words, and support can be asked', async () => {
-    await bind(service, license, 'Studio Mac');
+  test('is refused with a message if the limit is used up while the code is typed, and support can be asked', async () => {
+    await activateMachine(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
     await enterCodeToRelease(page, useUpRelease);
@@ -140,24 +146,24 @@ describe('releasing a machine oneself', () => {
     await browser.expectGoodLooks(page);
     await dialog.getByRole('button', { name: 'Dismiss' }).click();
     await dialog.getByRole('button', { name: 'Send to support' }).click();
-    await toasted(page, 'Support has been asked.');
+    await expectToast(page, 'Support has been asked.');
   });
 
-  test('asks for another code on request, and takes one typed in two groups', async () => {
-    await bind(service, license, 'Studio Mac');
+  test('mails another code on request, and accepts a code typed in two groups', async () => {
+    await activateMachine(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByKey(page, origin, license);
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     const press = (name: string) => page.getByRole('button', { name }).click();
     await codeAfter(service, license.email, () => press('Mail me a code'));
     const code = await codeAfter(service, license.email, () => press('Mail me another code'));
-    await toasted(page, 'Another code is on its way.');
+    await expectToast(page, 'Another code is on its way.');
     await page.getByLabel('Code', { exact: true }).fill(`${code.slice(0, 4)}-${code.slice(4)}`);
-    await toasted(page, 'It is released. Its place is free.');
+    await expectToast(page, 'It is released. Its place is free.');
   });
 
   test('is refused with an explanation if another page has used up the limit, and the machine stays active', async () => {
-    await bind(service, license, 'Studio Mac');
+    await activateMachine(service, license, 'Studio Mac');
     const page = await browser.page(origin);
     await openByCode(page, origin, service, license.email);
     await useUpRelease();
@@ -165,7 +171,7 @@ describe('releasing a machine oneself', () => {
     await page.getByRole('button', { name: 'Release it' }).click();
     await page.getByRole('alert').getByText('Support can do it for you.').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await machine(page, 'Studio Mac').waitFor();
+    await machineRow(page, 'Studio Mac').waitFor();
   });
 });
 
@@ -186,8 +192,8 @@ async function enterCodeToRelease(page: Page, before: () => Promise<unknown> = a
 }
 
 test('the machine for which the application opened the page gets the focus; an unknown one is explained', async () => {
-  await bind(service, license, 'Studio Mac');
-  const ended = await bind(service, license, 'Sold Mac');
+  await activateMachine(service, license, 'Studio Mac');
+  const ended = await activateMachine(service, license, 'Sold Mac');
   await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
     ended,
   ]);
@@ -201,7 +207,7 @@ test('the machine for which the application opened the page gets the focus; an u
 
 test('a declined request says why, and can be made again', async () => {
   await useUpRelease();
-  const id = await bind(service, license, 'Studio Mac');
+  const id = await activateMachine(service, license, 'Studio Mac');
   await service.app.get(ReleaseRequests).create(id, 'Sold it.');
   const [request] = await service.sql<{ id: string }>(
     'select id from release_request where activation_id = $1',
@@ -211,7 +217,7 @@ test('a declined request says why, and can be made again', async () => {
   await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', audit);
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
-  const row = machine(page, 'Studio Mac');
+  const row = machineRow(page, 'Studio Mac');
   await row.getByText('Support declined a release on 20 November. “Released <b>one</b> last week”').waitFor();
   await browser.expectGoodLooks(page);
   await row.getByRole('button', { name: 'Ask support to release' }).click();
@@ -220,12 +226,12 @@ test('a declined request says why, and can be made again', async () => {
   expect(await row.getByText('Support declined').count()).toBe(0);
 });
 
-test('a message goes by itself, and an error stays until it is dismissed', async () => {
+test('a message disappears by itself, and an error stays until it is dismissed', async () => {
   const page = await browser.page(origin);
   await page.clock.install();
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();
-  await toasted(page, `The key is on its way to ${license.email}.`);
+  await expectToast(page, `The key is on its way to ${license.email}.`);
   await page.clock.fastForward(8_000);
   await page.locator('.toast').waitFor({ state: 'detached' });
   await page.route('**/portal/api/**', (route) => route.abort());
@@ -239,8 +245,8 @@ test('a message goes by itself, and an error stays until it is dismissed', async
 });
 
 test('the machine that opened the page is marked, and is first', async () => {
-  const id = await bind(service, license, 'First');
-  const second = await bind(service, license, 'Second');
+  const id = await activateMachine(service, license, 'First');
+  const second = await activateMachine(service, license, 'Second');
   const page = await browser.page(origin);
   await openByKey(page, origin, license, `#activation=${id}`);
   const rows = page.getByRole('rowheader');
@@ -268,11 +274,11 @@ test('a label is untrusted text: it is shown unchanged, and never as markup', as
   ];
   await service.setLicense(license.license_id, { machines_allowed: 10 });
   for (const label of hostile) {
-    const id = await bind(service, license, label);
+    const id = await activateMachine(service, license, label);
     // The service removes some of the characters, but the page does not rely on that.
     await service.sql('update activation set hostname_hint = $2 where id = $1', [id, label]);
   }
-  await bind(service, license, null);
+  await activateMachine(service, license, null);
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   const shown = await page.getByRole('rowheader').locator('bdi').allTextContents();
@@ -287,7 +293,7 @@ test('a label is untrusted text: it is shown unchanged, and never as markup', as
   }
 });
 
-test('500 machines: those that ended are collapsed', async () => {
+test('a list of 500 machines can be filtered, and those that ended are collapsed', async () => {
   await service.setLicense(license.license_id, { machines_allowed: 500 });
   await service.sql(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at, ended_at, ended_reason)
@@ -314,11 +320,11 @@ test('"Send me the key" mails it to the address of the license', async () => {
   const page = await browser.page(origin);
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();
-  await announced(page, `The key is on its way to ${license.email}.`);
+  await expectAnnounced(page, `The key is on its way to ${license.email}.`);
   await browser.expectGoodLooks(page);
-  const mailed = async () =>
+  const isKeyMailed = async () =>
     (await outbox(service)).some(
       ({ to, text }) => to === license.email && text.includes(license.license_key),
     );
-  await until(mailed);
+  await until(isKeyMailed);
 });

@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core';
 import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
-import { headline, machine, openByCode, openByKey } from './portal-browser.js';
-import { bind, announced, type Holder } from './steps.js';
+import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
+import { activateMachine, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -14,10 +14,10 @@ beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-let license: Holder;
+let license: HolderCredentials;
 beforeEach(async () => {
   license = await service.issue({ email: `${randomUUID()}@example.com` });
-  await bind(service, license, 'Studio Mac');
+  await activateMachine(service, license, 'Studio Mac');
 });
 
 /** Types a reason, and sends it after the session has ended. */
@@ -47,11 +47,11 @@ test('after the end of a session the typed text is kept, and a dialog asks to si
   expect(await again.getByLabel('E-mail address').inputValue()).toBe(license.email);
   await again.getByLabel('License key').fill(license.license_key);
   await again.getByRole('button', { name: 'Show my machines' }).click();
-  await announced(page, 'You are signed in again.');
+  await expectAnnounced(page, 'You are signed in again.');
   expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
   await page.getByText('nothing was done').waitFor();
   await page.getByRole('button', { name: 'Send to support' }).click();
-  await machine(page, 'Studio Mac').getByText('Asked on').waitFor();
+  await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
   expect(await sentReasons()).toEqual(['The old one broke.']);
 });
 
@@ -63,7 +63,7 @@ test('a holder who had signed in with a code is mailed another one', async () =>
   const ask = () => again.getByRole('button', { name: 'Mail me a code' }).click();
   await again.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
   await page.getByRole('button', { name: 'Send to support' }).click();
-  await machine(page, 'Studio Mac').getByText('Asked on').waitFor();
+  await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
 });
 
 test('signing in again can be postponed, and the page then says that it may be out of date', async () => {
@@ -78,7 +78,7 @@ test('signing in again can be postponed, and the page then says that it may be o
   await page.getByRole('button', { name: 'Sign in again' }).click();
   await page.getByLabel('License key').fill(license.license_key);
   await page.keyboard.press('Enter');
-  await announced(page, 'You are signed in again.');
+  await expectAnnounced(page, 'You are signed in again.');
   expect(await page.getByText('what you see may be out of date').count()).toBe(0);
 });
 
@@ -90,7 +90,7 @@ test('after a sign-out in another tab, this one signs out at its next request', 
   await other.getByRole('button', { name: 'Sign out' }).click();
   await other.getByLabel('License key').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await announced(page, 'You are signed out.');
+  await expectAnnounced(page, 'You are signed out.');
 });
 
 test('while the service is unavailable the typed text stays, and can be sent afterwards', async () => {
@@ -108,7 +108,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   await page.context().setOffline(false);
   await page.unroute('**/portal/api/**');
   await page.getByRole('button', { name: 'Send to support' }).click();
-  await machine(page, 'Studio Mac').getByText('Asked on').waitFor();
+  await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
   expect(await sentReasons()).toEqual(['The old one broke.']);
 });
 
@@ -117,5 +117,5 @@ test('with a valid session the page shows the same after it is loaded again', as
   await openByKey(page, origin, license);
   await page.reload();
   await headline(page).waitFor();
-  await machine(page, 'Studio Mac').waitFor();
+  await machineRow(page, 'Studio Mac').waitFor();
 });

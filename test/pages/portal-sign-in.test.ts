@@ -4,16 +4,16 @@ import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
 import { headline, openByKey } from './portal-browser.js';
-import { bind, expectFocus, announced, type Holder } from './steps.js';
+import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
 let origin: string;
-let license: Holder;
+let license: HolderCredentials;
 beforeAll(async () => {
   ({ service, origin } = await startForBrowser());
   license = await service.issue();
-  await bind(service, license, 'Studio Mac');
+  await activateMachine(service, license, 'Studio Mac');
 });
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
@@ -30,7 +30,7 @@ async function open(): Promise<Page> {
   return page;
 }
 
-test('by e-mail address and license key, by keyboard alone: the first line shows the license', async () => {
+test('a holder signs in by e-mail address and license key, by keyboard alone, and the headline shows the license', async () => {
   const page = await open();
   expect(await page.title()).toBe('Where is my license active?');
   await page.keyboard.press('Tab');
@@ -74,10 +74,10 @@ test.each([
   ['without hyphens and prefix', (text: string) => text.slice(-19).replaceAll('-', '')],
   ['with spaces and en dashes', (text: string) => ` ${text.replace('_', ' ').replaceAll('-', ' – ')}`],
   ['with quotes and a full stop', (text: string) => `“${text}”.`],
-])('a key is read %s', async (_how, typed) => {
+])('a license key is accepted %s', async (_how, variantOf) => {
   const page = await open();
   await email(page).fill(license.email);
-  await key(page).fill(typed(license.license_key));
+  await key(page).fill(variantOf(license.license_key));
   await press(page, 'Show my machines');
   await headline(page).waitFor();
 });
@@ -139,7 +139,7 @@ test('after a sign-out the page shows no data of the holder, also after it is lo
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await press(page, 'Sign out');
-  await announced(page, 'You are signed out.');
+  await expectAnnounced(page, 'You are signed out.');
   await expectFocus(page.getByRole('heading', { level: 1, name: 'Where is my license active?' }));
   expect(await page.getByText(license.email).count()).toBe(0);
   await page.reload();
@@ -174,15 +174,15 @@ test('while the service is unavailable the page says so, and works when it is av
 
 test('the page shows that it is loading before any response has come', async () => {
   const page = await browser.page(origin);
-  let answer = () => {};
-  const asked = new Promise<void>((resolve) => (answer = resolve));
+  let sendResponse = () => {};
+  const responseAllowed = new Promise<void>((resolve) => (sendResponse = resolve));
   await page.route('**/portal/api/licenses', async (route) => {
-    await asked;
+    await responseAllowed;
     await route.continue();
   });
   await page.goto('/portal/');
   await page.getByText('Looking for your license …').waitFor();
   await browser.expectGoodLooks(page);
-  answer();
+  sendResponse();
   await key(page).waitFor();
 });

@@ -50,7 +50,7 @@ test('the page shows what was last deleted, and how old the oldest row is', asyn
   await telemetry.getByText('21 November 2024').waitFor();
   await telemetry.getByText('1 row on 20 November 2026').waitFor();
   await page
-    .getByText('What is past its time is deleted every hour; last on 20 November 2026 at 13:01 UTC.')
+    .getByText('Rows past their period are deleted every hour; last on 20 November 2026 at 13:01 UTC.')
     .waitFor();
 });
 

@@ -3,18 +3,19 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../erasure/harness.js';
 import { machineId, type Service } from '../support/harness.js';
 
-export interface Holder {
+/** What a holder types to activate, and to sign in to the portal. */
+export interface HolderCredentials {
   readonly email: string;
   readonly license_key: string;
 }
 
-/** The last text of the live region. */
-export const announced = (page: Page, text: string | RegExp): Promise<void> =>
+/** Waits until the live region has a text, which screen readers then announce. */
+export const expectAnnounced = (page: Page, text: string | RegExp): Promise<void> =>
   page.locator('#announcer').getByText(text).waitFor({ state: 'attached' });
 
 /** Waits until a message is visible in front of the page, and announced. */
-export async function toasted(page: Page, text: string | RegExp): Promise<void> {
-  await announced(page, text);
+export async function expectToast(page: Page, text: string | RegExp): Promise<void> {
+  await expectAnnounced(page, text);
   await page.locator('.toast').getByText(text).waitFor();
 }
 
@@ -24,17 +25,17 @@ export async function expectFocus(locator: Locator): Promise<void> {
   await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement));
 }
 
-/** Activates a machine with a label. @returns the id of its binding */
-export async function bind(
+/** Activates a machine with a label. @param idSuffix distinguishes machines with equal labels @returns the activation id */
+export async function activateMachine(
   service: Service,
-  license: Holder,
+  license: HolderCredentials,
   label: string | null,
-  more = '',
+  idSuffix = '',
 ): Promise<string> {
   const { status, json } = await service.call('POST', '/v1/activate', {
     email: license.email,
     license_key: license.license_key,
-    machine_id: machineId(`${label}${more}`),
+    machine_id: machineId(`${label}${idSuffix}`),
     app_version: '3.2.0',
     ...(label !== null && { hostname_hint: label }),
   });

@@ -3,8 +3,8 @@ import type { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
-import { button, dialog, linkFor, openAs, row, sayWhy, title } from './support-browser.js';
-import { expectFocus, announced } from './steps.js';
+import { button, dialog, linkFor, openAs, row, submitReason, title } from './support-browser.js';
+import { expectFocus, expectAnnounced } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -25,7 +25,7 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   await button(dialog(page), 'Add').click();
   const person = row(page, 'new@example.com');
   await expectFocus(person);
-  await announced(page, 'Added new@example.com.');
+  await expectAnnounced(page, 'Added new@example.com.');
 
   await button(page, 'Mail a link to new@example.com').click();
   await page
@@ -36,14 +36,14 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   expect(links.length).toBeLessThanOrEqual(1);
 
   await button(page, 'Make admin: new@example.com').click();
-  await sayWhy(page, 'Takes over', 'Make admin');
+  await submitReason(page, 'Takes over', 'Make admin');
   await person.getByRole('cell', { name: 'Admin', exact: true }).waitFor();
   await button(page, 'Remove new@example.com').click();
   await dialog(page)
     .getByText(/^Kept for 24 months in the audit trail/)
     .waitFor();
   await browser.expectGoodLooks(page);
-  await sayWhy(page, 'Left', 'Remove');
+  await submitReason(page, 'Left', 'Remove');
   await person.waitFor({ state: 'detached' });
 });
 
@@ -65,7 +65,7 @@ test('a script’s token is revoked with a reason', async () => {
   await openAs(page, origin, service, 'admin', '#staff');
   await button(page, 'Revoke the token of script@example.com made on 20 November').click();
   await browser.expectGoodLooks(page);
-  await sayWhy(page, 'The laptop is lost', 'Revoke');
+  await submitReason(page, 'The laptop is lost', 'Revoke');
   await page.getByText(/^No script has a token/).waitFor();
   const { status } = await service.call('GET', '/support/api/audit', undefined, {
     authorization: `Bearer ${token}`,
@@ -87,7 +87,7 @@ test('the page follows a change of its URL during its first render', async () =>
   await page.getByText('Nothing is published yet.').waitFor();
 });
 
-test('shows what is published, what is live and for how long, and the last retention runs', async () => {
+test('the service view shows what is published, what is live and for how long, and the last retention runs', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#service');
   await page.getByText('Nothing is published yet.').waitFor();
@@ -106,7 +106,7 @@ test('shows what is published, what is live and for how long, and the last reten
   await browser.expectGoodLooks(page);
 });
 
-test('shows warnings, mails that were not delivered and why, and jobs that wait', async () => {
+test('the service view shows warnings, mails that were not delivered and why, and jobs that wait', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#service');
   await page.getByText('The service has no warnings.').waitFor();
@@ -142,7 +142,7 @@ test('the audit trail shows who did what and why, and can be filtered', async ()
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await title(page, 'Audit trail').waitFor();
-  // What a change replaced, the license that it concerns, and the person whom another entry concerns.
+  // An entry shows the old and the new value, and the license that it concerns; another one the staff member.
   await row(page, /^Changed the license.*machines: \d → 3/)
     .getByRole('link', { name: `License ending in ${license.license_key.slice(-2)}` })
     .waitFor();
@@ -180,8 +180,8 @@ test('an admin who gives up the role sees the page of the other role', async () 
   await openAs(page, origin, service, 'admin', '#staff');
   await linkFor(service, 'admin', 'stays@example.com');
   await button(page, 'Make support: admin@example.com').click();
-  await sayWhy(page, 'Goes on leave', 'Make support');
-  await title(page, /^Which binding/).waitFor();
+  await submitReason(page, 'Goes on leave', 'Make support');
+  await title(page, /^Find a license/).waitFor();
   await page.getByText(/^Signed in as admin@example.com. Support:/).waitFor();
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });

@@ -3,12 +3,12 @@ import type { CDPSession, Locator, Page } from 'playwright-core';
 import type { Role } from '../../src/staff/staff.entity.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
-import { ACT, printedLink } from '../support-api/harness.js';
+import { AUDIT_CONTEXT, createPrintedLink } from '../support-api/harness.js';
 
 /** Adds a staff member, as the command line does. @returns the URL of the one-time link of that person */
 export async function linkFor(service: Service, role: Role, email = `${role}@example.com`): Promise<string> {
-  await service.app.get(StaffService).ensure(email, role, ACT);
-  return `/support/#link=${await printedLink(service, email)}`;
+  await service.app.get(StaffService).ensure(email, role, AUDIT_CONTEXT);
+  return `/support/#link=${await createPrintedLink(service, email)}`;
 }
 
 /** Uses a link of `linkFor` in the browser of this page, as another tab would. */
@@ -56,16 +56,16 @@ export const row = (page: Page, name: string | RegExp): Locator =>
 
 export const dialog = (page: Page): Locator => page.getByRole('dialog');
 
-/** The value of a fact of the license by the name of the fact. */
+/** The value beside a label, such as the holder, in the view of a license. */
 export const fact = (page: Page, name: string): Locator =>
   page
     .locator('.facts > div')
     .filter({ has: page.getByText(name, { exact: true }) })
     .locator('dd');
 
-/** Types a reason, and confirms the action. */
-export async function sayWhy(page: Page, why: string, submit: string): Promise<void> {
-  await dialog(page).locator('[name=reason]').fill(why);
+/** Types the reason of an action into its dialog, and confirms the action. */
+export async function submitReason(page: Page, reason: string, submit: string): Promise<void> {
+  await dialog(page).locator('[name=reason]').fill(reason);
   await button(dialog(page), submit).click();
   await dialog(page).waitFor({ state: 'detached' });
 }

@@ -13,14 +13,14 @@ beforeAll(async () => {
   ({ service, origin } = await startForBrowser());
   fleet = await Fleet.of(service);
 });
-afterEach(() => fleet.forget());
+afterEach(() => fleet.clear());
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
 const section = (page: Awaited<ReturnType<Pages['page']>>, name: string) =>
   page.getByRole('region', { name, exact: true }).first();
 
-test('shows a message while no week is counted yet', async () => {
+test('the fleet view shows a message while no week is counted yet', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   await title(page, 'Fleet').waitFor();
@@ -28,7 +28,7 @@ test('shows a message while no week is counted yet', async () => {
   await browser.expectGoodLooks(page);
 });
 
-test('shows the telemetry counts as charts, each with a table', async () => {
+test('the fleet view shows the telemetry counts as charts, each with a table', async () => {
   const m4 = { mac_model: 'Mac16,1', soc_name: 'Apple M4', ram_gb_bucket: '16' };
   const m1 = { mac_model: 'MacBookPro18,1', soc_name: 'Apple M1 Pro', ram_gb_bucket: '32' };
   const ane = { detector_compute: 'ane', detector_compute_units_resolved: 'ane' };
@@ -68,7 +68,7 @@ test('shows the telemetry counts as charts, each with a table', async () => {
     crash_frame: 'app.run:12',
     crash_app_version: '3.1.0',
   });
-  await fleet.night('2026-11-16');
+  await fleet.runRetention('2026-11-16');
 
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#fleet');
@@ -98,7 +98,7 @@ test('shows the telemetry counts as charts, each with a table', async () => {
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();
 });
 
-test('two hundred crash groups are as usable as one, and a hostile name is shown as text', async () => {
+test('the first of 200 crash groups are shown, and all on request; a hostile name is shown as text', async () => {
   await fleet.receive('2026-11-11', 5, {
     crash_sig: 'ffffffffffffffff',
     crash_label: `<img src=x onerror=alert(1)>${'W'.repeat(80)}`,
@@ -108,7 +108,7 @@ test('two hundred crash groups are as usable as one, and a hostile name is shown
     `insert into telemetry_inbox (id, received_on, crash_sig)
      select gen_random_uuid(), '2026-11-11', lpad(to_hex(n), 16, '0') from generate_series(1, 250) n`,
   );
-  await fleet.night('2026-11-16');
+  await fleet.runRetention('2026-11-16');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   await page.getByText('200 groups, the most frequent first').waitFor();

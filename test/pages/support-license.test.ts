@@ -3,10 +3,20 @@ import { until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
-import { askForRelease, button, dialog, fact, find, openAs, row, sayWhy, title } from './support-browser.js';
-import { ACT } from '../support-api/harness.js';
+import {
+  askForRelease,
+  button,
+  dialog,
+  fact,
+  find,
+  openAs,
+  row,
+  submitReason,
+  title,
+} from './support-browser.js';
+import { AUDIT_CONTEXT } from '../support-api/harness.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { bind, expectFocus, announced, toasted } from './steps.js';
+import { activateMachine, expectFocus, expectAnnounced, expectToast } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -14,42 +24,42 @@ beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-const license = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });
+const issueLicense = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });
 
-test('finds a license by each kind of text, none of which is in the URL', async () => {
-  const sold = await license('four@example.com');
-  const activation = await bind(service, sold, 'Four');
+test('the search finds a license by each kind of text, none of which is in the URL', async () => {
+  const license = await issueLicense('four@example.com');
+  const activation = await activateMachine(service, license, 'Four');
   const purchase = '0198f000-0000-7000-8000-000000000001';
   await service.sql(
     `insert into purchase (id, transaction_id, email, state, recorded_on)
      values ($1, 'txn_four', 'four@example.com', 'paid', '2026-11-01')`,
     [purchase],
   );
-  await service.sql('update license set purchase_id = $1 where id = $2', [purchase, sold.license_id]);
+  await service.sql('update license set purchase_id = $1 where id = $2', [purchase, license.license_id]);
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
-    [sold.license_key.toLowerCase(), 'license key'],
-    [`“${sold.license_key.slice(-19).replaceAll('-', ' – ')}”.`, 'license key'],
-    [sold.license_id, 'license id'],
+    [license.license_key.toLowerCase(), 'license key'],
+    [`“${license.license_key.slice(-19).replaceAll('-', ' – ')}”.`, 'license key'],
+    [license.license_id, 'license id'],
     ['txn_four', 'transaction id'],
     [activation, 'activation id'],
   ] as const) {
     await find(page, text);
     await expectFocus(kind === 'activation id' ? row(page, 'Four') : title(page, /^License …/));
-    await announced(page, `Found one license by its ${kind}.`);
+    await expectAnnounced(page, `Found one license by its ${kind}.`);
     await row(page, 'Four').waitFor();
-    const id = kind === 'activation id' ? `${sold.license_id}/${activation}` : sold.license_id;
+    const id = kind === 'activation id' ? `${license.license_id}/${activation}` : license.license_id;
     expect(page.url()).toBe(`${origin}/support/#license/${id}`);
     await page.goBack();
-    await title(page, /^Which binding/).waitFor();
+    await title(page, /^Find a license/).waitFor();
     // The search text and its results are still shown, and the license is not opened again.
     await page.getByText(`1 license. Found by ${kind}.`).waitFor();
   }
 });
 
-test('reports what was searched if nothing is found, and what is wrong with an invalid text', async () => {
+test('the search reports what was searched if nothing is found, and what is wrong with an invalid text', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   await button(page, 'Find').click();
@@ -72,10 +82,10 @@ test('reports what was searched if nothing is found, and what is wrong with an i
   await page.getByText(/^It must/).waitFor();
 });
 
-test('shows a searched activation first, marked and focused, in use or ended', async () => {
-  const sold = await license('rows@example.com', 40);
-  const first = await bind(service, sold, 'Oldest', 'machine-0');
-  for (let i = 1; i < 30; i += 1) await bind(service, sold, `Newer ${i}`, `machine-${i}`);
+test('a searched activation is shown first, marked and focused, in use or ended', async () => {
+  const license = await issueLicense('rows@example.com', 40);
+  const first = await activateMachine(service, license, 'Oldest', 'machine-0');
+  for (let i = 1; i < 30; i += 1) await activateMachine(service, license, `Newer ${i}`, `machine-${i}`);
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   await find(page, first);
@@ -96,9 +106,9 @@ test('shows a searched activation first, marked and focused, in use or ended', a
   await expectFocus(ended);
 });
 
-test('lists the licenses of an e-mail address, with a link to each', async () => {
-  await license('many@example.com', 1);
-  const second = await license('many@example.com', 5);
+test('the search lists the licenses of an e-mail address, with a link to each', async () => {
+  await issueLicense('many@example.com', 1);
+  const second = await issueLicense('many@example.com', 5);
   await service.setLicense(second.license_id, { staff_status: 'suspended' });
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
@@ -110,12 +120,12 @@ test('lists the licenses of an e-mail address, with a link to each', async () =>
   await page.getByText('by staff', { exact: true }).waitFor();
 });
 
-test('releases a machine with a reason, and shows it at once, also in the history', async () => {
-  const sold = await license('ada@example.com');
-  await bind(service, sold, "Ada's Mac");
-  await bind(service, sold, null, 'other');
+test('a machine is released with a reason, and the page shows that at once, also in the history', async () => {
+  const license = await issueLicense('ada@example.com');
+  await activateMachine(service, license, "Ada's Mac");
+  await activateMachine(service, license, null, 'other');
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('2 of 2 machines in use').waitFor();
   await browser.expectGoodLooks(page);
 
@@ -136,7 +146,7 @@ test('releases a machine with a reason, and shows it at once, also in the histor
   const released = row(page, "Ada's Mac").first();
   await released.getByText('Released on 20 November').waitFor();
   await expectFocus(released);
-  await announced(page, "Released Ada's Mac.");
+  await expectAnnounced(page, "Released Ada's Mac.");
   await page.getByText('1 of 2 machines in use').waitFor();
   const entry = row(page, /^Released a machine/);
   await entry.getByText('Lost').waitFor();
@@ -144,9 +154,9 @@ test('releases a machine with a reason, and shows it at once, also in the histor
   await browser.expectGoodLooks(page);
 });
 
-test('releases a machine by the keyboard alone', async () => {
-  const sold = await license('keys@example.com');
-  await bind(service, sold, 'Studio');
+test('a machine is released by keyboard alone', async () => {
+  const license = await issueLicense('keys@example.com');
+  await activateMachine(service, license, 'Studio');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   const tabTo = async (name: string) => {
@@ -190,34 +200,34 @@ test('a hostile name is shown as text', async () => {
     '\u05d0\u05d1\u05d2 \u0627\u0644\u062d\u0627\u0633\u0648\u0628',
     `${'W'.repeat(40)}😀`,
   ];
-  const sold = await license('hostile@example.com', names.length);
-  for (const name of names) await bind(service, sold, name);
+  const license = await issueLicense('hostile@example.com', names.length);
+  for (const name of names) await activateMachine(service, license, name);
   const [first] = await service.sql<{ id: string }>(
     'select id from activation where license_id = $1 and hostname_hint = $2',
-    [sold.license_id, names[0]],
+    [license.license_id, names[0]],
   );
   await askForRelease(service, first!.id, '<script>alert(1)</script> '.repeat(15));
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   for (const name of names) await row(page, name).first().waitFor();
   await browser.expectGoodLooks(page);
   await button(page, `Release ${names[1]}`).click();
   await dialog(page).getByText(names[1]!, { exact: true }).waitFor();
-  await sayWhy(page, 'Sold', 'Release');
-  await announced(page, `Released ${names[1]}.`);
+  await submitReason(page, 'Sold', 'Release');
+  await expectAnnounced(page, `Released ${names[1]}.`);
   expect(await page.locator('main img, main script').count()).toBe(0);
 });
 
-test('five hundred machines are as usable as one', async () => {
-  const sold = await license('company@example.com', 600);
+test('a list of 500 machines can be filtered, and is shown in full on request', async () => {
+  const license = await issueLicense('company@example.com', 600);
   await service.sql(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      select gen_random_uuid(), $1, decode(lpad(to_hex(n), 64, '0'), 'hex'), 'Studio ' || n, '3.2.0', '2026-11-01'
      from generate_series(1, 500) n`,
-    [sold.license_id],
+    [license.license_id],
   );
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('500 of 600 machines in use').waitFor();
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(25);
   await page.getByLabel('Find a machine by its name or id').fill('studio 499');
@@ -226,7 +236,7 @@ test('five hundred machines are as usable as one', async () => {
   await page.getByText('None of the machines has this').waitFor();
   await service.sql(
     "update activation set ended_at = '2026-11-02', ended_reason = 'released' where license_id = $1 and hostname_hint = 'Studio 7'",
-    [sold.license_id],
+    [license.license_id],
   );
   await page.reload();
   await button(page, 'Later').click();
@@ -234,7 +244,7 @@ test('five hundred machines are as usable as one', async () => {
   await page.getByRole('status').getByText('11 machines', { exact: true }).waitFor({ state: 'attached' });
   const [ended] = await service.sql<{ id: string }>(
     "select id from activation where license_id = $1 and hostname_hint = 'Studio 7'",
-    [sold.license_id],
+    [license.license_id],
   );
   await page.getByLabel('Find a machine by its name or id').fill(ended!.id);
   await page.getByText('None of those in use has this name or id.').waitFor();
@@ -247,10 +257,10 @@ test('five hundred machines are as usable as one', async () => {
 });
 
 test('an admin changes a license, and only changed fields are sent', async () => {
-  const sold = await license('changed@example.com');
-  await service.setLicense(sold.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
+  const license = await issueLicense('changed@example.com');
+  await service.setLicense(license.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText('Updates through 4 January 2027').waitFor();
   await button(page, 'Change …').click();
   await browser.expectGoodLooks(page);
@@ -266,12 +276,12 @@ test('an admin changes a license, and only changed fields are sent', async () =>
     .waitFor();
   await dialog(page).getByLabel('Machines allowed').fill('4');
   await dialog(page).getByLabel('Status').selectOption('suspended');
-  await sayWhy(page, 'Bought two more', 'Change');
+  await submitReason(page, 'Bought two more', 'Change');
   await page.getByText('0 of 4 machines in use').waitFor();
   await page.getByText('Suspended', { exact: true }).waitFor();
   const [stored] = await service.sql(
     'select machines_allowed, staff_status, expires_at from license where id = $1',
-    [sold.license_id],
+    [license.license_id],
   );
   expect(stored).toEqual({
     machines_allowed: 4,
@@ -283,22 +293,22 @@ test('an admin changes a license, and only changed fields are sent', async () =>
   await dialog(page).getByLabel('Last day').fill('2026-01-31');
   await dialog(page).getByLabel('After that').selectOption('stop');
   await dialog(page).getByLabel('E-mail of the holder').fill('given@example.com');
-  await sayWhy(page, 'Given to a colleague', 'Change');
+  await submitReason(page, 'Given to a colleague', 'Change');
   await page.getByText('Ran through 31 January 2026').waitFor();
   await fact(page, 'Holder').getByText('given@example.com').waitFor();
 });
 
 test('the key is mailed and replaced, and never shown', async () => {
-  const sold = await license('key@example.com');
+  const license = await issueLicense('key@example.com');
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Send the key').click();
   await button(dialog(page), 'Send').click();
   await page.getByText('The key is on its way to key@example.com.').first().waitFor();
   await row(page, /^Sent the key by mail/).waitFor();
   await button(page, 'New key …').click();
   await browser.expectGoodLooks(page);
-  await sayWhy(page, 'It leaked', 'Make a new key');
+  await submitReason(page, 'It leaked', 'Make a new key');
   await page.getByText('There is a new key, on its way to key@example.com.').first().waitFor();
   await row(page, /^Made a new key/)
     .getByText('It leaked')
@@ -326,10 +336,10 @@ test('an admin issues a license, whose key is shown once', async () => {
 });
 
 test('an admin erases a holder after typing the e-mail address', async () => {
-  const sold = await license('leaves@example.com');
-  await bind(service, sold, 'Leaving');
+  const license = await issueLicense('leaves@example.com');
+  await activateMachine(service, license, 'Leaving');
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Erase the holder …').click();
   await dialog(page).getByLabel('Why?').fill('Asked on the telephone');
   await button(dialog(page), 'Erase').click();
@@ -344,62 +354,62 @@ test('an admin erases a holder after typing the e-mail address', async () => {
     .first()
     .waitFor();
   await until(async () => {
-    const [left] = await service.sql('select email from license where id = $1', [sold.license_id]);
-    return left!['email'] === null;
+    const [erased] = await service.sql('select email from license where id = $1', [license.license_id]);
+    return erased!['email'] === null;
   });
 });
 
 test('an erased license has no holder to send a key to', async () => {
-  const sold = await license('erased@example.com');
-  await service.sql('update license set email = null, ended_at = now() where id = $1', [sold.license_id]);
+  const license = await issueLicense('erased@example.com');
+  await service.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Erased: the e-mail is gone/).waitFor();
   await browser.expectGoodLooks(page);
   for (const name of ['Send the key', 'New key …', 'Erase the holder …'])
     expect(await button(page, name).count()).toBe(0);
 });
 
-test('a license whose address a restore lost says so, and an admin sets the address again', async () => {
-  const sold = await license('lost@example.com');
+test('the page of a license whose address was lost by a restore says so, and an admin sets the address again', async () => {
+  const license = await issueLicense('lost@example.com');
   await service.sql('update license set email = null, address_lost_at = now() where id = $1', [
-    sold.license_id,
+    license.license_id,
   ]);
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Unknown since a backup was restored/).waitFor();
   await browser.expectGoodLooks(page);
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('Found@example.com');
-  await sayWhy(page, 'Asked by phone', 'Change');
+  await submitReason(page, 'Asked by phone', 'Change');
   await fact(page, 'Holder').getByText('found@example.com').waitFor();
 });
 
 test('the role support is not shown what only an admin may do', async () => {
-  const sold = await license('roles@example.com');
+  const license = await issueLicense('roles@example.com');
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Send the key').waitFor();
   for (const name of ['Change …', 'New key …', 'Erase the holder …'])
     expect(await button(page, name).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Staff' }).count()).toBe(0);
   await page.goto('/support/#staff');
-  await title(page, /^Which binding/).waitFor();
+  await title(page, /^Find a license/).waitFor();
   expect(await button(page, 'Issue a license').count()).toBe(0);
 });
 
 test('a license that does not exist is reported as such', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
-  await page.getByText(/^There is no license of this id/).waitFor();
+  await page.getByText(/^There is no license with this id/).waitFor();
   await browser.expectGoodLooks(page);
 });
 
 test('a release that fails because the service is unavailable can be tried again as it was typed', async () => {
-  const sold = await license('released@example.com');
-  await bind(service, sold, 'Travel');
+  const license = await issueLicense('released@example.com');
+  await activateMachine(service, license, 'Travel');
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Release Travel').click();
   await dialog(page).getByLabel('Why?').fill('Stolen in a train');
   await page.route('**/activations/*/release', (route) => route.fulfill({ status: 503 }));
@@ -417,13 +427,13 @@ test('a release that fails because the service is unavailable can be tried again
 });
 
 test('refusals of the service are explained', async () => {
-  const sold = await license('refused@example.com');
+  const license = await issueLicense('refused@example.com');
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Send the key').click();
   // The license was imported, so its key cannot be derived.
   await service.sql("update license set key_hash = decode(repeat('ab', 32), 'hex') where id = $1", [
-    sold.license_id,
+    license.license_id,
   ]);
   await button(dialog(page), 'Send').click();
   await dialog(page)
@@ -431,31 +441,31 @@ test('refusals of the service are explained', async () => {
     .waitFor();
 });
 
-test('a request about a machine that is not in the list is decided in the visible part of the page', async () => {
-  const sold = await license('hidden@example.com', 100);
-  const asked = await bind(service, sold, 'The oldest');
+test('after the decision about a machine that the list does not show, the focus moves to the heading', async () => {
+  const license = await issueLicense('hidden@example.com', 100);
+  const oldest = await activateMachine(service, license, 'The oldest');
   await service.sql(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      select gen_random_uuid(), $1, decode(lpad(to_hex(n), 64, '0'), 'hex'), 'Newer ' || n, '3.2.0', now() + interval '1 day'
      from generate_series(1, 30) n`,
-    [sold.license_id],
+    [license.license_id],
   );
-  await askForRelease(service, asked, null);
+  await askForRelease(service, oldest, null);
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Decline to release The oldest').click();
-  await sayWhy(page, 'Still in use', 'Decline');
-  await toasted(page, 'Declined to release The oldest.');
+  await submitReason(page, 'Still in use', 'Decline');
+  await expectToast(page, 'Declined to release The oldest.');
   await expectFocus(page.getByRole('heading', { level: 1 }));
 });
 
 test('of two people who change one license, the second gets an explanation and the present values', async () => {
-  const sold = await license('both@example.com', 1);
+  const license = await issueLicense('both@example.com', 1);
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'admin', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('Machines').fill('5');
-  await service.setLicense(sold.license_id, { machines_allowed: 2 });
+  await service.setLicense(license.license_id, { machines_allowed: 2 });
   await dialog(page).locator('[name=reason]').fill('Grew');
   await button(dialog(page), 'Change').click();
   await dialog(page).getByRole('alert').getByText('Another person has changed this license').waitFor();
@@ -464,44 +474,44 @@ test('of two people who change one license, the second gets an explanation and t
   await button(dialog(page), 'Cancel').click();
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('Machines').fill('5');
-  await sayWhy(page, 'Grew', 'Change');
+  await submitReason(page, 'Grew', 'Change');
   await page.getByText('0 of 5 machines in use').waitFor();
 });
 
 test('the e-mail address and the ids are copied with one click', async () => {
-  const sold = await license('copied@example.com', 1);
-  const id = await bind(service, sold, 'Studio Mac');
+  const license = await issueLicense('copied@example.com', 1);
+  const id = await activateMachine(service, license, 'Studio Mac');
   const page = await browser.page(origin, { permissions: ['clipboard-read', 'clipboard-write'] });
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   for (const [what, text] of [
     ['e-mail', 'copied@example.com'],
-    ['license id', sold.license_id],
+    ['license id', license.license_id],
     ['activation id', id],
   ]) {
     await button(page, `Copy the ${what}`).click();
-    await toasted(page, `The ${what} is copied.`);
+    await expectToast(page, `The ${what} is copied.`);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text);
   }
   await browser.expectGoodLooks(page);
 });
 
 test('a release of a machine that another person released meanwhile says so', async () => {
-  const sold = await license('twice@example.com', 1);
-  const id = await bind(service, sold, 'Studio Mac');
+  const license = await issueLicense('twice@example.com', 1);
+  const id = await activateMachine(service, license, 'Studio Mac');
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Release Studio Mac').click();
-  await service.app.get(ReleaseService).release(id, ACT);
-  await sayWhy(page, 'Sold', 'Release');
-  await toasted(page, 'Someone had released Studio Mac already.');
+  await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
+  await submitReason(page, 'Sold', 'Release');
+  await expectToast(page, 'Someone had released Studio Mac already.');
 });
 
 test('a license is read again when its tab is shown again', async () => {
-  const sold = await license('tab@example.com', 1);
+  const license = await issueLicense('tab@example.com', 1);
   const page = await browser.page(origin);
-  await openAs(page, origin, service, 'support', `#license/${sold.license_id}`);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('0 of 1 machine in use').waitFor();
-  await service.setLicense(sold.license_id, { machines_allowed: 7 });
+  await service.setLicense(license.license_id, { machines_allowed: 7 });
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
   await page.getByText('0 of 7 machines in use').waitFor();
 });
@@ -509,22 +519,22 @@ test('a license is read again when its tab is shown again', async () => {
 test('an action in progress cannot be cancelled, so that the key of a new license is not lost', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
-  const { promise: answer, resolve: answerNow } = Promise.withResolvers<void>();
-  let asked = 0;
+  const { promise: responseAllowed, resolve: sendResponse } = Promise.withResolvers<void>();
+  let requestCount = 0;
   await page.route('**/support/api/licenses', async (route) => {
-    asked += 1;
-    await answer;
+    requestCount += 1;
+    await responseAllowed;
     await route.continue();
   });
   await button(page, 'Issue a license').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('slow@example.com');
   await button(dialog(page), 'Issue').dblclick();
-  await until(async () => asked === 1);
+  await until(async () => requestCount === 1);
   // The click is forced, because the button is disabled.
   await button(dialog(page), 'Cancel').click({ force: true });
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
-  answerNow();
+  sendResponse();
   await page.getByRole('dialog', { name: 'The license is issued' }).waitFor();
   const issued = await service.sql("select id from license where email = 'slow@example.com'");
   expect(issued).toHaveLength(1);
@@ -541,15 +551,15 @@ test('the focus goes to the field that the service refuses', async () => {
 });
 
 test('the link back leads to the search results in their current state', async () => {
-  const sold = await license('back@example.com', 2);
-  await license('back@example.com', 1);
-  await bind(service, sold, 'Back Mac');
+  const license = await issueLicense('back@example.com', 2);
+  await issueLicense('back@example.com', 1);
+  await activateMachine(service, license, 'Back Mac');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   await find(page, 'back@example.com');
   await page.getByRole('row').filter({ hasText: '1 of 2 in use' }).getByRole('link').click();
   await button(page, 'Release Back Mac').click();
-  await sayWhy(page, 'Sold', 'Release');
+  await submitReason(page, 'Sold', 'Release');
   await page.getByText('0 of 2 machines in use').waitFor();
   await page.goBack();
   await page.getByRole('row').filter({ hasText: '0 of 2 in use' }).waitFor();

@@ -3,11 +3,11 @@ import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
-import { ACT } from '../support-api/harness.js';
+import { AUDIT_CONTEXT } from '../support-api/harness.js';
 import { Pages, TODAY } from './browser.js';
 import { startForBrowser } from './service.js';
-import { askForRelease, button, dialog, openAs, row, sayWhy, title } from './support-browser.js';
-import { bind, expectFocus, announced, toasted } from './steps.js';
+import { askForRelease, button, dialog, openAs, row, submitReason, title } from './support-browser.js';
+import { activateMachine, expectFocus, expectAnnounced, expectToast } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -19,36 +19,37 @@ afterEach(async () => {
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-/** Activates a machine, and requests its release as the holder. */
-async function asked(email: string, label: string, reason: string | null = null) {
+/** Activates a machine on a new license, and requests its release as the holder. */
+async function requestRelease(email: string, label: string, reason: string | null = null) {
   const license = await service.issue({ email });
-  const activation = await bind(service, license, label, email);
+  const activation = await activateMachine(service, license, label, email);
   await askForRelease(service, activation, reason);
   return { ...license, activation };
 }
 
-const comesBack = (page: { evaluate(script: string): Promise<unknown> }) =>
+/** Triggers the event by which the page notices that a person has returned to it. */
+const focusWindow = (page: { evaluate(script: string): Promise<unknown> }) =>
   page.evaluate('window.dispatchEvent(new Event("focus"))');
 
 test('waiting requests are counted in the tab of the page and in the title of the browser tab', async () => {
-  await asked('first@example.com', 'First', 'I sold it');
+  await requestRelease('first@example.com', 'First', 'I sold it');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
   await until(async () => (await page.title()) === '(1) Find · Support');
 
-  await asked('second@example.com', 'Second');
+  await requestRelease('second@example.com', 'Second');
   await service.app.get(ErasureService).request('third@example.com');
-  await comesBack(page);
+  await focusWindow(page);
   await page.getByRole('link', { name: 'Release requests 2 wait' }).waitFor();
   await page.getByRole('link', { name: 'Deletion requests 1 waits' }).waitFor();
   await until(async () => (await page.title()) === '(3) Find · Support');
 });
 
 test('the queue of requests is worked through by keyboard, with the reason of the holder', async () => {
-  await asked('first@example.com', 'First', 'I sold it');
+  await requestRelease('first@example.com', 'First', 'I sold it');
   service.clock.advance(60_000);
-  await asked('second@example.com', 'Second');
+  await requestRelease('second@example.com', 'Second');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await row(page, 'First').waitFor();
@@ -62,15 +63,15 @@ test('the queue of requests is worked through by keyboard, with the reason of th
   await page.keyboard.press('r');
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('I sold it');
   await button(dialog(page), 'Release').click();
-  await toasted(page, 'Released First.');
+  await expectToast(page, 'Released First.');
   await expectFocus(row(page, 'Second'));
   await page.keyboard.press('d');
-  // A letter that is typed is no shortcut.
+  // A letter that is typed into a field is no shortcut.
   await dialog(page).locator('[name=reason]').fill('');
   await page.keyboard.type('jk rd');
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('jk rd');
   await button(dialog(page), 'Decline').click();
-  await toasted(page, 'Declined to release Second.');
+  await expectToast(page, 'Declined to release Second.');
   await expectFocus(page.getByRole('heading', { level: 1 }));
   expect(
     (await service.sql('select decision from release_request order by asked_at')).map(Object.values),
@@ -78,7 +79,7 @@ test('the queue of requests is worked through by keyboard, with the reason of th
 });
 
 test('the search opens by keyboard from every view, and a dialog keeps its keys', async () => {
-  const { license_id } = await asked('search@example.com', 'Searched');
+  const { license_id } = await requestRelease('search@example.com', 'Searched');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', `#license/${license_id}`);
   await button(page, 'Release Searched').click();
@@ -105,10 +106,10 @@ test('a hidden tab sends no requests', async () => {
   await page.evaluate(
     'Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true })',
   );
-  await comesBack(page);
+  await focusWindow(page);
   await page.evaluate('delete document.visibilityState');
   expect(requests).toBe(0);
-  await comesBack(page);
+  await focusWindow(page);
   // The requests for both queues and for the session.
   await until(async () => requests === 3);
 });
@@ -133,8 +134,8 @@ test('without input of a person the page stops polling, so that the session can 
 });
 
 test('a request is granted, and the machine is released', async () => {
-  const first = await asked('grant@example.com', 'Old Mac', 'I sold it to <b>Bob</b>');
-  await asked('later@example.com', 'Other Mac');
+  const first = await requestRelease('grant@example.com', 'Old Mac', 'I sold it to <b>Bob</b>');
+  await requestRelease('later@example.com', 'Other Mac');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await expectFocus(title(page, 'Release requests'));
@@ -149,18 +150,18 @@ test('a request is granted, and the machine is released', async () => {
   await button(dialog(page), 'Release').click();
   await row(page, 'Old Mac').waitFor({ state: 'detached' });
   await row(page, 'Other Mac').waitFor();
-  await announced(page, 'Released Old Mac.');
+  await expectAnnounced(page, 'Released Old Mac.');
   await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
   const [ended] = await service.sql('select ended_reason from activation where id = $1', [first.activation]);
   expect(ended).toEqual({ ended_reason: 'released' });
 });
 
 test('a request is declined with a reason, and the machine stays', async () => {
-  const only = await asked('decline@example.com', 'Still Mine');
+  const only = await requestRelease('decline@example.com', 'Still Mine');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await button(page, 'Decline to release Still Mine').click();
-  await sayWhy(page, 'Released one last week', 'Decline');
+  await submitReason(page, 'Released one last week', 'Decline');
   await page.getByText(/^No requests are waiting/).waitFor();
   await browser.expectGoodLooks(page);
   await page.goto(`/support/#license/${only.license_id}`);
@@ -171,24 +172,24 @@ test('a request is declined with a reason, and the machine stays', async () => {
 });
 
 test('if two staff members decide at once, the second one sees the decision of the first', async () => {
-  await asked('race@example.com', 'Wanted');
+  await requestRelease('race@example.com', 'Wanted');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await button(page, 'Release Wanted, as asked').click();
   await service.sql("update release_request set decision = 'decline', decided_at = now()");
-  await sayWhy(page, 'Lost', 'Release');
+  await submitReason(page, 'Lost', 'Release');
   await page.getByText('Someone had declined this already. Wanted stays in use.').first().waitFor();
 });
 
 test('a request can be decided in the view of its license, too', async () => {
-  const one = await asked('there@example.com', 'Shown Here', 'New machine');
+  const one = await requestRelease('there@example.com', 'Shown Here', 'New machine');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', `#license/${one.license_id}`);
   await page.getByRole('heading', { name: 'Open requests' }).waitFor();
   await page.getByText('Holder asks to release it').waitFor();
   await browser.expectGoodLooks(page);
   await button(page, 'Release Shown Here, as asked').click();
-  await sayWhy(page, 'As asked', 'Release');
+  await submitReason(page, 'As asked', 'Release');
   await page.getByText('Released on 20 November').first().waitFor();
   expect(await page.getByRole('heading', { name: 'Open requests' }).count()).toBe(0);
   await page.getByRole('link', { name: 'Release requests', exact: true }).waitFor();
@@ -221,16 +222,16 @@ test('deletion requests are sorted by days left, and an admin carries one out', 
   await browser.expectGoodLooks(page);
   await button(dialog(page), 'Delete now').click();
   await row(page, 'overdue@example.com').waitFor({ state: 'detached' });
-  await announced(page, /^Done/);
+  await expectAnnounced(page, /^Done/);
   await expectFocus(page.getByRole('row').filter({ hasText: 'Honoured' }));
-  const [left] = await service.sql(
+  const [count] = await service.sql(
     "select count(*)::integer as licenses from license where email = 'overdue@example.com'",
   );
-  expect(left).toEqual({ licenses: 0 });
+  expect(count).toEqual({ licenses: 0 });
 });
 
 test('the role support sees deletion requests, but cannot carry them out', async () => {
-  await service.app.get(ErasureService).request('waits@example.com', ACT);
+  await service.app.get(ErasureService).request('waits@example.com', AUDIT_CONTEXT);
   await service.app.get(ErasureService).request('holder@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#erasures');
@@ -261,7 +262,7 @@ test('a deletion request that its holder cancels while an admin views it is show
     .getByText(/^The holder had taken the request back/)
     .first()
     .waitFor();
-  await announced(page, /^The holder had taken the request back/);
+  await expectAnnounced(page, /^The holder had taken the request back/);
   await expectFocus(page.getByRole('row').filter({ hasText: 'Taken back' }));
   await browser.expectGoodLooks(page);
 });

@@ -15,7 +15,7 @@ import {
   signInBy,
   title,
 } from './support-browser.js';
-import { expectFocus, announced } from './steps.js';
+import { expectFocus, expectAnnounced } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -23,7 +23,7 @@ beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-const SEARCH = /^Which binding/;
+const SEARCH = /^Find a license/;
 const NOT_DONE = /^This was not done/;
 
 test('with a link a staff member creates a passkey, and signs in with it from then on', async () => {
@@ -38,7 +38,7 @@ test('with a link a staff member creates a passkey, and signs in with it from th
   await browser.expectGoodLooks(page);
   await button(page, 'Make a passkey').click();
   await title(page, SEARCH).waitFor();
-  await announced(page, /^The passkey is made/);
+  await expectAnnounced(page, /^The passkey is made/);
 
   await button(page, 'Sign out').click();
   await title(page, 'Sign in').waitFor();
@@ -135,7 +135,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   expect(stored).toEqual({ machines_allowed: 7 });
 });
 
-test('reports that the service is unavailable, and works when it is available again', async () => {
+test('the page reports that the service is unavailable, and works when it is available again', async () => {
   const page = await browser.page(origin);
   await page.route('**/support/api/session', (route) => route.abort());
   await page.goto('/support/');
@@ -165,7 +165,7 @@ test('a staff member adds a passkey to the account, and removes it again', async
   await browser.expectGoodLooks(page);
   await button(dialog(page), 'Remove').click();
   await page.getByText(/^You have no passkey/).waitFor();
-  await announced(page, 'The passkey is removed.');
+  await expectAnnounced(page, 'The passkey is removed.');
 });
 
 test('a tab shows who is signed in after another person has signed in in another tab', async () => {
@@ -173,7 +173,7 @@ test('a tab shows who is signed in after another person has signed in in another
   await openAs(page, origin, service, 'admin');
   await page.getByText('Signed in as admin@example.com.').waitFor();
   await signInElsewhere(page, 'other@example.com');
-  await comeBack(page);
+  await focusWindow(page);
   await page.getByText('Signed in as other@example.com.').waitFor();
   await button(page, 'Later').click();
   await title(page, SEARCH).waitFor();
@@ -186,11 +186,11 @@ test('a refusal is no longer shown when the page learns that another person has 
   const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
   await signInElsewhere(page, 'other@example.com');
   const session = await nextCall(page, 'session');
-  await comeBack(page);
-  const looking = await session.held;
+  await focusWindow(page);
+  const sessionRequest = await session.held;
   await refuse();
   await dialog(page).waitFor();
-  await looking.continue();
+  await sessionRequest.continue();
   await button(page, 'Later').click();
   await page.getByText('Nothing is published yet.').waitFor();
 });
@@ -202,11 +202,11 @@ test.each(['support@example.com', 'other@example.com'])(
     await openAs(page, origin, service, 'support');
     const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
     await signInElsewhere(page, email);
-    await lookAgain(page);
+    await reloadSession(page);
     if (email !== 'support@example.com') await button(page, 'Later').click();
     await refuse();
     await page.getByText('Nothing is published yet.').waitFor();
-    await drawn(page);
+    await waitForFrame(page);
     expect(await dialog(page).count()).toBe(0);
   },
 );
@@ -223,12 +223,12 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
   page.on('request', (request) => void (sent += Number(request.method() === 'PATCH')));
   const refuse = await hold(page, `licenses/${license_id}`, () => button(dialog(page), 'Change').click());
   await signInElsewhere(page, 'admin@example.com', 'admin');
-  await lookAgain(page);
+  await reloadSession(page);
   // The session is that of another person now, as the page will learn.
   await signInElsewhere(page, 'other@example.com', 'admin');
   await refuse();
   await dialog(page).getByText(NOT_DONE).waitFor();
-  await drawn(page);
+  await waitForFrame(page);
   expect(sent).toBe(1);
   const change = "select actor from audit_event where action = 'license.set' and license_id = $1";
   expect(await service.sql(change, [license_id])).toEqual([]);
@@ -239,30 +239,30 @@ test('a late sign-out does not end a session that began after it', async () => {
   await openAs(page, origin, service, 'support');
   const refuse = await hold(page, 'session', () => button(page, 'Sign out').click());
   await signInElsewhere(page, 'other@example.com');
-  await comeBack(page);
+  await focusWindow(page);
   await button(page, 'Later').click();
-  const looked = page.waitForResponse(
+  const sessionAnswer = page.waitForResponse(
     (answer) => answer.url().endsWith('/support/api/session') && answer.request().method() === 'GET',
   );
   await refuse();
-  await (await looked).finished();
-  expect((await looked).status()).toBe(200);
-  await drawn(page);
+  await (await sessionAnswer).finished();
+  expect((await sessionAnswer).status()).toBe(200);
+  await waitForFrame(page);
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
 test('of two requests for the session the later one counts, whichever is answered first', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
-  const look = await nextCall(page, 'session');
-  await comeBack(page);
-  const route = await look.held;
+  const call = await nextCall(page, 'session');
+  await focusWindow(page);
+  const route = await call.held;
   const response = await route.fetch();
   await signInElsewhere(page, 'other@example.com');
-  await comeBack(page);
+  await focusWindow(page);
   await page.getByText('Signed in as other@example.com.').waitFor();
   await route.fulfill({ response });
-  await drawn(page);
+  await waitForFrame(page);
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
@@ -270,15 +270,15 @@ test('a response about the session counts although a later request failed', asyn
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   await signInElsewhere(page, 'other@example.com');
-  const looks: Route[] = [];
+  const routes: Route[] = [];
   for (let i = 0; i < 2; i += 1) {
-    const look = await nextCall(page, 'session');
-    await comeBack(page);
-    looks.push(await look.held);
+    const call = await nextCall(page, 'session');
+    await focusWindow(page);
+    routes.push(await call.held);
   }
-  await looks[0]!.continue();
+  await routes[0]!.continue();
   await page.getByText('Signed in as other@example.com.').waitFor();
-  await looks[1]!.abort();
+  await routes[1]!.abort();
 });
 
 test('this tab uses a session that was begun again in another tab', async () => {
@@ -290,31 +290,32 @@ test('this tab uses a session that was begun again in another tab', async () => 
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.waitFor();
   await signInElsewhere(page, 'support@example.com');
-  await comeBack(page);
+  await focusWindow(page);
   await again.waitFor({ state: 'detached' });
-  await announced(page, /^Signed in again/);
+  await expectAnnounced(page, /^Signed in again/);
   await page.getByText('Nothing is published yet.').waitFor();
 });
 
-/** Another person signs in in another tab of the same browser, which ends the previous session. */
+/** Signs in a person in another tab of the same browser, which ends the previous session. */
 async function signInElsewhere(page: Page, email: string, role: Role = 'support'): Promise<void> {
   const link = await linkFor(service, role, email);
   await service.sql('delete from session');
   await signInBy(page, origin, link);
 }
 
-const comeBack = (page: Page) => page.evaluate('window.dispatchEvent(new Event("focus"))');
-const drawn = (page: Page) =>
-  page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+/** Triggers the event by which the page notices that a person has returned to it. */
+const focusWindow = (page: Page) => page.evaluate('window.dispatchEvent(new Event("focus"))');
+const waitForFrame = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
 
 /** Makes the page request its session again, and waits for the response. */
-async function lookAgain(page: Page): Promise<void> {
+async function reloadSession(page: Page): Promise<void> {
   const found = page.waitForResponse('**/support/api/session');
-  await comeBack(page);
+  await focusWindow(page);
   await (await found).finished();
 }
 
-/** Waits for the next call to this path of the staff API, and holds its response back. */
+/** Holds back the next call to this path of the staff API. @returns `held`, which resolves with the call when it is made */
 async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route> }> {
   const held = Promise.withResolvers<Route>();
   let isFirst = true;
@@ -327,7 +328,7 @@ async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route
   return { held: held.promise };
 }
 
-/** Holds requests to this path. @returns a function that sends them unchanged, with the previous session */
+/** Holds the call that `ask` makes to this path. @returns a function that sends it with the cookies of the session before */
 async function hold(page: Page, path: string, ask: () => Promise<void>): Promise<() => Promise<void>> {
   const cookies = await page.context().cookies();
   const call = await nextCall(page, path);

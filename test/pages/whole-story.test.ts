@@ -3,9 +3,9 @@ import type { Locator, Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
-import { headline, machine } from './portal-browser.js';
+import { headline, machineRow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { announced, type Holder } from './steps.js';
+import { expectAnnounced, type HolderCredentials } from './steps.js';
 import { addAuthenticator, dialog, linkFor, title } from './support-browser.js';
 
 /*
@@ -19,18 +19,18 @@ beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-/** How a person operates a page. */
-interface Hands {
+/** A way to operate a page. */
+interface InputDevice {
   press(control: Locator): Promise<void>;
   type(field: Locator, text: string): Promise<void>;
 }
 
-const mouse: Hands = {
+const mouse: InputDevice = {
   press: (control) => control.click(),
   type: (field, text) => field.fill(text),
 };
 
-const keyboard: Hands = {
+const keyboard: InputDevice = {
   async press(control) {
     await tabTo(control);
     await control.page().keyboard.press('Enter');
@@ -56,66 +56,73 @@ const button = (within: Page | Locator, name: string) => within.getByRole('butto
 test.each([
   ['with a mouse', mouse, 'ada@example.com'],
   ['by keyboard alone', keyboard, 'grace@example.com'],
-])('%s: asked for, released, and free for the new machine', async (_how, hands, email) => {
-  const license: Holder = await service.issue({ email });
-  const { token } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
-  expect((await service.activate(license, 'new')).json.code).toBe('machine_limit_reached');
+])(
+  '%s: a holder requests a release, support releases the machine, and a new machine activates',
+  async (_how, device, email) => {
+    const license: HolderCredentials = await service.issue({ email });
+    const { token } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
+    expect((await service.activate(license, 'new')).json.code).toBe('machine_limit_reached');
 
-  const holder = await browser.page(origin);
-  await signInByKey(holder, hands, license);
-  expect(await headline(holder).textContent()).toBe('1 of 1 machines in use');
-  await hands.press(button(holder, 'Ask support to release Old Mac'));
-  await hands.type(holder.getByLabel('Reason'), 'The old one was sold.');
-  await hands.press(button(holder, 'Send to support'));
-  await machine(holder, 'Old Mac').getByText('Asked on 20 November').waitFor();
+    const holder = await browser.page(origin);
+    await signInByKey(holder, device, license);
+    expect(await headline(holder).textContent()).toBe('1 of 1 machines in use');
+    await device.press(button(holder, 'Ask support to release Old Mac'));
+    await device.type(holder.getByLabel('Reason'), 'The old one was sold.');
+    await device.press(button(holder, 'Send to support'));
+    await machineRow(holder, 'Old Mac').getByText('Asked on 20 November').waitFor();
 
-  const staff = await browser.page(origin);
-  await enrol(staff, hands, `support.${email}`);
-  await hands.type(staff.getByRole('textbox', { name: 'E-mail, license key' }), email);
-  await hands.press(button(staff, 'Find'));
-  await staff.getByText('The old one was sold.').waitFor();
-  await hands.press(button(staff.getByRole('table', { name: 'Machines in use' }), 'Release Old Mac'));
-  await hands.press(button(dialog(staff), 'Sold'));
-  await hands.press(button(dialog(staff), 'Release'));
-  await announced(staff, 'Released Old Mac.');
+    const staff = await browser.page(origin);
+    await enrol(staff, device, `support.${email}`);
+    await device.type(staff.getByRole('textbox', { name: 'E-mail, license key' }), email);
+    await device.press(button(staff, 'Find'));
+    await staff.getByText('The old one was sold.').waitFor();
+    await device.press(button(staff.getByRole('table', { name: 'Machines in use' }), 'Release Old Mac'));
+    await device.press(button(dialog(staff), 'Sold'));
+    await device.press(button(dialog(staff), 'Release'));
+    await expectAnnounced(staff, 'Released Old Mac.');
 
-  await signInByCode(holder, hands, email);
-  expect(await headline(holder).textContent()).toBe('0 of 1 machines in use');
-  await machine(holder, 'Old Mac').getByText('Released on 20 November').waitFor();
-  expect((await service.heartbeat(token)).json).toMatchObject({
-    code: 'binding_released',
-    client_action: 'stop',
-  });
-  expect((await service.activate(license, 'new', { hostname_hint: 'New Mac' })).status).toBe(201);
-  await holder.reload();
-  await machine(holder, 'New Mac').waitFor();
-  expect(await headline(holder).textContent()).toBe('1 of 1 machines in use');
-});
+    await signInByCode(holder, device, email);
+    expect(await headline(holder).textContent()).toBe('0 of 1 machines in use');
+    await machineRow(holder, 'Old Mac').getByText('Released on 20 November').waitFor();
+    expect((await service.heartbeat(token)).json).toMatchObject({
+      code: 'binding_released',
+      client_action: 'stop',
+    });
+    expect((await service.activate(license, 'new', { hostname_hint: 'New Mac' })).status).toBe(201);
+    await holder.reload();
+    await machineRow(holder, 'New Mac').waitFor();
+    expect(await headline(holder).textContent()).toBe('1 of 1 machines in use');
+  },
+);
 
-async function signInByKey(page: Page, hands: Hands, { email, license_key }: Holder): Promise<void> {
+async function signInByKey(
+  page: Page,
+  device: InputDevice,
+  { email, license_key }: HolderCredentials,
+): Promise<void> {
   await page.goto('/portal/');
-  await hands.type(page.getByLabel('E-mail address'), email);
-  await hands.type(page.getByLabel('License key'), license_key);
-  await hands.press(button(page, 'Show my machines'));
+  await device.type(page.getByLabel('E-mail address'), email);
+  await device.type(page.getByLabel('License key'), license_key);
+  await device.press(button(page, 'Show my machines'));
   await headline(page).waitFor();
 }
 
-async function signInByCode(page: Page, hands: Hands, email: string): Promise<void> {
-  await hands.press(button(page, 'Sign out'));
-  await hands.press(button(page, 'I lost my key'));
-  await hands.type(page.getByLabel('E-mail address'), email);
-  const code = await codeAfter(service, email, () => hands.press(button(page, 'Mail me a code')));
-  await hands.type(page.getByLabel('Code'), code);
+async function signInByCode(page: Page, device: InputDevice, email: string): Promise<void> {
+  await device.press(button(page, 'Sign out'));
+  await device.press(button(page, 'I lost my key'));
+  await device.type(page.getByLabel('E-mail address'), email);
+  const code = await codeAfter(service, email, () => device.press(button(page, 'Mail me a code')));
+  await device.type(page.getByLabel('Code'), code);
   await headline(page).waitFor();
 }
 
 /** Creates a passkey with a one-time link, and signs in with it. */
-async function enrol(page: Page, hands: Hands, email: string): Promise<void> {
+async function enrol(page: Page, device: InputDevice, email: string): Promise<void> {
   await addAuthenticator(page);
   await page.goto(await linkFor(service, 'support', email));
-  await hands.press(button(page, 'Sign in with this link'));
-  await hands.press(button(page, 'Make a passkey'));
-  await hands.press(button(page, 'Sign out'));
-  await hands.press(button(page, 'Sign in with a passkey'));
-  await title(page, /^Which binding/).waitFor();
+  await device.press(button(page, 'Sign in with this link'));
+  await device.press(button(page, 'Make a passkey'));
+  await device.press(button(page, 'Sign out'));
+  await device.press(button(page, 'Sign in with a passkey'));
+  await title(page, /^Find a license/).waitFor();
 }

@@ -2,7 +2,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
-import { end, everyRow, PURCHASES, report, signed, TAKES_PURCHASES } from '../support/http/webhook.js';
+import {
+  end,
+  everyRow,
+  PURCHASES,
+  report,
+  signatureHeaders,
+  TAKES_PURCHASES,
+} from '../support/http/webhook.js';
 
 const LIMIT = 64 * 1024;
 
@@ -42,7 +49,7 @@ test('400 for a body that is not UTF-8, also if the text with replacement charac
       body.subarray(body.indexOf(0xff) + 1),
     ]);
     const { json } = await service.call('POST', PURCHASES, broken, {
-      ...signed(broken.toString()),
+      ...signatureHeaders(broken.toString()),
       'content-type': 'application/json',
     });
     expect(json.code).toBe('malformed_request');
@@ -102,7 +109,7 @@ test('413 over 64 KiB, with a content-length and chunked; other routes accept 16
     host: 'x',
     'content-type': 'application/json',
     'transfer-encoding': 'chunked',
-    ...signed(body),
+    ...signatureHeaders(body),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   const [answer] = await exchange(service.url, [
     `POST ${PURCHASES} HTTP/1.1\r\n${headers.join('')}\r\n`,
@@ -121,7 +128,7 @@ test.each([
   ['application/json', 'gzip'],
 ])('415 for a body that is not declared as uncompressed JSON in UTF-8: %s, %s', async (type, encoding) => {
   const body = newReport();
-  const headers = { ...signed(body), 'content-type': type, 'content-encoding': encoding };
+  const headers = { ...signatureHeaders(body), 'content-type': type, 'content-encoding': encoding };
   expect((await service.call('POST', PURCHASES, body, headers)).status).toBe(415);
 });
 

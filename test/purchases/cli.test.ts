@@ -5,7 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase, Service } from '../support/harness.js';
-import { buyerOf, end, everyRow, mails, reportOf, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
+import {
+  buyerOf,
+  end,
+  everyRow,
+  mails,
+  reportOf,
+  readPurchase,
+  TAKES_PURCHASES,
+} from '../support/http/webhook.js';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -128,7 +136,7 @@ describe('while a service is running', () => {
   test('the waiting mails are sent, except that of a refunded purchase', async () => {
     const sent = await mails(service);
     expect(sent.map(({ to }) => to)).toEqual([buyerOf('cli-paid')]);
-    const bought = (await sold(service, 'cli-paid'))!;
+    const bought = (await readPurchase(service, 'cli-paid'))!;
     expect(sent[0]!.license_key).toBe(bought.license_key);
     expect((await service.activate(bought)).status).toBe(201);
   });
@@ -144,7 +152,7 @@ describe('while a service is running', () => {
 
   test('the command and the webhook change the same purchase', async () => {
     await reportOf(service, 'cli-same', 'paid');
-    const { license_id } = (await sold(service, 'cli-same'))!;
+    const { license_id } = (await readPurchase(service, 'cli-same'))!;
     expect(await terminal.json(withEmail('cli-same', 'disputed'))).toEqual({
       transaction_id: 'cli-same',
       state: 'disputed',

@@ -6,8 +6,15 @@ import pg from 'pg';
 import { call } from '../support/harness.js';
 import { filesBelow, formsOfAddress, formsOfText, LeakSearch } from '../support/leak-search.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
-import { endingWaits } from '../support/tables.js';
-import { everyRow, mailsSent, PURCHASES, SECRET, signed, unixTime } from '../support/http/webhook.js';
+import { cancelLockWaitsDuring } from '../support/tables.js';
+import {
+  everyRow,
+  mailsSent,
+  PURCHASES,
+  SECRET,
+  signatureHeaders,
+  unixTime,
+} from '../support/http/webhook.js';
 
 /*
  * The test sends complete events of a payment processor, with much personal data of a buyer, to the built service with its
@@ -59,7 +66,9 @@ function eventOf(status: string): string {
   return `${start}${Array<string>(times).fill(charge).join()}]}`;
 }
 
-const signature = signed(eventOf('paid'), { id: ID, at: AT })['webhook-signature']!.slice('v1,'.length);
+const signature = signatureHeaders(eventOf('paid'), { id: ID, at: AT })['webhook-signature']!.slice(
+  'v1,'.length,
+);
 const secrets = new LeakSearch([
   ...[...Object.values(PRIVATE), ID, AGENT, signature].flatMap(formsOfText),
   ...ADDRESSES.flatMap(formsOfAddress),
@@ -104,7 +113,7 @@ afterAll(async () => {
 
 /** Sends events that are refused, that fail, and that are recorded. */
 async function sendEvents(url: string): Promise<void> {
-  const send = async (body: string, headers = signed(body, { id: ID, at: AT })) =>
+  const send = async (body: string, headers = signatureHeaders(body, { id: ID, at: AT })) =>
     (await call(url, 'POST', PURCHASES, body, { 'user-agent': AGENT, ...headers })).status;
   const statuses = [
     await send(eventOf('paid'), {}),
@@ -117,7 +126,7 @@ async function sendEvents(url: string): Promise<void> {
   await database.query('alter table license rename column gone to on_expiry');
   await database.query('begin; lock table purchase in access exclusive mode');
   statuses.push(
-    await endingWaits(
+    await cancelLockWaitsDuring(
       (sql) => database.query(sql),
       () => send(eventOf('paid')),
     ),
@@ -168,7 +177,7 @@ test('the search finds planted values in a table, in a log and in a file', async
   const everything = new Set(secrets.forms.filter(({ binary }) => !binary).map(({ what }) => what));
   writeFileSync(join(directory, 'plant'), printed);
   server.child.kill('SIGUSR2');
-  await server.says('stdout', /END OF PLANT/);
+  await server.waitForOutput('stdout', /END OF PLANT/);
   expect(secrets.in(logs())).toEqual(everything);
   expect(identities.in(logs()).size).toBeGreaterThan(20);
   await database.query('create table planted (form text)');

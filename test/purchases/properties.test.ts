@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { Service } from '../support/harness.js';
-import { buyerOf, mails, reportOf, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { buyerOf, mails, reportOf, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /** Two instances with one database, as behind a load balancer. */
 let one: Service;
@@ -33,7 +33,7 @@ interface Position {
 }
 interface Event {
   /** The index of one of four transactions. */
-  readonly of: number;
+  readonly transaction: number;
   readonly action: Action;
   /** The positions in the first and in the second order. */
   readonly positions: readonly [Position, Position];
@@ -41,7 +41,7 @@ interface Event {
 
 const position = fc.record({ rank: fc.nat(99), isConcurrent: fc.boolean(), instance: fc.nat(1) });
 const event: fc.Arbitrary<Event> = fc.record({
-  of: fc.nat(3),
+  transaction: fc.nat(3),
   action: fc.oneof<fc.WeightedArbitrary<Action>[]>(
     { weight: 2, arbitrary: fc.constant('paid') },
     { weight: 3, arbitrary: fc.constantFrom(...RANKED) },
@@ -77,8 +77,8 @@ class Scenario {
     readonly order: 0 | 1,
   ) {}
 
-  id(of: number): string {
-    return `${this.name}-${of}`;
+  id(transaction: number): string {
+    return `${this.name}-${transaction}`;
   }
 
   async run(sequence: readonly Event[]): Promise<void> {
@@ -90,42 +90,43 @@ class Scenario {
         this.applyStaffEvents(staffEvents),
         this.checkActivations(),
       ]);
-      for (const { of, action } of batch) if (action === 'refunded') this.#refunded.add(of);
+      for (const { transaction, action } of batch) if (action === 'refunded') this.#refunded.add(transaction);
     }
   }
 
-  private async send({ of, action, positions }: Event): Promise<void> {
+  private async send({ transaction, action, positions }: Event): Promise<void> {
     const service = positions[this.order].instance ? two : one;
-    if (isReport(action)) return expect((await reportOf(service, this.id(of), action)).status).toBe(204);
-    const isRefunded = this.#refunded.has(of);
+    if (isReport(action))
+      return expect((await reportOf(service, this.id(transaction), action)).status).toBe(204);
+    const isRefunded = this.#refunded.has(transaction);
     const answer = await (action === 'heartbeat'
-      ? this.heartbeat(service, of)
-      : this.activate(service, of, action));
+      ? this.heartbeat(service, transaction)
+      : this.activate(service, transaction, action));
     if (!answer) return;
     const outcome = answer.json.code ?? 'active';
     expect(isRefunded ? ['license_refunded'] : ['active', 'license_suspended', 'license_refunded']).toContain(
       outcome,
     );
-    if (outcome === 'active') this.#tokens.set(of, answer.json.token as string);
+    if (outcome === 'active') this.#tokens.set(transaction, answer.json.token as string);
   }
 
-  private async heartbeat(service: Service, of: number) {
-    const token = this.#tokens.get(of);
+  private async heartbeat(service: Service, transaction: number) {
+    const token = this.#tokens.get(transaction);
     return token === undefined ? undefined : service.heartbeat(token);
   }
 
-  private async activate(service: Service, of: number, machine: string) {
-    const license = await sold(one, this.id(of));
+  private async activate(service: Service, transaction: number, machine: string) {
+    const license = await readPurchase(one, this.id(transaction));
     return license?.license_id ? service.activate(license, machine) : undefined;
   }
 
   // One after the other, because the last of two concurrent changes could not be known.
   private async applyStaffEvents(staffEvents: readonly Event[]): Promise<void> {
-    for (const { of, action } of staffEvents) {
-      const license_id = (await sold(one, this.id(of)))?.license_id;
+    for (const { transaction, action } of staffEvents) {
+      const license_id = (await readPurchase(one, this.id(transaction)))?.license_id;
       if (!license_id) continue;
       await one.setLicense(license_id, { staff_status: action as StaffStatus });
-      this.#staffStatus.set(of, action as StaffStatus);
+      this.#staffStatus.set(transaction, action as StaffStatus);
     }
   }
 
@@ -139,12 +140,12 @@ class Scenario {
   }
 
   /** The final state of a transaction, without the activations, which depend on the order. */
-  async finalState(of: number) {
-    const purchase = await sold(one, this.id(of));
+  async finalState(transaction: number) {
+    const purchase = await readPurchase(one, this.id(transaction));
     if (!purchase) return null;
     const { state, paid, license_id, email, staff_status } = purchase;
     if (!license_id) return { state, paid, licenses: 0 };
-    expect(staff_status).toBe(this.#staffStatus.get(of) ?? 'active');
+    expect(staff_status).toBe(this.#staffStatus.get(transaction) ?? 'active');
     const ends = await one.sql<{ ended_reason: string | null }>(
       'select distinct ended_reason from activation where license_id = $1',
       [license_id],
@@ -152,15 +153,15 @@ class Scenario {
     for (const { ended_reason } of ends) expect(ended_reason).toBe(state === 'refunded' ? 'refunded' : null);
     await one.setLicense(license_id, { staff_status: 'active' });
     const { json } = await two.activate(purchase, 'the last');
-    const isBuyers = email === buyerOf(this.id(of));
+    const isBuyers = email === buyerOf(this.id(transaction));
     return { state, paid, licenses: 1, isBuyers, outcome: (json.code ?? 'active') as string };
   }
 
   /** The allowed numbers of mails. A refund may be recorded before the mail of the purchase is written. */
-  allowedMailCounts(of: number, sequence: readonly Event[]): number[] {
+  allowedMailCounts(transaction: number, sequence: readonly Event[]): number[] {
     const batches = batchesOf(sequence, this.order);
     const first = (status: Action) =>
-      batches.findIndex((batch) => batch.some((e) => e.of === of && e.action === status));
+      batches.findIndex((batch) => batch.some((e) => e.transaction === transaction && e.action === status));
     const [paid, refunded] = [first('paid'), first('refunded')];
     if (paid < 0 || (refunded >= 0 && refunded < paid)) return [0];
     return refunded < 0 ? [1] : [0, 1];
@@ -175,9 +176,9 @@ const OUTCOMES = {
 };
 
 /** The expected final state of a transaction, which depends only on the set of its reports. */
-function expected(sequence: readonly Event[], of: number) {
+function expected(sequence: readonly Event[], transaction: number) {
   const reported = RANKED.filter((status) =>
-    sequence.some((sent) => sent.of === of && sent.action === status),
+    sequence.some((sent) => sent.transaction === transaction && sent.action === status),
   );
   const state = reported.at(-1);
   if (!state) return null;
@@ -195,14 +196,17 @@ test('the final state depends only on which reports came, not on their order, nu
       await Promise.all(scenarios.map((scenario) => scenario.run(sequence)));
       const sent = await mails(one);
       await rm(join(one.dataDir, 'outbox'), { recursive: true, force: true });
-      for (const about of [0, 1, 2, 3]) {
-        const [first, second] = [await scenarios[0].finalState(about), await scenarios[1].finalState(about)];
+      for (const transaction of [0, 1, 2, 3]) {
+        const [first, second] = [
+          await scenarios[0].finalState(transaction),
+          await scenarios[1].finalState(transaction),
+        ];
         expect(first).toEqual(second);
-        expect(first).toEqual(expected(sequence, about));
+        expect(first).toEqual(expected(sequence, transaction));
         for (const scenario of scenarios) {
-          const { license_key } = (await sold(one, scenario.id(about))) ?? {};
-          const received = sent.filter(({ to }) => to === buyerOf(scenario.id(about)));
-          expect(scenario.allowedMailCounts(about, sequence)).toContain(received.length);
+          const { license_key } = (await readPurchase(one, scenario.id(transaction))) ?? {};
+          const received = sent.filter(({ to }) => to === buyerOf(scenario.id(transaction)));
+          expect(scenario.allowedMailCounts(transaction, sequence)).toContain(received.length);
           for (const mail of received) expect(mail.license_key).toBe(license_key);
         }
       }

@@ -8,8 +8,8 @@ import {
   PURCHASES,
   report,
   reportOf,
-  signed,
-  sold,
+  signatureHeaders,
+  readPurchase,
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
 
@@ -19,7 +19,7 @@ afterAll(() => end(service));
 
 const mailsTo = async (email: string) => (await mails(service)).filter(({ to }) => to === email);
 
-describe('paid', () => {
+describe('a paid report', () => {
   test('creates one license, and mails the buyer a key that activates with their address', async () => {
     service.clock.set('2026-11-20T23:59:59Z');
     const { status, text } = await report(service, {
@@ -59,7 +59,7 @@ describe('paid', () => {
     expect(columns.filter(({ type }) => /time/.test(String(type)))).toEqual([]);
   });
 
-  test('stores the day of the first report', async () => {
+  test('keeps the day of the first report', async () => {
     service.clock.set('2026-11-20T23:59:59Z');
     await reportOf(service, 'the-day', 'disputed');
     service.clock.set('2026-11-21T00:00:00Z');
@@ -73,7 +73,10 @@ describe('paid', () => {
     for (const transaction_id of ['first-of-two', 'second-of-two'])
       await report(service, { transaction_id, email: 'grace@buyer.example', status: 'paid' });
     const keys = (await mailsTo('grace@buyer.example')).map(({ license_key }) => license_key);
-    const licenses = [await sold(service, 'first-of-two'), await sold(service, 'second-of-two')];
+    const licenses = [
+      await readPurchase(service, 'first-of-two'),
+      await readPurchase(service, 'second-of-two'),
+    ];
     expect(keys.toSorted()).toEqual(licenses.map((license) => license!.license_key).toSorted());
     expect(new Set(keys).size).toBe(2);
   });
@@ -88,7 +91,7 @@ describe('paid', () => {
       },
     });
     await reportOf(configured, 'with-settings', 'paid');
-    const { license_key } = (await sold(configured, 'with-settings'))!;
+    const { license_key } = (await readPurchase(configured, 'with-settings'))!;
     expect(license_key).toMatch(/^DARK_/);
     expect(await configured.sql('select machines_allowed, on_expiry, expires_at from license')).toEqual([
       { machines_allowed: 3, on_expiry: 'stop', expires_at: null },
@@ -101,10 +104,10 @@ describe('paid', () => {
     await mails(service);
     const before = await everyRow(service.database);
     await service.sql(
-      'alter table graphile_worker._private_jobs add constraint full_up check (false) not valid',
+      'alter table graphile_worker._private_jobs add constraint no_new_job check (false) not valid',
     );
     const { status, json } = await reportOf(service, 'whole', 'paid');
-    await service.sql('alter table graphile_worker._private_jobs drop constraint full_up');
+    await service.sql('alter table graphile_worker._private_jobs drop constraint no_new_job');
     expect([status, json.client_action]).toEqual([500, 'retry']);
     expect(await everyRow(service.database)).toEqual(before);
     await reportOf(service, 'whole', 'paid');
@@ -169,7 +172,7 @@ describe('a report', () => {
       '__proto__',
     ]) {
       expect((await report(service, { ...valid, transaction_id })).status).toBe(204);
-      expect((await sold(service, transaction_id))!.state).toBe('paid');
+      expect((await readPurchase(service, transaction_id))!.state).toBe('paid');
     }
   });
 
@@ -178,7 +181,7 @@ describe('a report', () => {
       "state":"refunded","data":{"status":"refunded","transaction_id":7},"status":"paid","constructor":null,
       "transaction_id":"among-others","email":"among@buyer.example","a":${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
     expect((await report(service, body)).status).toBe(204);
-    expect(await sold(service, 'among-others')).toMatchObject({
+    expect(await readPurchase(service, 'among-others')).toMatchObject({
       state: 'paid',
       email: 'among@buyer.example',
     });
@@ -190,7 +193,7 @@ test('without PURCHASE_WEBHOOK_SECRET the route answers 404 to every request', a
   const unknownRoute = (await withoutSecret.call('POST', '/v1/nowhere', {})).json;
   const body = JSON.stringify({ transaction_id: 'unsigned', email: 'ada@example.com', status: 'paid' });
   for (const sent of [body, '{}', '{', '[]', '']) {
-    for (const headers of [{}, signed(sent), signed(sent, { secret: '' })]) {
+    for (const headers of [{}, signatureHeaders(sent), signatureHeaders(sent, { secret: '' })]) {
       const { status, json } = await withoutSecret.call('POST', PURCHASES, sent, headers);
       expect([status, { ...json, request_id: '' }]).toEqual([404, { ...unknownRoute, request_id: '' }]);
     }

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { answered, Service } from '../support/harness.js';
-import { buyerOf, mails, reportOf as reportOnce, sold, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { retryWhileUnavailable, Service } from '../support/harness.js';
+import {
+  buyerOf,
+  mails,
+  reportOf as reportOnce,
+  readPurchase,
+  TAKES_PURCHASES,
+} from '../support/http/webhook.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 
@@ -18,7 +24,7 @@ afterAll(async () => {
 });
 
 /** Reports again after a 503, which an overloaded machine may answer; payment processors do the same. */
-const reportOf: typeof reportOnce = (...report) => answered(() => reportOnce(...report));
+const reportOf: typeof reportOnce = (...report) => retryWhileUnavailable(() => reportOnce(...report));
 
 /** Sends all requests concurrently, alternating between the two instances. */
 const atOnce = <T>(sends: ((service: Service) => Promise<T>)[]) =>
@@ -50,7 +56,7 @@ test.each(ROUNDS)('concurrent first reports with all statuses end as refunded (r
   ] as const;
   const answers = await atOnce(statuses.map((status) => (service) => reportOf(service, id, status)));
   expect(answers.map(({ status }) => status)).toEqual(statuses.map(() => 204));
-  const license = (await sold(two, id))!;
+  const license = (await readPurchase(two, id))!;
   expect(license).toMatchObject({ state: 'refunded', paid: true });
   expect((await one.activate(license)).json.code).toBe('license_refunded');
 });
@@ -58,7 +64,7 @@ test.each(ROUNDS)('concurrent first reports with all statuses end as refunded (r
 test.each(ROUNDS)('a refund ends all activations that run concurrently (round %i)', async (round) => {
   const id = `amid-${round}`;
   await reportOf(one, id, 'paid');
-  const license = (await sold(one, id))!;
+  const license = (await readPurchase(one, id))!;
   const tokens: string[] = [];
   const activating = (i: number) => async (service: Service) => {
     const { status, json } = await service.activate(license, `machine ${i % 5}`);

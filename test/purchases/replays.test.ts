@@ -10,11 +10,11 @@ import {
   mails,
   report,
   reportOf,
-  sold,
+  readPurchase,
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
@@ -53,7 +53,7 @@ test.each(HISTORIES.map((history) => [history.join(', '), history] as const))(
       id: `msg_${transaction_id}_${at}`,
     }));
     for (const { body, id } of sent) expect((await report(service, body, { id })).status).toBe(204);
-    const { license_id, ...bought } = (await sold(service, transaction_id))!;
+    const { license_id, ...bought } = (await readPurchase(service, transaction_id))!;
     if (license_id) await service.activate({ ...bought });
     await expectNoChange(async () => {
       for (const { body, id } of [...sent, ...sent.toReversed()]) {
@@ -73,45 +73,48 @@ test('a report sent again under another id, and with other members around it, ch
 });
 
 describe('a repeated paid report', () => {
-  const paidAgain = (transaction_id: string) =>
+  const reportPaidAgain = (transaction_id: string) =>
     expectNoChange(async () => expect((await reportOf(service, transaction_id, 'paid')).status).toBe(204));
 
-  async function paid(transaction_id: string): Promise<string> {
+  async function reportPaid(transaction_id: string): Promise<string> {
     await reportOf(service, transaction_id, 'paid');
     expect(await mailsOf(transaction_id)).toBe(1);
-    return (await sold(service, transaction_id))!.license_id!;
+    return (await readPurchase(service, transaction_id))!.license_id!;
   }
 
   test('does not undo a change of the e-mail address', async () => {
-    const id = await paid('moved');
+    const id = await reportPaid('moved');
     await service.setLicense(id, { email: 'new@buyer.example' });
-    await paidAgain('moved');
-    expect(await sold(service, 'moved')).toMatchObject({ license_id: id, email: 'new@buyer.example' });
+    await reportPaidAgain('moved');
+    expect(await readPurchase(service, 'moved')).toMatchObject({
+      license_id: id,
+      email: 'new@buyer.example',
+    });
   });
 
   test('does not restore an erased buyer, and creates no second license', async () => {
-    const id = await paid('erased');
+    const id = await reportPaid('erased');
     await service.sql('update license set email = null where id = $1', [id]);
     await service.sql("update purchase set email = null where transaction_id = 'erased'");
-    await paidAgain('erased');
+    await reportPaidAgain('erased');
     expect(await service.sql("select email, paid from purchase where transaction_id = 'erased'")).toEqual([
       { email: null, paid: true },
     ]);
   });
 
   test('creates no license if the one of the purchase was deleted', async () => {
-    const id = await paid('deleted');
+    const id = await reportPaid('deleted');
     await service.sql('delete from license where id = $1', [id]);
-    await paidAgain('deleted');
-    expect(await sold(service, 'deleted')).toMatchObject({ paid: true, license_id: null });
+    await reportPaidAgain('deleted');
+    expect(await readPurchase(service, 'deleted')).toMatchObject({ paid: true, license_id: null });
   });
 
   test('keeps the new key of a rekeyed license, and its active machine', async () => {
-    const id = await paid('runs');
-    const { license_key } = await service.app.get(LicensesService).rekey(id, ACT);
+    const id = await reportPaid('runs');
+    const { license_key } = await service.app.get(LicensesService).rekey(id, AUDIT_CONTEXT);
     const bought = { license_key, email: buyerOf('runs') };
     const { token } = (await service.activate(bought)).json;
-    await paidAgain('runs');
+    await reportPaidAgain('runs');
     expect((await service.heartbeat(token)).status).toBe(200);
     expect((await service.activate(bought)).status).toBe(200);
   });
@@ -119,7 +122,7 @@ describe('a repeated paid report', () => {
 
 test('a refund ends a license whose buyer was erased, and is accepted if the license was deleted', async () => {
   await reportOf(service, 'erased-refund', 'paid');
-  const bought = (await sold(service, 'erased-refund'))!;
+  const bought = (await readPurchase(service, 'erased-refund'))!;
   const { token } = (await service.activate(bought)).json;
   await service.sql('update license set email = null where id = $1', [bought.license_id]);
   expect((await reportOf(service, 'erased-refund', 'refunded')).status).toBe(204);
@@ -133,13 +136,13 @@ test('a refund ends a license whose buyer was erased, and is accepted if the lic
 
 test('a purchase whose row was deleted and that is reported as paid again keeps its license, and no mail is sent', async () => {
   await reportOf(service, 'old', 'paid');
-  const before = (await sold(service, 'old'))!;
+  const before = (await readPurchase(service, 'old'))!;
   await service.setLicense(before.license_id!, { email: 'eve@buyer.example' });
   await service.sql('update license set purchase_id = null where id = $1', [before.license_id]);
   await service.sql("delete from purchase where transaction_id = 'old'");
   const sent = (await mails(service)).length;
   expect((await reportOf(service, 'old', 'paid')).status).toBe(204);
-  expect(await sold(service, 'old')).toEqual({ ...before, email: 'eve@buyer.example' });
+  expect(await readPurchase(service, 'old')).toEqual({ ...before, email: 'eve@buyer.example' });
   expect((await mails(service)).length).toBe(sent);
 });
 
@@ -150,7 +153,7 @@ test('a purchase that the database lost gets the license imported with its key, 
   await service.sql('update license set key_hash = $2 where id = $1', [imported, key_hash]);
   for (const status of ['paid', 'refunded'] as const)
     expect((await reportOf(service, 'lost', status)).status).toBe(204);
-  expect(await sold(service, 'lost')).toMatchObject({ license_id: imported, state: 'refunded' });
+  expect(await readPurchase(service, 'lost')).toMatchObject({ license_id: imported, state: 'refunded' });
   expect(await mailsOf('lost')).toBe(0);
   const purchase = "select email from purchase where transaction_id = 'lost'";
   expect(await service.sql(purchase)).toEqual([{ email: 'eve@buyer.example' }]);

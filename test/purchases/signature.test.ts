@@ -10,7 +10,7 @@ import {
   report,
   reportOf,
   SECRET,
-  signed,
+  signatureHeaders,
   TAKES_PURCHASES,
   unixTime,
 } from '../support/http/webhook.js';
@@ -39,7 +39,7 @@ function expectRefused({ status, json, headers }: Answer): void {
 
 test('the tests sign as the example of Standard Webhooks', () => {
   const example = { secret: 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', id: 'msg_p5jXN8AQM9LWM0D4loKWxJek' };
-  expect(signed('{"test": 2432232314}', { ...example, at: 1_614_265_330 })).toEqual({
+  expect(signatureHeaders('{"test": 2432232314}', { ...example, at: 1_614_265_330 })).toEqual({
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     'webhook-timestamp': '1614265330',
     'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
@@ -55,7 +55,7 @@ describe('403, and nothing is stored,', () => {
 
   test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('without %s', async (name) => {
     const body = newReport();
-    const { [name]: _, ...headers } = signed(body);
+    const { [name]: _, ...headers } = signatureHeaders(body);
     expectRefused(await send(body, headers));
     expectRefused(await send(body, { ...headers, [name]: '' }));
   });
@@ -64,11 +64,14 @@ describe('403, and nothing is stored,', () => {
 
   test('for the signature of another message', async () => {
     const [body, other] = [newReport(), newReport()];
-    const right = signed(body);
-    expectRefused(await send(other, right));
-    expectRefused(await send(body, { ...right, 'webhook-id': `${right['webhook-id']}x` }));
+    const validHeaders = signatureHeaders(body);
+    expectRefused(await send(other, validHeaders));
+    expectRefused(await send(body, { ...validHeaders, 'webhook-id': `${validHeaders['webhook-id']}x` }));
     expectRefused(
-      await send(body, { ...right, 'webhook-timestamp': String(Number(right['webhook-timestamp']) - 1) }),
+      await send(body, {
+        ...validHeaders,
+        'webhook-timestamp': String(Number(validHeaders['webhook-timestamp']) - 1),
+      }),
     );
   });
 
@@ -83,13 +86,13 @@ describe('403, and nothing is stored,', () => {
       JSON.stringify({ email, status, transaction_id }),
       JSON.stringify(JSON.parse(body), undefined, 1),
     ];
-    for (const other of others) expectRefused(await send(other, signed(body)));
+    for (const other of others) expectRefused(await send(other, signatureHeaders(body)));
   });
 
   test.each([',', 'x', '.5', 'e0', ' 1'])('for a timestamp with %j after its number', async (more) => {
     const body = newReport();
-    const right = signed(body);
-    const headers = { ...right, 'webhook-timestamp': `${right['webhook-timestamp']}${more}` };
+    const validHeaders = signatureHeaders(body);
+    const headers = { ...validHeaders, 'webhook-timestamp': `${validHeaders['webhook-timestamp']}${more}` };
     expectRefused(await send(body, headers));
   });
 
@@ -97,21 +100,21 @@ describe('403, and nothing is stored,', () => {
     const body = newReport();
     const asText = Buffer.from(SECRET).toString('base64');
     for (const secret of [randomBytes(32).toString('base64'), '', asText])
-      expectRefused(await send(body, signed(body, { secret })));
+      expectRefused(await send(body, signatureHeaders(body, { secret })));
   });
 
   test.each([-301, -3_600, 301, 3_600])('when it was signed %i seconds from now', async (seconds) => {
     const body = newReport();
     // The time does not change while the request is sent.
     jest.spyOn(Date, 'now').mockReturnValue(Date.now());
-    expectRefused(await send(body, signed(body, { at: unixTime() + seconds })));
+    expectRefused(await send(body, signatureHeaders(body, { at: unixTime() + seconds })));
   });
 
   test.each(['', 'now', 'NaN', '-1', '0x7fffffff', '1e10', '99999999999999999999', '2026-11-20T13:00:00Z'])(
     'for a timestamp that is not a Unix time: %s',
     async (time) => {
       const body = newReport();
-      expectRefused(await send(body, { ...signed(body), 'webhook-timestamp': time }));
+      expectRefused(await send(body, { ...signatureHeaders(body), 'webhook-timestamp': time }));
     },
   );
 
@@ -132,7 +135,7 @@ describe('403, and nothing is stored,', () => {
     ['a non-ASCII character', () => 'v1,é'],
   ])('for a signature header with %s', async (_, change) => {
     const body = newReport();
-    const headers = signed(body);
+    const headers = signatureHeaders(body);
     expectRefused(
       await send(body, { ...headers, 'webhook-signature': change(headers['webhook-signature']!) }),
     );
@@ -157,7 +160,7 @@ describe('204', () => {
       (v1: string) => `${v1} v2,b`,
     ]) {
       const body = newReport();
-      const headers = signed(body);
+      const headers = signatureHeaders(body);
       const signature = around(headers['webhook-signature']!);
       expect((await send(body, { ...headers, 'webhook-signature': signature })).status).toBe(204);
     }
@@ -166,7 +169,7 @@ describe('204', () => {
   test('with a secret that was set with the prefix whsec_', async () => {
     const prefixed = await Service.start({ environment: { PURCHASE_WEBHOOK_SECRET: `whsec_${SECRET}` } });
     const body = newReport();
-    expect((await send(body, signed(body), prefixed)).status).toBe(204);
+    expect((await send(body, signatureHeaders(body), prefixed)).status).toBe(204);
     expectRefused(await send(body, {}, prefixed));
     await end(prefixed);
   });
@@ -187,7 +190,7 @@ test('after 60 wrong signatures in a minute a wrong one is answered 429, and a r
     expect((await report(busy, newReport())).status).toBe(204);
   }
   for (const body of [newReport(), '{', '']) {
-    const { status, json, headers } = await send(body, signed(body, { secret: 'AAAA' }), busy);
+    const { status, json, headers } = await send(body, signatureHeaders(body, { secret: 'AAAA' }), busy);
     expect([status, json.code, json.client_action]).toEqual([429, 'too_many_requests', 'retry']);
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(60);
@@ -203,7 +206,7 @@ test('the tests of this file have seen every documented response', async () => {
     [400, await report(service, '[]')],
     [404, await reportOf(withoutSecret, 'not-accepted', 'paid')],
     [413, await report(service, 'x'.repeat(70_000))],
-    [415, await send('{}', { ...signed('{}'), 'content-type': 'text/plain' })],
+    [415, await send('{}', { ...signatureHeaders('{}'), 'content-type': 'text/plain' })],
     [422, await report(service, {})],
     [500, await whileGone(service, 'purchase', () => reportOf(service, 'broken', 'paid'))],
     [503, await whileLocked(service, 'purchase', () => reportOf(service, 'unavailable', 'paid'))],

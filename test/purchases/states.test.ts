@@ -10,12 +10,12 @@ import {
   everyRow,
   mails,
   reportOf,
-  sold,
+  readPurchase,
   TAKES_PURCHASES,
-  type Sold,
+  type StoredPurchase,
 } from '../support/http/webhook.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ async function reportAll(transaction_id: string, ...statuses: PurchaseState[]): 
   for (const status of statuses) expect((await reportOf(service, transaction_id, status)).status).toBe(204);
 }
 
-const soldLicense = async (transaction_id: string) => (await sold(service, transaction_id))!;
+const licenseOf = async (transaction_id: string) => (await readPurchase(service, transaction_id))!;
 const mailsOf = async (transaction_id: string) =>
   (await mails(service)).filter(({ to }) => to === buyerOf(transaction_id)).length;
 
@@ -38,22 +38,22 @@ const mailsOf = async (transaction_id: string) =>
 async function sellAndActivate(
   transaction_id: string,
   machines = ['studio'],
-): Promise<Sold & { tokens: string[] }> {
+): Promise<StoredPurchase & { tokens: string[] }> {
   await reportAll(transaction_id, 'paid');
-  const bought = await soldLicense(transaction_id);
+  const bought = await licenseOf(transaction_id);
   const tokens: string[] = [];
   for (const machine of machines) tokens.push((await service.activate(bought, machine)).json.token);
   return { ...bought, tokens };
 }
 
 /** The code or status of a heartbeat of the first machine, and of an activation of another machine. */
-async function outcomes(bought: Sold & { tokens: string[] }): Promise<unknown[]> {
+async function outcomes(bought: StoredPurchase & { tokens: string[] }): Promise<unknown[]> {
   const beat = await service.heartbeat(bought.tokens[0]!);
   const other = await service.activate(bought, 'another');
   return [beat, other].map(({ status, json }) => json.code ?? status);
 }
 
-const activationEnds = ({ license_id }: Sold) =>
+const activationEnds = ({ license_id }: StoredPurchase) =>
   service.sql(
     'select ended_at, ended_reason from activation where license_id = $1 order by activated_at, id',
     [license_id],
@@ -85,14 +85,14 @@ describe('a purchase has the highest reported state, whatever the order of the r
     await reportAll(transaction_id, ...statuses);
     const highest = RANKED.findLast((status) => statuses.includes(status))!;
     const paid = statuses.includes('paid');
-    const { state, license_id, ...purchase } = await soldLicense(transaction_id);
-    expect({ state, paid: purchase.paid, sold: license_id !== null }).toEqual({
+    const { state, license_id, ...purchase } = await licenseOf(transaction_id);
+    expect({ state, paid: purchase.paid, hasLicense: license_id !== null }).toEqual({
       state: highest,
       paid,
-      sold: paid,
+      hasLicense: paid,
     });
     if (paid) {
-      const { status, json } = await service.activate(await soldLicense(transaction_id));
+      const { status, json } = await service.activate(await licenseOf(transaction_id));
       expect(json.code ?? status).toBe(ACTIVATION[highest]);
     }
   });
@@ -136,7 +136,7 @@ describe('a dispute', () => {
     await service.setLicense(bought.license_id!, { staff_status: 'suspended' });
     await reportAll('staff-suspended', 'disputed', 'dispute_won');
     expect(await outcomes(bought)).toEqual(['license_suspended', 'license_suspended']);
-    expect((await soldLicense('staff-suspended')).staff_status).toBe('suspended');
+    expect((await licenseOf('staff-suspended')).staff_status).toBe('suspended');
   });
 
   test('still suspends the license when staff set it to active', async () => {
@@ -157,7 +157,7 @@ describe('a refund', () => {
       'select id from activation where license_id = $1 order by id limit 1',
       [bought.license_id],
     );
-    await service.app.get(ReleaseService).release(released!.id, ACT);
+    await service.app.get(ReleaseService).release(released!.id, AUDIT_CONTEXT);
     service.clock.advance(90_000);
     await reportAll('ends', 'refunded');
     const ended_at = new Date('2026-11-20T13:01:30Z');
@@ -202,13 +202,13 @@ describe('a refund', () => {
     const bought = await sellAndActivate('columns');
     await service.setLicense(bought.license_id!, { staff_status: 'revoked' });
     await reportAll('columns', 'refunded', 'dispute_won');
-    expect(await soldLicense('columns')).toMatchObject({ state: 'refunded', staff_status: 'revoked' });
+    expect(await licenseOf('columns')).toMatchObject({ state: 'refunded', staff_status: 'revoked' });
   });
 
   test('reported before the payment: the license is created as refunded, and no mail is sent', async () => {
     await reportAll('before', 'refunded');
     await reportAll('before', 'paid', 'paid', 'dispute_won');
-    const bought = await soldLicense('before');
+    const bought = await licenseOf('before');
     expect((await service.activate(bought)).json.code).toBe('license_refunded');
     expect(await mailsOf('before')).toBe(0);
   });
@@ -217,11 +217,11 @@ describe('a refund', () => {
     await reportAll('no-mail', 'refunded');
     await mails(service);
     await service.sql(
-      'alter table graphile_worker._private_jobs add constraint full_up check (false) not valid',
+      'alter table graphile_worker._private_jobs add constraint no_new_job check (false) not valid',
     );
     const { status } = await reportOf(service, 'no-mail', 'paid');
-    await service.sql('alter table graphile_worker._private_jobs drop constraint full_up');
-    expect([status, (await soldLicense('no-mail')).paid]).toEqual([204, true]);
+    await service.sql('alter table graphile_worker._private_jobs drop constraint no_new_job');
+    expect([status, (await licenseOf('no-mail')).paid]).toEqual([204, true]);
   });
 
   test.each([
@@ -248,17 +248,17 @@ test('a manual report is recorded in the audit trail with its purchase and licen
     );
   const record = (status: PurchaseState) => {
     const report = { transaction_id: 'by-hand', email: 'by-hand@buyer.example', status };
-    return service.app.get(PurchasesService).record(report, ACT);
+    return service.app.get(PurchasesService).record(report, AUDIT_CONTEXT);
   };
   await reportAll('came', 'paid', 'refunded');
   expect(await entries()).toEqual([]);
   expect(await record('disputed')).toEqual({ state: 'disputed', license_id: null });
   const { state, license_id } = await record('paid');
-  expect([state, license_id]).toEqual(['disputed', (await soldLicense('by-hand')).license_id]);
+  expect([state, license_id]).toEqual(['disputed', (await licenseOf('by-hand')).license_id]);
   const [{ id: purchase_id }] = (await service.sql(
     "select id from purchase where transaction_id = 'by-hand'",
   )) as [{ id: string }];
-  const entry = { ...ACT, action: 'purchase.record', at: service.clock.now() };
+  const entry = { ...AUDIT_CONTEXT, action: 'purchase.record', at: service.clock.now() };
   expect(await entries()).toEqual([
     { ...entry, license_id: null, change: { purchase_id, status: 'disputed' } },
     { ...entry, license_id, change: { purchase_id, status: 'paid' } },

@@ -18,11 +18,11 @@ const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.m
 };
 const version = (name: string) => lock.packages[`node_modules/${name}`]!.version;
 
-/** Where npm finds no settings of this machine's, and keeps its cache. */
+/** The home folder for npm, so that it uses no settings and no cache of this machine. */
 const home = mkdtempSync(join(tmpdir(), 'mooring-audit-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** `npm run audit -- --registry=…` beside a registry of its own; without a listener nothing listens there. */
+/** Runs `npm run audit -- --registry=…` with a fake registry. Without a listener, no server has its address. */
 async function audit(
   listener?: RequestListener,
   ...options: string[]
@@ -32,7 +32,7 @@ async function audit(
   const { port } = registry.address() as AddressInfo;
   if (!listener) registry.close();
   const child = spawn(process.execPath, [SCRIPT, `--registry=http://127.0.0.1:${port}/`, ...options], {
-    // As on a production machine that is configured to stay offline: either would make npm see less.
+    // A production machine that is configured to stay offline: if npm used these settings, it would report less.
     env: { PATH: process.env['PATH'], HOME: home, NODE_ENV: 'production', npm_config_offline: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -42,13 +42,16 @@ async function audit(
   return { code: code as number, stdout };
 }
 
-/** Knows these advisories, severity by package, and of each package that the next version has none. */
-function knows(severities: Record<string, string>, asked?: (body: object) => void): RequestListener {
+/** A registry with these severities by package. Version 99.0.0 of each package has no advisory. */
+function registryWith(
+  severities: Record<string, string>,
+  onRequest?: (body: object) => void,
+): RequestListener {
   return async (request, response) => {
     response.setHeader('content-type', 'application/json');
     if (request.url === ENDPOINT) {
       const body = await buffer(request);
-      asked?.(
+      onRequest?.(
         JSON.parse(
           String(request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body),
         ) as object,
@@ -75,10 +78,12 @@ function advisories(severities: Record<string, string>) {
   return Object.fromEntries(each);
 }
 
-test('1 and a table where something moderate is known of a release, and be it of what the pages bundle', async () => {
-  const { code, stdout } = await audit(knows({ preact: 'moderate', uuid: 'low', 'axe-core': 'critical' }));
+test('exit code 1 and a table if a package of a release has a moderate advisory, also one that only the pages bundle', async () => {
+  const { code, stdout } = await audit(
+    registryWith({ preact: 'moderate', uuid: 'low', 'axe-core': 'critical' }),
+  );
   expect(code).toBe(1);
-  const [release, tools] = stdout.split('\nKnown of what builds') as [string, string];
+  const [release, tools] = stdout.split('\nAdvisories for the packages that only build') as [string, string];
   const row = (severity: string, name: string) =>
     [severity, `${name}@${version(name)}`, `Fault in ${name}`].concat(
       'affects <99.0.0',
@@ -92,15 +97,15 @@ test('1 and a table where something moderate is known of a release, and be it of
       .slice(1)
       .filter(Boolean)
       .map((line) => line.trim().split(/ {2,}/));
-  // The worst first.
+  // The most severe advisory is first.
   expect(rows(release)).toEqual([row('moderate', 'preact'), row('low', 'uuid')]);
   expect(rows(tools)).toEqual([row('critical', 'axe-core')]);
 });
 
-test('0 where only a tool is concerned, or nothing worse than low', async () => {
-  const { code, stdout } = await audit(knows({ 'pg-protocol': 'low', 'axe-core': 'critical' }));
+test('exit code 0 if only a tool has an advisory, or no severity is above low', async () => {
+  const { code, stdout } = await audit(registryWith({ 'pg-protocol': 'low', 'axe-core': 'critical' }));
   expect(code).toBe(0);
-  // pg is no row of its own for depending on pg-protocol.
+  // pg has no row, although it depends on pg-protocol.
   const found = [...stdout.matchAll(/^ {2}(\w+) +(\S+)@/gm)].map(([, ...named]) => named);
   expect(found).toEqual([
     ['low', 'pg-protocol'],
@@ -108,21 +113,23 @@ test('0 where only a tool is concerned, or nothing worse than low', async () => 
   ]);
 });
 
-test('0 where nothing is known, and every package of the lock file was asked for', async () => {
-  let asked: object = {};
-  const { code, stdout } = await audit(knows({}, (body) => (asked = body)));
-  expect(stdout).toMatch(/^Known of the \d+ packages that a release holds: nothing\nKnown of .+: nothing\n$/);
+test('exit code 0 without advisories, after a request for every package of the lock file', async () => {
+  let requested: object = {};
+  const { code, stdout } = await audit(registryWith({}, (body) => (requested = body)));
+  expect(stdout).toMatch(
+    /^Advisories for the \d+ packages of a release: nothing\nAdvisories for .+: nothing\n$/,
+  );
   expect(code).toBe(0);
   const locked = Object.entries(lock.packages)
     .filter(([path, { link }]) => path.includes('node_modules/') && !link)
     .map(([path, { name, version }]) => `${name ?? path.replace(/^.*node_modules\//, '')}@${version}`);
-  const pairs = Object.entries(asked).flatMap(([name, versions]: [string, string[]]) =>
+  const pairs = Object.entries(requested).flatMap(([name, versions]: [string, string[]]) =>
     versions.map((each) => `${name}@${each}`),
   );
   expect(pairs.toSorted()).toEqual([...new Set(locked)].toSorted());
 });
 
-test('3 and a sentence, neither good nor bad, where no list of advisories comes', async () => {
+test('exit code 3 and a sentence if no list of advisories is received', async () => {
   const outcomes = await Promise.all([
     audit((_, response) => response.writeHead(405, { allow: 'GET,HEAD' }).end()),
     audit((_, response) => response.end('<html>Please sign in</html>')),

@@ -5,7 +5,7 @@ import { cycleIn, nodesOf, parse, folderOf, sources, type SourceFile } from './s
 const ANYTHING = [/.*/];
 const only = (...folders: string[]) => folders.map((folder) => new RegExp(`^${folder}/`));
 
-/** Which folder may import which, beside the base (docs/architecture.md). */
+/** The modules that each folder may import, besides the base folders (docs/architecture.md). */
 const MAY_IMPORT: Record<string, RegExp[]> = {
   core: [],
   database: [],
@@ -21,12 +21,12 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   activation: only('fields', 'licenses', 'manifest', 'keys', 'audit'),
   releases: only('fields', 'activation', 'licenses', 'staff', 'audit', 'mail'),
   telemetry: only('keys'),
-  // Of activation what describes one, not what makes or ends one.
+  // Only the files that describe an activation, not those that create or end one.
   heartbeat: [
     ...only('fields', 'telemetry', 'licenses', 'manifest', 'keys'),
     /^activation\/(?!.*\.(service|controller|module)$)/,
   ],
-  // These two reach the tables of others by their SQL names.
+  // erasure and retention access tables of other folders by their SQL names.
   erasure: only('fields', 'licenses', 'staff', 'keys', 'audit', 'mail'),
   retention: only('erasure', 'telemetry', 'licenses', 'audit'),
   purchases: only('fields', 'erasure', 'releases', 'licenses', 'keys', 'audit'),
@@ -54,13 +54,13 @@ const BASE = ['core', 'database', 'http'];
 /** The programs, and the folders that only they may import. */
 const ROOTS = ['main', 'cli', 'server', 'app.module'];
 
-/** Whether another folder may import a folder because it is one of the base folders. */
+/** Whether a folder may import another one because that is one of the base folders. */
 function isBaseOf(folder: string, base: string): boolean {
-  const own = BASE.indexOf(folder);
-  return (own < 0 ? BASE : BASE.slice(0, own)).includes(base);
+  const index = BASE.indexOf(folder);
+  return (index < 0 ? BASE : BASE.slice(0, index)).includes(base);
 }
 
-function trespasses({ path, folder, imports }: SourceFile): string[] {
+function forbiddenImports({ path, folder, imports }: SourceFile): string[] {
   const allowed = MAY_IMPORT[folder];
   if (!allowed) return [`${path}: ${folder} is in no row of the table`];
   return imports
@@ -74,7 +74,7 @@ function trespasses({ path, folder, imports }: SourceFile): string[] {
     .map((file) => `${path} imports ${file}`);
 }
 
-/** What of a file's imports is gone at run time although the framework looks for it there, so that it is silently not done. */
+/** Injected classes and validated bodies that a file imports as types only: at run time NestJS finds no class, and does nothing. */
 function lostMetadata({ path, imports, tree }: SourceFile): string[] {
   const types = new Set(imports.flatMap(({ file, types }) => types.filter((name) => mayBeClass(file, name))));
   const hasDecorator = (node: ts.Node, name = /./) =>
@@ -91,25 +91,29 @@ function lostMetadata({ path, imports, tree }: SourceFile): string[] {
   });
 }
 
-/** An interface or an alias is a type alone, however it is imported; of what is not ours, nothing is injected as one. */
+/** Whether a name may be a class. Of the packages, only these classes are injected; an interface or an alias is never one. */
 function mayBeClass(file: string | undefined, name: string): boolean {
   if (file === undefined) return /^(DataSource|EntityManager|Repository|ModuleRef)$/.test(name);
   const source = sources.find(({ path }) => path === `${file}.ts`);
   return !source || new RegExp(`\\bclass ${name}\\b`).test(source.text);
 }
 
-const everywhere = (find: (file: SourceFile) => readonly string[]) =>
+const inAllFiles = (find: (file: SourceFile) => readonly string[]) =>
   sources.flatMap((file) => [...find(file)]);
-const holding = (words: RegExp, except: readonly string[] = []) =>
-  everywhere(({ path, text }) => (words.test(text) && !except.includes(path) ? [path] : []));
+const filesWith = (words: RegExp, except: readonly string[] = []) =>
+  inAllFiles(({ path, text }) => (words.test(text) && !except.includes(path) ? [path] : []));
 
-describe('who may import whom', () => {
-  test.each([...new Set(sources.map(({ folder }) => folder))])('%s imports only what it may', (folder) => {
-    expect(sources.filter((file) => file.folder === folder).flatMap(trespasses)).toEqual([]);
-  });
+describe('imports between folders', () => {
+  test.each([...new Set(sources.map(({ folder }) => folder))])(
+    '%s imports only what it is allowed to',
+    (folder) => {
+      expect(sources.filter((file) => file.folder === folder).flatMap(forbiddenImports)).toEqual([]);
+    },
+  );
 
   test('a forbidden import is found', () => {
-    const at = (path: string, from: string) => trespasses(parse(path, `import type { X } from '${from}';`));
+    const at = (path: string, from: string) =>
+      forbiddenImports(parse(path, `import type { X } from '${from}';`));
     expect(at('keys/x.ts', '../licenses/license.entity.js')).toEqual([
       'keys/x.ts imports licenses/license.entity',
     ]);
@@ -144,7 +148,7 @@ describe('who may import whom', () => {
   });
 
   test('every relative import names an existing file, and ends in .js', () => {
-    const wrong = everywhere(({ path, imports }) =>
+    const wrong = inAllFiles(({ path, imports }) =>
       imports
         .filter(
           ({ from, file }) =>
@@ -157,7 +161,7 @@ describe('who may import whom', () => {
   });
 });
 
-describe('what is not done here', () => {
+describe('patterns that are not used', () => {
   test('there is no index.ts, and no folder for common, shared or helper code', () => {
     const wrong = sources.filter(({ path }) =>
       /(^|\/)(index\.ts$|(common|shared|utils?|helpers?|lib|misc)\/)/.test(path),
@@ -166,14 +170,14 @@ describe('what is not done here', () => {
   });
 
   test('no forwardRef, and no relation between entities', () => {
-    expect(holding(/\bforwardRef\b/)).toEqual([]);
+    expect(filesWith(/\bforwardRef\b/)).toEqual([]);
     expect(
-      holding(/@?\b(OneToMany|ManyToOne|OneToOne|ManyToMany|JoinColumn|JoinTable|RelationId)\b/),
+      filesWith(/@?\b(OneToMany|ManyToOne|OneToOne|ManyToMany|JoinColumn|JoinTable|RelationId)\b/),
     ).toEqual([]);
   });
 
   test('no class that is injected or validated is imported as a type only', () => {
-    expect(everywhere(lostMetadata)).toEqual([]);
+    expect(inAllFiles(lostMetadata)).toEqual([]);
     const planted = `import type { Clock } from '../core/clock.js'; import { type Dto } from './dto.js';
       @Controller() class X { constructor(private readonly clock: Clock) {} @Post() post(@Body() body: Dto) {} }`;
     expect(lostMetadata(parse('monitoring/x.ts', planted))).toHaveLength(2);
@@ -182,7 +186,7 @@ describe('what is not done here', () => {
   test('only the file that removes the address of a caller accesses it', () => {
     const reading =
       /remoteAddress|remotePort|remoteFamily|getpeername|\b(request|req)\.(ip|ips|hostname|host|raw\.socket|socket|connection)\b|x-forwarded|x-real-ip|trustProxy|client_addr/i;
-    expect(holding(reading, ['http/strip-client-address.ts'])).toEqual([]);
+    expect(filesWith(reading, ['http/strip-client-address.ts'])).toEqual([]);
     for (const line of [
       'request.ip',
       'socket.remoteAddress',
@@ -198,25 +202,25 @@ describe('what is not done here', () => {
 /** The files that may import modules with network functions, the allowed names, and why. */
 const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/embedded/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
-  'core/config.ts': { 'node:net': ['isIPv4'] }, // reads a text
-  'core/connection-urls.ts': { 'node:net': ['BlockList', 'isIP'] }, // reads a text
-  'http/parsing/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // words
-  'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // reads a text
+  'core/config.ts': { 'node:net': ['isIPv4'] }, // parses a text
+  'core/connection-urls.ts': { 'node:net': ['BlockList', 'isIP'] }, // parses a text
+  'http/parsing/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // names of status codes
+  'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // parses a text
   'monitoring/metrics/metrics.service.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
-  'mail/mailer.ts': { nodemailer: ['createTransport'] }, // brings mail to SMTP_URL
-  'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // the database, for its jobs
+  'mail/mailer.ts': { nodemailer: ['createTransport'] }, // sends mail to SMTP_URL
+  'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // runs jobs in the database
 };
 /** The command of an operator, which calls the URL that the operator gives. */
 const FETCHES = ['cli/manifest/live-manifest.ts'];
 
-describe('what goes out', () => {
-  const SPEAKS =
+describe('outgoing connections', () => {
+  const NETWORK_MODULES =
     /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram|inspector|quic)$|^(undici|axios|got|node-fetch|ws|request|superagent|nodemailer|graphile-worker)$/;
 
   test('no file imports a module that opens connections, except the database driver', () => {
-    const used = everywhere(({ path, imports }) =>
+    const used = inAllFiles(({ path, imports }) =>
       imports
-        .filter(({ from }) => SPEAKS.test(from))
+        .filter(({ from }) => NETWORK_MODULES.test(from))
         .flatMap(({ from, names, types }) =>
           names.filter((name) => !types.includes(name)).map((name) => `${path}: ${name} of ${from}`),
         ),
@@ -225,7 +229,7 @@ describe('what goes out', () => {
       Object.entries(modules).flatMap(([from, names]) => names.map((name) => `${path}: ${name} of ${from}`)),
     );
     expect(used.toSorted()).toEqual(allowed.toSorted());
-    const drivers = everywhere(({ path, imports }) =>
+    const drivers = inAllFiles(({ path, imports }) =>
       imports.flatMap(({ from, names, types }) =>
         /^pg(-.*)?$/.test(from) && names.length > types.length ? [path] : [],
       ),
@@ -233,8 +237,8 @@ describe('what goes out', () => {
     expect(drivers.filter((path) => folderOf(path) !== 'database')).toEqual([]);
   });
 
-  test('nothing calls fetch or opens a socket of the web, but the command that reads a live manifest', () => {
-    const calling = everywhere(({ path, tree }) =>
+  test('no file calls fetch or opens a web socket, except the command that reads a live manifest', () => {
+    const calling = inAllFiles(({ path, tree }) =>
       [...nodesOf(tree)].some(
         (node) =>
           (ts.isCallExpression(node) && /^(globalThis\.)?fetch$/.test(node.expression.getText())) ||
@@ -253,7 +257,7 @@ describe('what goes out', () => {
   });
 });
 
-test('query results are read by src/database/sql.ts alone, which types them', () => {
+test('query results are read only by src/database/sql.ts, which types them', () => {
   const casts = sources.filter(({ text }) => /\.query\([^;]*\)\) as /.test(text)).map(({ path }) => path);
   expect(casts).toEqual([]);
 });

@@ -22,17 +22,18 @@ const { service, second, operator, proxy, postgres } = services as Record<
 >;
 /** The proxy's configuration without its comments. */
 const configuration = read('deploy/haproxy.cfg').replaceAll(/^\s*#.*$/gm, '');
-const names = (of: RegExp, where: string) => new Set([...where.matchAll(of)].map(([, name]) => name!));
+const names = (pattern: RegExp, content: string) =>
+  new Set([...content.matchAll(pattern)].map(([, name]) => name!));
 
 test('an instance is given every setting that it reads, and none that it does not', () => {
   const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/core/config.ts'));
   expect(settings.size).toBeGreaterThan(20);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
-  // Nothing of a production is in the data folder.
+  // In production nothing is stored in the data folder.
   expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR']);
 });
 
-test('whatever may be set in .env is described in .env.example', () => {
+test('each setting that .env may have is described in .env.example', () => {
   const documented = names(/^# ([A-Z_]+)=/gm, read('.env.example'));
   expect([...names(/\$\{([A-Z_]+)/g, text)].filter((name) => !documented.has(name))).toEqual([]);
 });
@@ -48,7 +49,7 @@ test('without a profile there is one instance; with the proxy there are two that
   expect(grace).toBeGreaterThan(delay + 10);
 });
 
-test('the proxy has its configuration, which names the instances by what it is given', () => {
+test('the proxy has its configuration, which takes the addresses of the instances from the environment', () => {
   const mounted = proxy.volumes.map((volume) => volume.split(':')[0]!);
   expect(mounted).toContain('./deploy/haproxy.cfg');
   expect(existsSync(new URL('../../deploy/haproxy.cfg', import.meta.url))).toBe(true);
@@ -60,7 +61,7 @@ test('the proxy has its configuration, which names the instances by what it is g
   );
 });
 
-test('each container sees the secrets that it needs and no other, and reads them alone', () => {
+test('each container has only the secrets that it needs, and cannot change them', () => {
   const mounts = (of: ComposeService) => of.volumes.map((volume) => volume.split(':'));
   const secrets = (of: ComposeService) => mounts(of).filter(([from]) => from!.startsWith('./secrets'));
   const tokens = ['./secrets/mooring/tokens', service.environment['TOKEN_KEYS_DIR']!];
@@ -68,7 +69,7 @@ test('each container sees the secrets that it needs and no other, and reads them
   expect(secrets(second)).toEqual([[...tokens, 'ro']]);
   expect(secrets(proxy)).toEqual([['./secrets/tls', '/tls', 'ro']]);
   expect(secrets(postgres)).toEqual([]);
-  // A rotation writes; it is asked for by hand, and ends.
+  // A rotation writes keys, so only the container that an operator starts for one command may write.
   expect(secrets(operator)).toEqual([tokens]);
   expect(operator).toMatchObject({
     profiles: ['operator'],
@@ -84,7 +85,7 @@ test('each container sees the secrets that it needs and no other, and reads them
     ]);
 });
 
-test('what compose gives an instance is a production that starts, with no TLS to the database beside it alone', () => {
+test('the environment of an instance is valid in production, and only the database of compose is used without TLS', () => {
   const given: Record<string, string> = {
     POSTGRES_PASSWORD: 'kanari',
     PUBLIC_URL: 'https://licensing.example.com',
@@ -102,21 +103,21 @@ test('what compose gives an instance is a production that starts, with no TLS to
   expect(config.databaseUrl).toBe('postgres://mooring:kanari@postgres:5432/mooring?sslmode=disable');
 });
 
-test('the proxy publishes purchases only where it is asked to', () => {
+test('the proxy publishes purchases only with PUBLISH_PURCHASES=yes', () => {
   const rule =
     /\.if strneq\("\$\{PUBLISH_PURCHASES\}","yes"\)\n +http-request return status 404 .* \/v1\/purchases \}\n\.endif\n/;
   expect(configuration.replaceAll(/^\n/gm, '')).toMatch(rule);
   expect(proxy.environment['PUBLISH_PURCHASES']).toBe('${PUBLISH_PURCHASES:-}');
 });
 
-/** What of a configuration would write, count, keep or pass on who called, or show what is kept. */
-const tells = (lines: string) =>
+/** The lines of a configuration that would log, count, store or forward the address of a caller, or show stored data. */
+const linesAboutCallers = (lines: string) =>
   lines.match(
     /^\s*(log|stats|stick|capture|unique-id|email-alert)\b.*|.*\b(forwardfor|originalto|httplog|tcplog|forwarded|send-proxy|log-format|log-send|set-src|via)\b.*|.*\bsrc(_\w+)?\b.*/gim,
   ) ?? [];
 
-test('the proxy writes no log, and nothing in its configuration looks at who called', () => {
-  expect(tells(configuration)).toEqual([]);
+test('the proxy writes no log, and no line of its configuration uses the address of a caller', () => {
+  expect(linesAboutCallers(configuration)).toEqual([]);
   expect(configuration).toMatch(/^ {2}no log$/m);
   for (const line of [
     'log stdout format raw local0',
@@ -126,10 +127,10 @@ test('the proxy writes no log, and nothing in its configuration looks at who cal
     '  stick-table type ip size 1m',
     'server one a:1 send-proxy',
   ])
-    expect(tells(`${configuration}\n${line}\n`)).toHaveLength(1);
+    expect(linesAboutCallers(`${configuration}\n${line}\n`)).toHaveLength(1);
 });
 
-test('what containers print is bounded', () => {
+test('the size of the logs of containers is limited', () => {
   for (const { logging } of [service, second, proxy, postgres])
     expect(logging).toMatchObject({ driver: 'local', options: { 'max-size': '10m', 'max-file': '5' } });
 });

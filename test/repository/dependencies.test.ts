@@ -12,13 +12,13 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 const LOCK_FILES = ['package-lock.json', 'judges/package-lock.json', 'mutation/package-lock.json'];
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 
-/** Every package of a lock file but our own: its path there, and what the lock says of it. */
+/** The installed packages of a lock file: the path and the entry of each. */
 function lockedIn(file: string): [path: string, Locked][] {
   const { packages } = JSON.parse(read(file)) as { packages: Record<string, Locked> };
   return Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
 }
 
-/** The names to judge: where it is, and what it is where it was installed under another name. */
+/** The name under which each package is installed, and its own name if that differs. */
 function namesIn(file: string): string[] {
   return lockedIn(file).flatMap(([path, { name }]) => [
     path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
@@ -26,7 +26,7 @@ function namesIn(file: string): string[] {
   ]);
 }
 
-/** What tells a third party of our users, our operators or our developers. */
+/** Packages that report users, operators or developers to a third party. */
 const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
   // Counts installations, by address and package, from an install script.
   ['install-time analytics', /^@scarf\/|(^|[/-])scarf$/],
@@ -59,7 +59,7 @@ const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
     /^@opentelemetry\/(exporter|otlp|auto-instr|sdk-node)|^@(google-cloud|azure)\/opentelemetry/,
   ],
   ['remote flags and experiments', /^@?(launchdarkly|statsig|optimizely|splitsoftware|growthbook)([/-]|$)/],
-  // Each would fetch from or report to its maker at run time.
+  // These packages fetch from or report to their maker at run time.
   [
     'update checks of tools',
     /^(update-notifier|update-check|simple-update-notifier|opencollective|@nuxt\/telemetry)$/,
@@ -70,14 +70,14 @@ function reporter(name: string): string | undefined {
   return REPORTERS.find(([, pattern]) => pattern.test(name))?.[0];
 }
 
-describe('what reports to third parties', () => {
-  test.each(LOCK_FILES)('is nowhere in %s, neither as our dependency nor as a dependency of one', (file) => {
+describe('a package that reports to third parties', () => {
+  test.each(LOCK_FILES)('is not in %s, neither as a direct nor as an indirect dependency', (file) => {
     const names = namesIn(file);
     expect(names.length).toBeGreaterThan(100);
     expect(names.filter(reporter).map((name) => `${name}: ${reporter(name)}`)).toEqual([]);
   });
 
-  // The list is only worth what it catches.
+  // The patterns must match known packages of each kind.
   test.each(
     [
       [
@@ -128,7 +128,7 @@ describe('what reports to third parties', () => {
         'insight',
       ],
     ].flat(),
-  )('is recognised in %s', (name) => expect(reporter(name)).toEqual(expect.any(String)));
+  )('is recognised: %s', (name) => expect(reporter(name)).toEqual(expect.any(String)));
 
   test.each([
     'pino',
@@ -139,7 +139,7 @@ describe('what reports to third parties', () => {
     'v8-to-istanbul',
     'has-tostringtag',
     'ws',
-  ])('is not seen in %s', (name) => expect(reporter(name)).toBeUndefined());
+  ])('is not %s', (name) => expect(reporter(name)).toBeUndefined());
 });
 
 describe.each(LOCK_FILES)('the lock file %s', (file) => {
@@ -175,7 +175,7 @@ describe('the client', () => {
     expect(imported.filter((name) => !/^(\.\/[\w-]+\.js|node:\w+(\/\w+)?)$/.test(name))).toEqual([]);
   });
 
-  // A computer's name often holds its owner's: only what a person types is ever sent as hostname_hint.
+  // A computer's name often has the name of its owner: only what a person types is ever sent as hostname_hint.
   const NAME_OF_THE_MACHINE =
     /\bhostname\s*\(|\{[^}]*\bhostname\b[^}]*\}\s*=\s*|\bimport\s*\{[^}]*\bhostname\b|\bos\.hostname\b|['"`]hostname['"`]|scutil|ComputerName|LocalHostName|\bHOSTNAME\b|COMPUTERNAME|userInfo\s*\(|os\.userInfo/;
 
@@ -190,7 +190,7 @@ describe('the client', () => {
     `process.env['COMPUTERNAME']`,
     `execFileSync('scutil', ['--get', 'ComputerName'])`,
     'userInfo().username',
-  ])('such a reading would be seen: %s', (line) => expect(line).toMatch(NAME_OF_THE_MACHINE));
+  ])('code that reads such a name is found: %s', (line) => expect(line).toMatch(NAME_OF_THE_MACHINE));
 });
 
 test.each(['judges', 'mutation'] as const)('npm run %s installs nothing without a reason', async (folder) => {

@@ -5,35 +5,35 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readImage } from '../../src/cli/manifest/image.js';
 import { progressBar } from '../../src/cli/terminal/progress-bar.js';
 import { parseSigned } from '../../src/keys/manifests/signed-manifest.js';
-import { ALONE, Terminal } from '../support/processes/cli-harness.js';
+import { WITHOUT_SERVER, Terminal } from '../support/processes/cli-harness.js';
 import { Random } from '../client/random.js';
 
 const MIB = 1 << 20;
 const GIB = 1 << 30;
 const SEED = 20_261_120;
-/** What `sha256sum` and `openssl dgst -sha256` say of the file of 3 GiB that the seed makes. */
+/** The hash that `sha256sum` and `openssl dgst -sha256` print for the file of 3 GiB that the seed gives. */
 const SHA256_OF_3_GIB = 'f5f62c9564e34fb5c41c35e0ebd44977cb1fdd4ad9c6c0a052f0f8572d6026a5';
 
 let terminal: Terminal;
 beforeAll(() => {
-  terminal = new Terminal(ALONE);
+  terminal = new Terminal(WITHOUT_SERVER);
 });
 afterAll(() => terminal.close());
 
-/** A file that takes no space: holes, and a few bytes at places that the seed gives, the last byte among them. */
-async function sparse(name: string, bytes: number): Promise<string> {
+/** Creates a sparse file, which takes little space: single bytes at positions that the seed gives, and at both ends. */
+async function createSparseFile(name: string, bytes: number): Promise<string> {
   const random = new Random(SEED);
   await using file = await open(terminal.file(name), 'w');
   await file.truncate(bytes);
-  const places = Array.from({ length: 200 }, () => random.below(bytes));
-  for (const place of [0, ...places, bytes - 1])
-    await file.write(Buffer.of(1 + random.below(255)), 0, 1, place);
+  const positions = Array.from({ length: 200 }, () => random.below(bytes));
+  for (const position of [0, ...positions, bytes - 1])
+    await file.write(Buffer.of(1 + random.below(255)), 0, 1, position);
   return terminal.file(name);
 }
 
-/** Prepares a manifest of the image in a process of its own. @returns what it says, and that process's peak of memory */
-async function prepared(image: string): Promise<{ dmg: object; peakBytes: number }> {
-  // What the process took at most is its own to tell: getrusage counts that of the one it was forked from.
+/** Prepares a manifest of an image in a separate process. @returns the image in it, and the peak memory of the process */
+async function prepareManifest(image: string): Promise<{ dmg: object; peakBytes: number }> {
+  // The process reports its own peak: getrusage would include that of the process from which it was forked.
   const report = `import fs from 'node:fs';
     process.on('exit', () => {
       const own = fs.existsSync('/proc/self/status') && /VmHWM:\\s+(\\d+) kB/.exec(fs.readFileSync('/proc/self/status', 'utf8'));
@@ -51,33 +51,39 @@ async function prepared(image: string): Promise<{ dmg: object; peakBytes: number
 }
 
 test('an image of 3 GiB is hashed as other programs do, in the memory that one of 1 MiB takes', async () => {
-  const [large, small] = [await sparse('large.dmg', 3 * GIB), await sparse('small.dmg', MIB)];
-  const { peakBytes: base } = await prepared(small);
-  const { dmg, peakBytes } = await prepared(large);
+  const [large, small] = [
+    await createSparseFile('large.dmg', 3 * GIB),
+    await createSparseFile('small.dmg', MIB),
+  ];
+  const { peakBytes: base } = await prepareManifest(small);
+  const { dmg, peakBytes } = await prepareManifest(large);
   expect(dmg).toEqual({ url: 'https://dl.example.com/App.dmg', size: 3 * GIB, sha256: SHA256_OF_3_GIB });
   expect(peakBytes).toBeLessThan(200 * MIB);
   expect(peakBytes - base).toBeLessThan(40 * MIB);
 });
 
-test.each([1, MIB - 1, MIB, MIB + 1, 3 * MIB + 17])('an image of %d bytes', async (bytes) => {
-  const file = await sparse('some.dmg', bytes);
-  const lines: number[][] = [];
-  const read = await readImage(file, (...progress) => lines.push(progress));
-  expect(read).toEqual({ size: bytes, sha256: hash('sha256', await readFile(file)) });
-  // Reported piece by piece, and at the end that all is done.
-  expect(lines.map(([done]) => done)).toEqual(lines.map(([done]) => done!).toSorted((a, b) => a - b));
-  expect(lines.at(-1)).toEqual([bytes, bytes]);
-});
+test.each([1, MIB - 1, MIB, MIB + 1, 3 * MIB + 17])(
+  'an image of %d bytes is hashed, and the progress is reported',
+  async (bytes) => {
+    const file = await createSparseFile('some.dmg', bytes);
+    const lines: number[][] = [];
+    const read = await readImage(file, (...progress) => lines.push(progress));
+    expect(read).toEqual({ size: bytes, sha256: hash('sha256', await readFile(file)) });
+    // The progress increases up to the size of the image.
+    expect(lines.map(([done]) => done)).toEqual(lines.map(([done]) => done!).toSorted((a, b) => a - b));
+    expect(lines.at(-1)).toEqual([bytes, bytes]);
+  },
+);
 
-describe('the bar', () => {
-  const shown = (isTTY: boolean) => {
+describe('the progress bar', () => {
+  const createBar = (isTTY: boolean) => {
     const written: string[] = [];
     const stream = { isTTY, write: (piece: string) => written.push(piece) };
     return { written, show: progressBar('App.dmg', stream as unknown as typeof process.stderr) };
   };
 
   test('is drawn once for each percent, in one line, and removed at the end', () => {
-    const { written, show } = shown(true);
+    const { written, show } = createBar(true);
     for (let done = 0; done <= 1000; done++) show(done, 1000);
     expect(written).toHaveLength(101);
     expect(written[0]).toBe(`\rApp.dmg  ${' '.repeat(30)}   0 %`);
@@ -88,7 +94,7 @@ describe('the bar', () => {
   });
 
   test('is not drawn where there is no terminal', () => {
-    const { written, show } = shown(false);
+    const { written, show } = createBar(false);
     for (let done = 0; done <= 100; done++) show(done, 100);
     expect(written).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
 /*
- * What `npm run judges` installs, and that it runs where everything must hold. The judges themselves run apart from these tests.
+ * Checks what `npm run judges` installs, and that .ci/run runs it. The judges themselves run apart from these tests.
  */
 
 interface Locked {
@@ -26,10 +26,10 @@ const { devDependencies, ...manifest } = JSON.parse(read('judges/package.json'))
   'devDependencies' | 'overrides',
   Record<string, string>
 >;
-const elsewhere = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
-afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
+const folder = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('.ci/run runs the judges after the tests, and ends where one of them fails', () => {
+test('.ci/run runs the judges after the tests, and fails if one of them fails', () => {
   expect(read('.ci/run')).toMatch(/^set -euo pipefail$[^]*^npm test$[^]*^npm run judges$/m);
 });
 
@@ -40,7 +40,7 @@ describe('the judges', () => {
     expect(Object.values(others).filter((range) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);
   });
 
-  test('have an empty package where another would report their installation', () => {
+  test('have an empty package in place of one that would report their installation', () => {
     expect(manifest.overrides).toEqual({ '@scarf/scarf': '$@scarf/scarf' });
     const scarf = Object.entries(packages).filter(([path]) => /\bscarf$/.test(path));
     expect(scarf.filter(([path]) => path.includes('node_modules/'))).toEqual([
@@ -56,11 +56,11 @@ describe('the judges', () => {
     expect(read('judges/.npmrc')).toMatch(/^ignore-scripts=true$/m);
   });
 
-  test('have licenses of the list', async () => {
+  test('have allowed licenses', async () => {
     const { ALLOWED_FOR_TOOLS } = (await import(join(root, 'scripts/docs-licenses.mjs'))) as {
       ALLOWED_FOR_TOOLS: string[];
     };
-    // These name MIT in a form of before, which npm does not copy into the lock file.
+    // These packages name MIT in an older form, which npm does not copy into the lock file.
     const old = /\/(compute-(gcd|lcm)|reserved|validate\.io-(function|integer|integer-array|number))$/;
     const wrong = Object.entries(packages).filter(
       ([path, { license, link }]) =>
@@ -72,21 +72,21 @@ describe('the judges', () => {
     expect(wrong.map(([path, { license }]) => [path, license])).toEqual([]);
   });
 
-  test('say in one sentence that no registry answers', async () => {
+  test('report in one sentence that no registry answers', async () => {
     const files = [
       'scripts/prepare.mjs',
       ...['package.json', 'package-lock.json', '.npmrc', 'no-scarf'].map((name) => `judges/${name}`),
     ];
-    for (const name of files) cpSync(join(root, name), join(elsewhere, name), { recursive: true });
+    for (const name of files) cpSync(join(root, name), join(folder, name), { recursive: true });
     const program = `import { command, ensureJudgesInstalled } from './scripts/prepare.mjs';
       await command(async () => (await ensureJudgesInstalled(), 0));`;
     const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-      cwd: elsewhere,
+      cwd: folder,
       env: {
         PATH: process.env['PATH'],
-        HOME: elsewhere,
+        HOME: folder,
         npm_config_registry: 'http://127.0.0.1:9/',
-        npm_config_cache: join(elsewhere, 'cache'),
+        npm_config_cache: join(folder, 'cache'),
         npm_config_fetch_retries: '0',
       },
       stdio: ['ignore', 'inherit', 'pipe'],

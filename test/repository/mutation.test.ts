@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 
 /*
- * What `npm run mutation` installs, and that its list of survivors is of the sources as they are. The mutants themselves
+ * Checks what `npm run mutation` installs, and that its list of survivors matches the current sources. The mutants themselves
  * run apart from these tests.
  */
 
@@ -37,11 +37,11 @@ function isCurrent({ file, in: line, original }: Survivor, text: string): boolea
 
 describe('the list of survivors', () => {
   test('names texts that the sources have', () => {
-    const gone = survivors.filter((entry) => !isCurrent(entry, read(entry.file)));
-    expect(gone).toEqual([]);
+    const outdated = survivors.filter((entry) => !isCurrent(entry, read(entry.file)));
+    expect(outdated).toEqual([]);
   });
 
-  test('would notice a text that is gone', () => {
+  test('is not current if a text is gone', () => {
     const entry = {
       file: 'x',
       mutator: '',
@@ -85,7 +85,7 @@ describe('the tools of npm run mutation', () => {
     expect(read('mutation/.npmrc')).toMatch(/^ignore-scripts=true$/m);
   });
 
-  test('have licenses of the list', async () => {
+  test('have allowed licenses', async () => {
     const { ALLOWED_FOR_TOOLS } = (await import(join(root, 'scripts/docs-licenses.mjs'))) as {
       ALLOWED_FOR_TOOLS: string[];
     };

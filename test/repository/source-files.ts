@@ -34,13 +34,13 @@ export function parse(path: string, text: string): SourceFile {
     .filter((each) => each.moduleSpecifier !== undefined)
     .map((each) => importOf(path, each));
   // `await import('./x.js')` is a dependency too, at a later time.
-  const later = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, from]) => ({
+  const dynamicImports = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, from]) => ({
     from: from!,
     file: fileOf(path, from!),
     names: [],
     types: [],
   }));
-  const imports = [...declared, ...later];
+  const imports = [...declared, ...dynamicImports];
   return { path, folder: folderOf(path), text, imports, tree };
 }
 
@@ -69,8 +69,10 @@ function importOf(path: string, declaration: ts.ImportDeclaration | ts.ExportDec
     ...(bindings && ts.isNamespaceImport(bindings) ? [bindings.name.text] : []),
     ...elements.map(({ name }) => name.text),
   ];
-  const whole = clause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
-  const types = whole ? names : elements.filter(({ isTypeOnly }) => isTypeOnly).map(({ name }) => name.text);
+  const isTypeOnlyImport = clause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+  const types = isTypeOnlyImport
+    ? names
+    : elements.filter(({ isTypeOnly }) => isTypeOnly).map(({ name }) => name.text);
   return { from, file, names, types };
 }
 
@@ -83,11 +85,11 @@ export function* nodesOf(node: ts.Node): Generator<ts.Node> {
 /** The first cycle in a graph, with its first node repeated at its end; undefined if there is none. */
 export function cycleIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
   const done = new Set<string>();
-  const visit = (node: string, way: string[]): string[] | undefined => {
-    if (way.includes(node)) return [...way.slice(way.indexOf(node)), node];
+  const visit = (node: string, ancestors: string[]): string[] | undefined => {
+    if (ancestors.includes(node)) return [...ancestors.slice(ancestors.indexOf(node)), node];
     if (done.has(node)) return undefined;
     for (const next of graph.get(node) ?? []) {
-      const cycle = visit(next, [...way, node]);
+      const cycle = visit(next, [...ancestors, node]);
       if (cycle) return cycle;
     }
     done.add(node);

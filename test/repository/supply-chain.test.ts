@@ -30,9 +30,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const script = <T>(name: string) => import(join(root, 'scripts', name)) as Promise<T>;
 
-const { locked, shipped, closure, importedByPages } = await script<{
+const { locked, releasedPackages, closure, importedByPages } = await script<{
   locked: Map<string, Locked>;
-  shipped(): Map<string, Locked>;
+  releasedPackages(): Map<string, Locked>;
   closure(names: string[]): Set<Locked>;
   importedByPages(): string[];
 }>('shipped.mjs');
@@ -42,31 +42,31 @@ const manifest = JSON.parse(read('package.json')) as Record<
 >;
 const ids = (entries: Iterable<Locked>) => [...new Set([...entries].map(({ id }) => id))].toSorted();
 
-const elsewhere = mkdtempSync(join(tmpdir(), 'mooring-sbom-'));
-afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
+const temporaryFolder = mkdtempSync(join(tmpdir(), 'mooring-sbom-'));
+afterAll(() => rmSync(temporaryFolder, { recursive: true, force: true }));
 
 describe('a release', () => {
-  test('holds what the direct dependencies bring, followed by hand, and what the pages import', () => {
-    const followed = closure([...Object.keys(manifest.dependencies), ...importedByPages()]);
-    expect(ids(shipped().values())).toEqual(ids(followed));
-    expect(followed.size).toBeGreaterThan(200);
+  test('contains the direct dependencies, all packages that they need, and what the pages import', () => {
+    const needed = closure([...Object.keys(manifest.dependencies), ...importedByPages()]);
+    expect(ids(releasedPackages().values())).toEqual(ids(needed));
+    expect(needed.size).toBeGreaterThan(200);
   });
 
-  test('has pages that bundle what the bill of materials says, and that carry its licenses', () => {
+  test('has pages that bundle the packages of the bill of materials, and contain their licenses', () => {
     const notices = read('web/dist/licenses.md');
     const bundled = [...notices.matchAll(/^## (\S+) - (\S+) \((\S+)\)$/gm)].map(([, ...named]) => named);
-    const pages = [...shipped().values()].filter(({ where }) => where === 'pages');
+    const pages = [...releasedPackages().values()].filter(({ where }) => where === 'pages');
     expect(bundled).toEqual(pages.map(({ name, version, license }) => [name, version, license]));
     expect(notices.match(/^Copyright \(c\)/gm)).toHaveLength(pages.length);
   });
 });
 
 describe('npm run sbom', () => {
-  /** Runs it where no registry answers, as if for production. @returns what it prints */
+  /** Runs `npm run sbom` without a registry and as in production. @returns the printed bill of materials */
   async function sbom(folder: string): Promise<string> {
-    const env = { PATH: process.env['PATH'], HOME: elsewhere, NODE_ENV: 'production' };
+    const env = { PATH: process.env['PATH'], HOME: temporaryFolder, NODE_ENV: 'production' };
     const child = spawn(process.execPath, [join(folder, 'scripts/sbom.mjs')], {
-      cwd: elsewhere,
+      cwd: temporaryFolder,
       env: { ...env, npm_config_offline: 'true', npm_config_registry: 'http://127.0.0.1:9/' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -74,14 +74,14 @@ describe('npm run sbom', () => {
   }
 
   test('lists each package of a release with its purl, integrity and license, the same wherever it runs', async () => {
-    // What the Dockerfile has at hand for it: nothing is installed there that it could read instead of the lock file.
+    // The copy has only the files that the Dockerfile copies: no installed package could be read instead of the lock file.
     const scripts = /^COPY (.+) scripts\/$/m.exec(read('Dockerfile'))![1]!.split(' ');
     for (const name of ['package.json', 'package-lock.json', '.npmrc', 'web', ...scripts])
-      cpSync(join(root, name), join(elsewhere, name), { recursive: true });
-    const [here, there] = await Promise.all([sbom(root), sbom(elsewhere)]);
-    expect(there).toBe(here);
+      cpSync(join(root, name), join(temporaryFolder, name), { recursive: true });
+    const [sbomHere, sbomInCopy] = await Promise.all([sbom(root), sbom(temporaryFolder)]);
+    expect(sbomInCopy).toBe(sbomHere);
 
-    const bom = JSON.parse(here) as {
+    const bom = JSON.parse(sbomHere) as {
       metadata: { component: Component };
       components: Component[];
       dependencies: { ref: string; dependsOn: string[] }[];
@@ -97,7 +97,7 @@ describe('npm run sbom', () => {
     );
     expect(bom.metadata.component).toMatchObject({ type: 'application', name: 'mooring' });
     expect(bom.components).toEqual(
-      [...shipped().values()].map(({ id, name, version, integrity, license, where }) =>
+      [...releasedPackages().values()].map(({ id, name, version, integrity, license, where }) =>
         expect.objectContaining({
           'bom-ref': id,
           name,
@@ -115,9 +115,9 @@ describe('npm run sbom', () => {
         }),
       ),
     );
-    expect(here).not.toMatch(/timestamp|resolved|distribution|registry|\/tmp|\/root|\/home/);
+    expect(sbomHere).not.toMatch(/timestamp|resolved|distribution|registry|\/tmp|\/root|\/home/);
 
-    // Each is reached from us: a path that breaks would hide what came how.
+    // Each package is reached from the application, so that the bill shows why it is needed.
     const next = new Map(bom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
     const reached = new Set([bom.metadata.component['bom-ref']]);
     for (const ref of reached) for (const other of next.get(ref)!) reached.add(other);
@@ -126,24 +126,24 @@ describe('npm run sbom', () => {
 });
 
 describe('licenses', () => {
-  test('docs/licenses.md is what the lock file says (npm run docs:licenses writes it)', async () => {
+  test('docs/licenses.md matches the lock file (npm run docs:licenses writes it)', async () => {
     const { licensesAsMarkdown } = await script<{ licensesAsMarkdown(): string }>('docs-licenses.mjs');
     expect(read('docs/licenses.md')).toBe(licensesAsMarkdown());
   });
 
-  test('only those of the list occur, the shorter one in what is passed on', async () => {
+  test('only allowed licenses occur, and in a release only those of the shorter list', async () => {
     const { ALLOWED, ALLOWED_FOR_TOOLS } = await script<{
       ALLOWED: Record<string, string>;
       ALLOWED_FOR_TOOLS: string[];
     }>('docs-licenses.mjs');
-    const beyond = (entries: Iterable<Locked>, allowed: string[]) =>
+    const notAllowed = (entries: Iterable<Locked>, allowed: string[]) =>
       [...entries]
         .filter(({ license }) => !allowed.includes(license ?? 'none'))
         .map(({ id, license }) => [id, license]);
-    expect(beyond(shipped().values(), Object.keys(ALLOWED))).toEqual([]);
-    // Programs have licenses that npm does not know: docs/licenses.md says them in words.
+    expect(notAllowed(releasedPackages().values(), Object.keys(ALLOWED))).toEqual([]);
+    // The optional dependencies are programs whose licenses npm does not know; docs/licenses.md describes them.
     const tools = [...locked.values()].filter(({ name }) => !(name in manifest.optionalDependencies));
-    expect(beyond(tools, ALLOWED_FOR_TOOLS)).toEqual([]);
+    expect(notAllowed(tools, ALLOWED_FOR_TOOLS)).toEqual([]);
     expect([...Object.keys(ALLOWED), ...ALLOWED_FOR_TOOLS].join(' ')).not.toMatch(
       /GPL|SSPL|BUSL|Commons-Clause|UNLICENSED/i,
     );
@@ -151,14 +151,14 @@ describe('licenses', () => {
 });
 
 describe('dependencies', () => {
-  test('docs/dependencies.md is what is locked and installed (npm run docs:dependencies writes it)', async () => {
+  test('docs/dependencies.md matches what is locked and installed (npm run docs:dependencies writes it)', async () => {
     const { dependenciesAsMarkdown } = await script<{ dependenciesAsMarkdown(): string }>(
       'docs-dependencies.mjs',
     );
     expect(read('docs/dependencies.md')).toBe(dependenciesAsMarkdown());
   });
 
-  test('each direct one has its reason, and no reason has outlived its dependency', async () => {
+  test('each direct dependency has a reason, and each reason has a dependency', async () => {
     const { REASONS, BINARIES } = await script<{
       REASONS: Record<string, string>;
       BINARIES: { pattern: RegExp }[];
@@ -179,9 +179,9 @@ describe('dependencies', () => {
     ).toEqual([]);
   });
 
-  test('one that brings an install script is decided upon by name', () => {
-    const bringing = [...locked.values()].filter(({ hasInstallScript }) => hasInstallScript);
-    expect(ids(bringing).map((id) => id.slice(0, id.lastIndexOf('@')))).toEqual(
+  test('each package with an install script is allowed or refused by name', () => {
+    const withInstallScript = [...locked.values()].filter(({ hasInstallScript }) => hasInstallScript);
+    expect(ids(withInstallScript).map((id) => id.slice(0, id.lastIndexOf('@')))).toEqual(
       Object.keys(manifest.allowScripts).toSorted(),
     );
   });

@@ -98,7 +98,7 @@ test('with concurrent runs of eight instances whose clocks differ, nothing fails
   });
   const runs = skewed.map(async ({ instance, asOf }) => {
     const reports = [];
-    // One run that moves the rows, and one more.
+    // Each instance completes two runs, so that some runs come after the rows were moved.
     while (reports.length < 2) {
       const report = await instance.run(asOf);
       if (report) reports.push(report);
@@ -109,8 +109,8 @@ test('with concurrent runs of eight instances whose clocks differ, nothing fails
   const reports = (await Promise.all(runs)).flat();
   const { slowest, control: undisturbed, beats } = await load.stop();
   expect(reports.flatMap(({ failed }) => failed)).toEqual([]);
-  const sum = (of: (report: (typeof reports)[0]) => number) =>
-    reports.reduce((total, report) => total + of(report), 0);
+  const sum = (count: (report: (typeof reports)[0]) => number) =>
+    reports.reduce((total, report) => total + count(report), 0);
   // Each row was moved once, and deleted once.
   expect(sum(({ telemetry_rows_moved }) => telemetry_rows_moved)).toBe(30);
   expect(sum(({ deleted }) => deleted['telemetry'] ?? 0)).toBe(12);

@@ -136,7 +136,7 @@ test.each(DELETED)('$what is kept at $keptAt and deleted at $deletedAt', async (
   expect(await exists(table, row)).toBe(false);
 });
 
-const FAR = '2026-11-20T00:05:00Z';
+const NOW = '2026-11-20T00:05:00Z';
 test.each<[what: string, table: string, values: () => Values]>([
   ['an active activation', 'activation', () => ({ license_id })],
   ['a license without an end', 'license', () => ({ on_expiry: 'stop' })],
@@ -145,7 +145,7 @@ test.each<[what: string, table: string, values: () => Values]>([
   ['an open deletion request', 'erasure_request', () => ({ email: 'ada@example.com' })],
 ])('%s is never deleted because of its age', async (_what, table, values) => {
   const row = await harness.insert(table, values());
-  expect((await harness.run(FAR)).deleted).toEqual({});
+  expect((await harness.run(NOW)).deleted).toEqual({});
   expect(await exists(table, row)).toBe(true);
   await harness.sql(`delete from ${table} where id = $1`, [row['id']]);
 });
@@ -195,7 +195,7 @@ test('a license is deleted with its activations and their release requests', asy
       return { license, activation, request };
     }),
   );
-  expect((await harness.run(FAR)).deleted).toEqual({ license: 1 });
+  expect((await harness.run(NOW)).deleted).toEqual({ license: 1 });
   for (const [index, { license, activation, request }] of ids.entries()) {
     expect([
       await exists('license', license),
@@ -255,7 +255,7 @@ test.each([
     create trigger note_batch after delete on ${table} referencing old table as gone
       for each statement execute function note_batch();
     insert into ${table} select ${values} from generate_series(1, 10001) n`);
-  expect((await harness.run(FAR)).deleted).toEqual({ [table]: 10_001 });
+  expect((await harness.run(NOW)).deleted).toEqual({ [table]: 10_001 });
   const batches = await harness.sql<{ rows: number }>('select rows from batch');
   expect(batches.map(({ rows }) => rows)).toEqual([5_000, 5_000, 1]);
   await harness.sql('drop function note_batch cascade; drop table batch');

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
 afterAll(() => harness.close());
 
-/** Stores telemetry of these days as earlier runs have left it: all rows in partitions, none in the inbox. */
+/** Stores telemetry of these days as earlier runs leave it: all rows are in partitions, and none is in the inbox. */
 async function storeInPartitions(days: Record<string, number>, before: string): Promise<void> {
   await harness.receive(days);
   const [year, ...rest] = before.split('-');
@@ -70,11 +70,11 @@ test('telemetry of a day that is years past is moved out of the inbox and delete
 test.each([
   ['2025-02-10', 2029],
   ['2036-05-10', 2034],
-])('run for %s in December %i, the rows of the clock’s own months have their place', async (asOf, year) => {
+])('a run for %s in December %i creates the partitions of the months of the clock', async (asOf, year) => {
   const clock = new FakeClock(new Date(`${year}-12-31T23:30:00Z`));
   await harness.run(`${asOf}T12:00:00Z`, harness.instance(clock));
-  const own = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];
-  expect(await harness.partitions()).toEqual(expect.arrayContaining(own));
+  const ofClock = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];
+  expect(await harness.partitions()).toEqual(expect.arrayContaining(ofClock));
 });
 
 test('a run records its times, the time it applied the policy for, the deleted rows and the oldest day by table', async () => {

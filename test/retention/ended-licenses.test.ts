@@ -40,7 +40,7 @@ const END = {
 } as const;
 
 /** A license that ended at NOW, with an active machine. */
-async function ended(by: keyof typeof END) {
+async function endedLicense(by: keyof typeof END) {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license)).json;
   await service.setLicense(license.license_id, END[by]);
@@ -52,7 +52,7 @@ describe.each([
   ['expired', 'license_expired', 'binding_released'],
 ] as const)('a license that was %s', (by, first, then) => {
   test('its activations end after 11 months, and it is deleted after 12', async () => {
-    const license = await ended(by);
+    const license = await endedLicense(by);
     const codes = async () => [
       (await service.heartbeat(license.token)).json.code,
       (await service.activate(license)).json.code,
@@ -68,7 +68,7 @@ describe.each([
   });
 
   test('its activations stay valid with their tokens if it is valid again within 11 months', async () => {
-    const license = await ended(by);
+    const license = await endedLicense(by);
     await runAt(ELEVEN_MONTHS.before);
     await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
     expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
@@ -76,7 +76,7 @@ describe.each([
   });
 
   test('if it is valid again in the twelfth month, its machine can activate again', async () => {
-    const license = await ended(by);
+    const license = await endedLicense(by);
     await runAt(ELEVEN_MONTHS.on);
     await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
     expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
@@ -85,14 +85,14 @@ describe.each([
   });
 
   test('it is not deleted in the two weeks after its activations ended, however late the run is', async () => {
-    await ended(by);
+    await endedLicense(by);
     expect(await runAt('2028-03-01T00:05:00.000Z')).toEqual({ licenses: 0, activations: 1 });
     expect(await runAt('2028-03-15T00:04:59.999Z')).toEqual({ licenses: 0, activations: 0 });
     expect(await runAt('2028-03-15T00:05:00.001Z')).toEqual({ licenses: 1, activations: 0 });
   });
 
   test('a run for a future day changes nothing before the present day', async () => {
-    await ended(by);
+    await endedLicense(by);
     const runForFuture = () => harness.run('2028-01-01T00:00:00Z');
     harness.clock.set(ELEVEN_MONTHS.before);
     expect(await runForFuture()).toMatchObject({ activations_ended: 0, deleted: {} });
@@ -104,7 +104,7 @@ describe.each([
 });
 
 test('an activation that the retention ends is recorded like any release, and no mail is sent', async () => {
-  const { license_id, activation } = await ended('revoked');
+  const { license_id, activation } = await endedLicense('revoked');
   await harness.insert('release_request', { activation_id: activation });
   const jobs = await harness.count('graphile_worker._private_jobs');
   await runAt(ELEVEN_MONTHS.on);
@@ -151,7 +151,7 @@ test('all due activations are ended, also more than one batch, and none of a val
 });
 
 test('a license that is corrected during a run keeps its activations', async () => {
-  const license = await ended('expired');
+  const license = await endedLicense('expired');
   const staff = await service.database.connect();
   await staff.query('begin');
   await staff.query('update license set expires_at = null where id = $1', [license.license_id]);
@@ -179,11 +179,11 @@ async function deleteLicenses(change = {}): Promise<number> {
 }
 
 test('a license with an activation that never ended cannot be deleted', async () => {
-  await ended('revoked');
-  await ended('expired');
+  await endedLicense('revoked');
+  await endedLicense('expired');
   expect(await deleteLicenses()).toBe(0);
   // Without the condition the foreign key refuses the deletion.
-  await expect(deleteLicenses({ guard: undefined })).rejects.toThrow(/activation_license_id_fkey/);
+  await expect(deleteLicenses({ deleteCondition: undefined })).rejects.toThrow(/activation_license_id_fkey/);
   expect([await harness.count('license'), await harness.count('activation')]).toEqual([2, 2]);
   await service.sql(`update activation set ended_at = $1, ended_reason = 'released'`, [NOW]);
   expect(await deleteLicenses()).toBe(2);

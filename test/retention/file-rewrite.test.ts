@@ -14,7 +14,7 @@ import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../src/retention/rewrite.js';
 import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
-import { answered, machineId, Service } from '../support/harness.js';
+import { retryWhileUnavailable, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
 const HOUR_MS = 3_600_000;
@@ -97,8 +97,8 @@ test('24 hours after an erasure no database file contains the erased data, and r
   const statuses = new Set<number>();
   for (let machine = 0; machine < 20 || !(await isOver(run)); machine += 1) {
     const answers = await Promise.all([
-      answered(() => service.heartbeat(token)),
-      answered(() => service.activate(others, `machine ${machine}`)),
+      retryWhileUnavailable(() => service.heartbeat(token)),
+      retryWhileUnavailable(() => service.activate(others, `machine ${machine}`)),
     ]);
     for (const { status } of answers) statuses.add(status);
   }
@@ -151,7 +151,8 @@ test('a run gives up on a table that is being read, so that heartbeats are answe
   await reader.connect();
   await reader.query('begin; lock table license in access share mode');
   const run = retention.run();
-  while (!(await isOver(run))) expect((await answered(() => service.heartbeat(token))).status).toBe(200);
+  while (!(await isOver(run)))
+    expect((await retryWhileUnavailable(() => service.heartbeat(token))).status).toBe(200);
   expect((await run)!.failed.map(({ table }) => table)).toEqual(['license']);
   expect((await rewriteTimes())['activation']).toBe(service.clock.now().toISOString());
   await reader.query('commit');

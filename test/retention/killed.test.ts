@@ -47,19 +47,19 @@ const FILL = `
 
 /** The rows that a run may change, without values that differ from run to run. */
 async function state() {
-  const of = (sql: string) => harness.sql(sql);
   return {
     partitions: await harness.partitions(),
-    detached: await of(`select relname from pg_class where relkind = 'r' and relname ~ '^telemetry_\\d'
+    detached:
+      await harness.sql(`select relname from pg_class where relkind = 'r' and relname ~ '^telemetry_\\d'
                      and oid not in (select inhrelid from pg_inherits) order by 1`),
-    telemetry: await of('select received_on::text, soc_name from telemetry order by 1, 2'),
-    inbox: await of('select received_on::text, soc_name from telemetry_inbox order by 1, 2'),
-    weeks: await of('select week_end::text from fleet_week order by 1'),
-    cells: await of('select week_end::text, dimension, heartbeats from fleet_cell order by 1, 2'),
-    licenses: await of('select ended_at, purchase_id, staff_status from license order by 1'),
-    activations: await of('select ended_at from activation order by 1'),
-    codes: await of('select expires_at from one_time_code order by 1'),
-    purchases: await of('select recorded_on from purchase'),
+    telemetry: await harness.sql('select received_on::text, soc_name from telemetry order by 1, 2'),
+    inbox: await harness.sql('select received_on::text, soc_name from telemetry_inbox order by 1, 2'),
+    weeks: await harness.sql('select week_end::text from fleet_week order by 1'),
+    cells: await harness.sql('select week_end::text, dimension, heartbeats from fleet_cell order by 1, 2'),
+    licenses: await harness.sql('select ended_at, purchase_id, staff_status from license order by 1'),
+    activations: await harness.sql('select ended_at from activation order by 1'),
+    codes: await harness.sql('select expires_at from one_time_code order by 1'),
+    purchases: await harness.sql('select recorded_on from purchase'),
   };
 }
 

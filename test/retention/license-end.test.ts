@@ -14,14 +14,14 @@ beforeAll(async () => void (service = await Service.start({ environment: { SELF_
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-let sold = 0;
+let purchaseCount = 0;
 const report = (transaction_id: string, status: 'paid' | 'disputed' | 'dispute_won' | 'refunded') =>
   service.app
     .get(PurchasesService)
     .record({ transaction_id, status, ...(status === 'paid' && { email: 'ada@example.com' }) });
 
-async function sell(): Promise<{ transaction_id: string; license_id: string }> {
-  const transaction_id = `sale ${(sold += 1)}`;
+async function recordPurchase(): Promise<{ transaction_id: string; license_id: string }> {
+  const transaction_id = `sale ${(purchaseCount += 1)}`;
   return { transaction_id, license_id: (await report(transaction_id, 'paid')).license_id! };
 }
 
@@ -34,7 +34,7 @@ async function endOf(id: string): Promise<string | null> {
 }
 
 test('a license ends at its refund, and later reports do not change its end', async () => {
-  const { transaction_id, license_id } = await sell();
+  const { transaction_id, license_id } = await recordPurchase();
   expect(await endOf(license_id)).toBeNull();
   await report(transaction_id, 'refunded');
   expect(await endOf(license_id)).toBe(NOW);
@@ -67,7 +67,7 @@ test('a revocation sets the end of a license, lifting it removes the end, and an
 });
 
 test('lifting a revocation never lifts a refund', async () => {
-  const { transaction_id, license_id } = await sell();
+  const { transaction_id, license_id } = await recordPurchase();
   await service.setLicense(license_id, { staff_status: 'revoked' });
   service.clock.set(LATER);
   await report(transaction_id, 'refunded');
@@ -76,7 +76,7 @@ test('lifting a revocation never lifts a refund', async () => {
 });
 
 test.each(['suspended', 'active'] as const)('a license that is %s has no end', async (staff_status) => {
-  const { transaction_id, license_id } = await sell();
+  const { transaction_id, license_id } = await recordPurchase();
   await service.setLicense(license_id, { staff_status });
   await report(transaction_id, 'disputed');
   expect(await endOf(license_id)).toBeNull();
@@ -120,8 +120,8 @@ test.each<[what: string, terms: LicenseChange, change: LicenseChange, isChange: 
 });
 
 test('a refund and an erasure set the end of a license that has none, and change no existing end', async () => {
-  const valid = await sell();
-  const revoked = await sell();
+  const valid = await recordPurchase();
+  const revoked = await recordPurchase();
   const expired = (await service.issue({ email: 'grace@example.com', ...EXPIRED })).license_id;
   const erased = (await service.issue({ email: 'grace@example.com' })).license_id;
   await service.setLicense(revoked.license_id, REVOKED);
@@ -135,9 +135,9 @@ test('a refund and an erasure set the end of a license that has none, and change
 
 test('every path that ends an activation records the current time as its end', async () => {
   // Each license expired long before, so that its expiry would show as a wrong end of the activation.
-  const sale = await sell();
+  const purchase = await recordPurchase();
   const email = 'ada@example.com';
-  const of = async (license_id: string, owner = email) => {
+  const activateAndExpire = async (license_id: string, owner = email) => {
     const license_key = (await service.app.get(LicensesService).currentKey(license_id))!;
     const { json } = await service.activate({ license_key, email: owner }, randomUUID());
     await service.setLicense(license_id, EXPIRED);
@@ -147,14 +147,17 @@ test('every path that ends an activation records the current time as its end', a
   const releases = service.app.get(ReleaseService);
   const paths: Record<string, [id: string, end: (id: string) => Promise<unknown>]> = {
     staff: [
-      await of((await service.issue()).license_id),
+      await activateAndExpire((await service.issue()).license_id),
       (id) => releases.release(id, { actor: 'test', reason: null }),
     ],
-    holder: [await of((await service.issue()).license_id), (id) => releases.releaseForHolder(id, email)],
-    refund: [await of(sale.license_id), () => report(sale.transaction_id, 'refunded')],
-    erasure: [await of((await grace()).license_id, 'grace@example.com'), erase],
+    holder: [
+      await activateAndExpire((await service.issue()).license_id),
+      (id) => releases.releaseForHolder(id, email),
+    ],
+    refund: [await activateAndExpire(purchase.license_id), () => report(purchase.transaction_id, 'refunded')],
+    erasure: [await activateAndExpire((await grace()).license_id, 'grace@example.com'), erase],
     replay: [
-      await of((await grace()).license_id, 'grace@example.com'),
+      await activateAndExpire((await grace()).license_id, 'grace@example.com'),
       async (id) => {
         await erase();
         // Restores the row as a backup would.

@@ -149,7 +149,7 @@ describe('a retention run that never finishes', () => {
     );
   const undo = () => service.sql('drop function on_finish cascade');
   /** Holds the lock of the retention in another connection. @returns a function that releases it */
-  const hang = async () => {
+  const holdLock = async () => {
     const other = await service.database.connect();
     await other.query('select pg_advisory_lock($1)', [LOCKS.retention]);
     return async () => {
@@ -159,7 +159,7 @@ describe('a retention run that never finishes', () => {
   };
 
   test.each<[what: string, breakRuns: () => Promise<unknown>]>([
-    ['hangs', hang],
+    ['hangs', holdLock],
     ['fails', () => onFinish(`raise 'planted';`).then(() => undo)],
     ['is killed', () => onFinish('perform pg_terminate_backend(pg_backend_pid());').then(() => undo)],
   ])('because it %s each hour is reported after a day, until one finishes', async (_what, breakRuns) => {

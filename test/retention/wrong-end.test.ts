@@ -37,7 +37,7 @@ afterAll(async () => {
   await service.close();
 });
 
-interface Key {
+interface License {
   readonly license_id: string;
   readonly license_key: string;
   readonly email: string;
@@ -46,18 +46,18 @@ const email = 'ada@example.com';
 const STOP_IN_PAST = { on_expiry: 'stop', expires_at: PAST };
 
 /** A request of staff. Each has a new token, because a run for a later day deletes expired tokens. */
-async function staff(method: string, path: string, body: object) {
+async function callAsStaff(method: string, path: string, body: object) {
   const authorization = `Bearer ${await service.staffToken('admin')}`;
   return service.call(method, `/support/api/${path}`, body, { authorization });
 }
 const patch = async (id: string, change: object) => {
-  const { status } = await staff('PATCH', `licenses/${id}`, { ...change, reason: 'a test' });
+  const { status } = await callAsStaff('PATCH', `licenses/${id}`, { ...change, reason: 'a test' });
   expect(status).toBe(200);
 };
-const set = (id: string, ...options: string[]) =>
+const setByCommand = (id: string, ...options: string[]) =>
   terminal.json(['license', 'set', id, ...options, '--reason', 'a test']);
 
-async function imported(expires_at: string): Promise<Key> {
+async function importLicense(expires_at: string): Promise<License> {
   const license_key = deriveLicenseKey(randomBytes(32), 'MOOR', randomUUID(), 1);
   const file = terminal.file('licenses.csv');
   writeFileSync(file, `license_key,email,expires_at,on_expiry\n${license_key},${email},${expires_at},stop\n`);
@@ -66,19 +66,19 @@ async function imported(expires_at: string): Promise<Key> {
   return { license_id: id, license_key, email };
 }
 
-async function issuedByStaff(terms: object): Promise<Key> {
-  const { json } = await staff('POST', 'licenses', { email, ...terms });
+async function issueByStaff(terms: object): Promise<License> {
+  const { json } = await callAsStaff('POST', 'licenses', { email, ...terms });
   return { license_id: json.license.id, license_key: json.license_key, email };
 }
 
-const issuedByCommand = async (...options: string[]): Promise<Key> => ({
+const issueByCommand = async (...options: string[]): Promise<License> => ({
   ...(await terminal.json(['license', 'issue', '--email', email, ...options])),
   email,
 });
 
-async function bought(): Promise<Key> {
-  const sale = { transaction_id: randomUUID(), email, status: 'paid' } as const;
-  const { license_id } = await service.app.get(PurchasesService).record(sale);
+async function buyLicense(): Promise<License> {
+  const purchase = { transaction_id: randomUUID(), email, status: 'paid' } as const;
+  const { license_id } = await service.app.get(PurchasesService).record(purchase);
   const license_key = await service.app.get(LicensesService).currentKey(license_id!);
   return { license_id: license_id!, license_key: license_key!, email };
 }
@@ -92,7 +92,11 @@ async function retain(days: number) {
 }
 
 /** All paths by which the end of an active license can be set 13 months into the past. */
-const CHANGED: [path: string, create: () => Promise<Key>, setPastEnd: (id: string) => Promise<unknown>][] = [
+const CHANGED: [
+  path: string,
+  create: () => Promise<License>,
+  setPastEnd: (id: string) => Promise<unknown>,
+][] = [
   ['staff set date and on_expiry', () => service.issue(), (id) => patch(id, STOP_IN_PAST)],
   [
     'staff set on_expiry of a license that has expired',
@@ -107,14 +111,14 @@ const CHANGED: [path: string, create: () => Promise<Key>, setPastEnd: (id: strin
   [
     'the command line sets date and on_expiry',
     () => service.issue(),
-    (id) => set(id, '--expires', PAST, '--on-expiry', 'stop'),
+    (id) => setByCommand(id, '--expires', PAST, '--on-expiry', 'stop'),
   ],
   [
-    'the command line sets on_expiry of an imported license',
-    () => imported(FUTURE),
-    (id) => set(id, '--expires', PAST),
+    'the command line sets the date of an imported license',
+    () => importLicense(FUTURE),
+    (id) => setByCommand(id, '--expires', PAST),
   ],
-  ['staff set the date of a license that was bought', bought, (id) => patch(id, STOP_IN_PAST)],
+  ['staff set the date of a license that was bought', buyLicense, (id) => patch(id, STOP_IN_PAST)],
 ];
 
 test.each(CHANGED)(
@@ -136,10 +140,10 @@ test.each(CHANGED)(
   },
 );
 
-const CREATED: [path: string, create: () => Promise<Key>][] = [
-  ['staff', () => issuedByStaff(STOP_IN_PAST)],
-  ['the command line', () => issuedByCommand('--expires', PAST, '--on-expiry', 'stop')],
-  ['an import', () => imported(PAST)],
+const CREATED: [path: string, create: () => Promise<License>][] = [
+  ['staff', () => issueByStaff(STOP_IN_PAST)],
+  ['the command line', () => issueByCommand('--expires', PAST, '--on-expiry', 'stop')],
+  ['an import', () => importLicense(PAST)],
 ];
 test.each(CREATED)(
   'a license created by %s with a past date is kept, and activates once the date is corrected',

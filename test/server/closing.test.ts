@@ -18,17 +18,21 @@ test('a shutdown answers complete requests, closes connections with incomplete o
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
 
-  const half = connect(port, '127.0.0.1').on('error', () => undefined);
+  const incomplete = connect(port, '127.0.0.1').on('error', () => undefined);
   await once(app.server, 'connection');
-  half.write('GET / HT');
-  const gone = once(half.resume(), 'close');
-  const asked = fetch(url);
+  incomplete.write('GET / HT');
+  const incompleteClosed = once(incomplete.resume(), 'close');
+  const request = fetch(url);
   await once(app.server, 'arrived');
   const closed = app.close();
-  await gone;
+  await incompleteClosed;
   answer.resolve('done');
-  const given = await asked;
-  expect([given.status, given.headers.get('connection'), await given.text()]).toEqual([200, 'close', 'done']);
+  const response = await request;
+  expect([response.status, response.headers.get('connection'), await response.text()]).toEqual([
+    200,
+    'close',
+    'done',
+  ]);
   await closed;
 
   const [line] = logged.map((text) => JSON.parse(text) as Record<string, unknown>);

@@ -26,8 +26,8 @@ async function launch(options: ProcessOptions = {}) {
   return { server, port };
 }
 
-/** A pipe whose reader is open but reads nothing. */
-function unreadPipe(): number {
+/** Opens a pipe whose reader is open but reads nothing. */
+function openUnreadPipe(): number {
   const path = join(directory, 'pipe');
   execFileSync('mkfifo', [path]);
   return openSync(path, 'r+');
@@ -36,10 +36,10 @@ function unreadPipe(): number {
 const FULL = '/dev/full';
 
 test.each([
-  ['that is not read', unreadPipe] as const,
+  ['that is not read', openUnreadPipe] as const,
   // Only Linux has this device.
   ...(existsSync(FULL) ? [['on a full disk', () => openSync(FULL, 'w')] as const] : []),
-])('a log %s stops no answer', async (_what, open) => {
+])('a log %s does not prevent responses', async (_what, open) => {
   const stdout = open();
   opened.push(stdout);
   const { server, port } = await launch({ stdout });

@@ -25,8 +25,8 @@ async function launch(settings: Record<string, string>) {
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** The steps of a shutdown in the log. Lines of a request or an hourly job may be between them. */
-function steps({ stdout }: ServerProcess) {
+/** Reads the steps of a shutdown from the log. Lines of a request or an hourly job may be between them. */
+function readShutdownSteps({ stdout }: ServerProcess) {
   const lines = stdout
     .trim()
     .split('\n')
@@ -41,13 +41,13 @@ function steps({ stdout }: ServerProcess) {
 test('on SIGTERM the service fails its readiness at once, still serves for the delay, and then ends step by step', async () => {
   const { server, url } = await launch({ SHUTDOWN_DELAY_SECONDS: '10' });
   await server.ready();
-  const [, license_key, email] = await server.says('stderr', /Sample license +(\S+) +\((\S+)\)/);
+  const [, license_key, email] = await server.waitForOutput('stderr', /Sample license +(\S+) +\((\S+)\)/);
   const license = { license_key: license_key!, email: email! };
   const { json } = await call(url, 'POST', '/v1/activate', activation(license));
 
   server.child.kill('SIGTERM');
-  await server.says('stdout', /"msg":"shutting down"/);
-  // At once: the delay is all the time there is, and more than a slow machine takes for three calls.
+  await server.waitForOutput('stdout', /"msg":"shutting down"/);
+  // The calls are sent at once, so that they end within the delay also on a slow machine.
   const [ready, beat, live] = await Promise.all([
     call(url, 'GET', '/health/ready'),
     call(url, 'POST', '/v1/heartbeat', { token: json.token, app_version: '1.0.0' }),
@@ -58,7 +58,7 @@ test('on SIGTERM the service fails its readiness at once, still serves for the d
 
   expect(await server.exited).toEqual({ code: 0, signal: null });
   const milliseconds: unknown = expect.any(Number);
-  expect(steps(server)).toEqual([
+  expect(readShutdownSteps(server)).toEqual([
     { msg: 'shutting down', delay_seconds: 10 },
     { msg: 'jobs ended', done: expect.any(Number), milliseconds },
     { msg: 'requests ended', answered: 0, cut: 0, milliseconds },
@@ -76,7 +76,7 @@ test('a service that never listened ends without a delay', async () => {
   expect(server.stdout).not.toContain('"shutting down"');
 });
 
-test('a delay that is no number of seconds, or over a minute, is reported in one sentence', async () => {
+test('a delay of over a minute is reported in one sentence', async () => {
   const { server } = await launch({ SHUTDOWN_DELAY_SECONDS: '61' });
   expect(await server.exited).toEqual({ code: 2, signal: null });
   expect(server.stderr).toBe('SHUTDOWN_DELAY_SECONDS must be a whole number from 0 to 60.\n');

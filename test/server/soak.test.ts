@@ -7,17 +7,17 @@ import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /*
- * Requests of every kind, what is refused, what is no HTTP and what breaks off included, leave nothing behind. bench/soak/soak.mjs
- * makes them for minutes; its load is this one.
+ * Requests of every kind, also refused, malformed and interrupted ones, leave no memory and no socket in use. bench/soak/soak.mjs
+ * makes the same requests for minutes.
  */
 
-const SEATS = 20;
+const ACTIVATIONS = 20;
 /** The number of requests of each kind in a round. */
-const TIMES = 100;
-/** Two rounds that kept little more than a kilobyte of each request would pass it; what the heap does by itself is a sixth. */
-const GROWTH_AT_MOST = 3 * 2 ** 20;
-/** Those to the database, what listens, and one that this test's own `fetch` keeps. */
-const SOCKETS_AT_MOST = 24;
+const REQUESTS_PER_KIND = 100;
+/** A leak of a little over a kilobyte for each request of two rounds exceeds this; without a leak the growth is a sixth. */
+const MAX_HEAP_GROWTH_BYTES = 3 * 2 ** 20;
+/** The connections to the database, the listening sockets, and one connection that `fetch` of this test keeps open. */
+const MAX_SOCKETS = 24;
 
 interface Memory {
   readonly heap: number;
@@ -29,21 +29,21 @@ interface Load {
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-soak-'));
-// A module of the benchmark, which is JavaScript.
-const ofBench = (file: string) => import(new URL(`../../bench/load/${file}`, import.meta.url).href);
+// The benchmark is JavaScript without types.
+const importFromBench = (file: string) => import(new URL(`../../bench/load/${file}`, import.meta.url).href);
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let server: ServerProcess;
 let load: Load;
 beforeAll(async () => {
   database = await createDatabase();
-  const { makeData, seatIds } = await ofBench('data.mjs');
-  const { kindsOf } = await ofBench('kinds.mjs');
-  const { settings, ...data } = await makeData(database.url, directory, seatIds(SEATS));
+  const { makeData, seatIds } = await importFromBench('data.mjs');
+  const { kindsOf } = await importFromBench('kinds.mjs');
+  const { settings, ...data } = await makeData(database.url, directory, seatIds(ACTIVATIONS));
   const port = await freePort();
   const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
   const nodeArguments = ['--expose-gc', '--import', './bench/load/heap.mjs'];
   server = new ServerProcess(environment, { nodeArguments, ipc: true });
-  await server.says('stdout', /"listening"/);
+  await server.waitForOutput('stdout', /"listening"/);
   const { headers } = await fetch(`http://127.0.0.1:${port}/v1/manifest`);
   const webhookSecret = settings.PURCHASE_WEBHOOK_SECRET;
   load = kindsOf(port, { ...data, webhookSecret, etag: headers.get('etag') });
@@ -54,7 +54,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function memory(): Promise<Memory> {
+async function readMemory(): Promise<Memory> {
   server.child.send('heap');
   const [memory] = await once(server.child, 'message');
   return memory as Memory;
@@ -63,11 +63,11 @@ async function memory(): Promise<Memory> {
 /** Makes requests of all kinds concurrently, so in any order. @returns the unexpected responses */
 async function round(): Promise<string[]> {
   const wrong: string[] = [];
-  for (let time = 0; time < TIMES; time += 10) {
+  for (let time = 0; time < REQUESTS_PER_KIND; time += 10) {
     const asked = Object.entries(load.kinds).flatMap(([kind, ask]) =>
       Array.from({ length: 10 }, async () => {
-        const right = await ask();
-        if (right !== true) wrong.push(`${kind} ${right}`);
+        const result = await ask();
+        if (result !== true) wrong.push(`${kind} ${result}`);
       }),
     );
     await Promise.all(asked);
@@ -78,12 +78,12 @@ async function round(): Promise<string[]> {
 test('thousands of requests of every kind, also invalid ones, leave no memory and no socket in use', async () => {
   // The first round allocates what is kept: connections to the database, compiled code.
   expect(await round()).toEqual([]);
-  const before = await memory();
+  const before = await readMemory();
   expect(await round()).toEqual([]);
   expect(await round()).toEqual([]);
-  const after = await memory();
-  expect(after.heap - before.heap).toBeLessThan(GROWTH_AT_MOST);
+  const after = await readMemory();
+  expect(after.heap - before.heap).toBeLessThan(MAX_HEAP_GROWTH_BYTES);
   load.end();
   // The service notices the end of the connections a moment later.
-  for (let { sockets } = after; sockets > SOCKETS_AT_MOST;) ({ sockets } = await memory());
+  for (let { sockets } = after; sockets > MAX_SOCKETS;) ({ sockets } = await readMemory());
 });

@@ -28,15 +28,15 @@ function launch(settings: Record<string, string>, options?: ProcessOptions): Ser
 }
 
 /** Starts the service with an existing database on a free port. */
-async function launchBeside(settings: Record<string, string> = {}, options?: ProcessOptions) {
+async function launchWithDatabase(settings: Record<string, string> = {}, options?: ProcessOptions) {
   const port = await freePort();
   const server = launch({ PORT: String(port), DATABASE_URL: database.url, ...settings }, options);
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** The arguments of the `curl` line of the welcome, parsed like a shell. */
-async function printedCall(server: ServerProcess) {
-  const line = await server.says('stderr', /^curl -sS (\S+) -H '([\w-]+): ([^']*)' -d '([^']*)'$/m);
+/** Waits for the `curl` line of the welcome, and parses it like a shell. */
+async function readPrintedCall(server: ServerProcess) {
+  const line = await server.waitForOutput('stderr', /^curl -sS (\S+) -H '([\w-]+): ([^']*)' -d '([^']*)'$/m);
   const [, url, header, value, body] = line as unknown as string[];
   return { url: url!, headers: { [header!]: value! }, body: body! };
 }
@@ -51,10 +51,10 @@ describe('with a database of its own', () => {
   let port: string;
   let token: string;
 
-  test('the printed curl line activates after a first start, on the port that it contains', async () => {
+  test('the curl line that the first start prints activates a machine, on the port that it contains', async () => {
     port = String(await freePort());
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
-    const { url, ...request } = await printedCall(server);
+    const { url, ...request } = await readPrintedCall(server);
     expect(new URL(url).port).toBe(port);
     const answer = await call(
       new URL(url).origin,
@@ -65,7 +65,7 @@ describe('with a database of its own', () => {
     );
     expect([answer.status, answer.json.activation.hostname_hint]).toEqual([201, 'Studio Mac']);
     token = answer.json.token as string;
-    const link = await server.says('stderr', /^ {2}Support +(\S+)\/support\/#link=([\w-]{43})$/m);
+    const link = await server.waitForOutput('stderr', /^ {2}Support +(\S+)\/support\/#link=([\w-]{43})$/m);
     const [, base, secret] = link as unknown as string[];
     const signedIn = await call(
       base!,
@@ -79,13 +79,13 @@ describe('with a database of its own', () => {
     const { json } = await call(base!, 'GET', '/support/api/session', undefined, { cookie });
     expect(json).toMatchObject({ email: 'admin@example.com', role: 'admin' });
 
-    // After SIGKILL its PostgreSQL still runs, as after a crash.
+    // After SIGKILL the PostgreSQL of the service still runs, as after a crash.
     const orphan = postmaster();
     await server.end('SIGKILL');
     expect(isPostmaster(orphan, cluster)).toBe(true);
   });
 
-  test('with given manifest keys it starts, and publishes no sample manifest, which they have not signed', async () => {
+  test('with given manifest keys the service starts, and publishes no sample manifest, which these keys have not signed', async () => {
     const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
     const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'own keys'), ...own };
     const server = await launch(settings).ready();
@@ -109,7 +109,7 @@ describe('with a database of its own', () => {
     expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
   });
 
-  test('SIGTERM ends it with 0 and leaves no PostgreSQL, nor a state that names one', async () => {
+  test('SIGTERM ends the service with exit code 0, and leaves neither a PostgreSQL process nor postgres.json', async () => {
     const server = await start().ready();
     const running = postmaster();
     expect(isPostmaster(running, cluster)).toBe(true);
@@ -118,7 +118,7 @@ describe('with a database of its own', () => {
     expect(existsSync(join(dataDir, 'postgres.json'))).toBe(false);
   });
 
-  test('on SIGTERM while PostgreSQL is starting, it leaves none behind', async () => {
+  test('SIGTERM while PostgreSQL is starting leaves no PostgreSQL process', async () => {
     const server = start();
     while (!existsSync(join(cluster, 'postmaster.pid')) && server.running)
       await new Promise((resolve) => setImmediate(resolve));
@@ -134,11 +134,11 @@ function postgresProcessesIn(cluster: string): number[] {
     .filter((pid) => isPostmaster(pid, cluster));
 }
 
-describe('beside others', () => {
+describe('with an existing database', () => {
   test('SIGTERM lets a request in progress complete', async () => {
-    const { server, url } = await launchBeside();
+    const { server, url } = await launchWithDatabase();
     await server.ready();
-    const { body } = await printedCall(server);
+    const { body } = await readPrintedCall(server);
     const lock = new pg.Client(database.url);
     await lock.connect();
     await lock.query('begin; lock table license in access exclusive mode');
@@ -163,19 +163,19 @@ describe('beside others', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('it ends when its launcher ends', async () => {
-    const { server } = await launchBeside({}, { ipc: true });
+  test('the service ends when its launcher ends', async () => {
+    const { server } = await launchWithDatabase({}, { ipc: true });
     await server.ready();
     server.child.disconnect();
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('if port 3000 is in use and no port is set, it uses the next free one and prints it', async () => {
-    // Any other process on the port serves as well.
+  test('if port 3000 is in use and no port is set, the service uses the next free port and prints it', async () => {
+    // If another process has the port already, the test works as well.
     const taken = createServer().listen(3000, '127.0.0.1');
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
     const server = await launch({ DATABASE_URL: database.url }).ready();
-    const { url } = await printedCall(server);
+    const { url } = await readPrintedCall(server);
     taken.close();
     expect(Number(new URL(url).port)).toBeGreaterThan(3000);
     expect(
@@ -213,7 +213,7 @@ test('connections without a request, or with an incomplete one, do not delay the
     }),
   );
   const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
-  // The exit code shows it: a service that is delayed for 10 seconds ends with another code (`src/server/serve.ts`).
+  // A service that does not end within 10 seconds exits with another code (`src/server/serve.ts`).
   expect((await server.end('SIGTERM')).code).toBe(0);
   expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
   await Promise.all(ends);
@@ -245,10 +245,10 @@ test('three services that start at once on an empty database apply each migratio
   );
   expect(rows.map((row) => row.name)).toHaveLength(files.length);
   expect(new Set(rows.map((row) => row.name)).size).toBe(files.length);
-  // They share one sample license and one set of keys: one instance confirms the token of another.
+  // The services share one sample license and one key ring: one instance confirms the token of another.
   const licenses = await client.query('select 1 from license');
   expect(licenses.rowCount).toBe(1);
-  const { body } = await printedCall(servers[0]!);
+  const { body } = await readPrintedCall(servers[0]!);
   const { json } = await call(`http://127.0.0.1:${ports[0]}`, 'POST', '/v1/activate', body);
   const beat = await call(`http://127.0.0.1:${ports[2]}`, 'POST', '/v1/heartbeat', {
     token: json.token,

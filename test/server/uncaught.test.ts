@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 test.each(FAILURES)(
-  '%s: after %s that nothing caught the service says so in one line, without its message, and ends',
+  '%s: after %s that is not caught, the service logs one line without the message of the error, and ends',
   async (signal, _what, line) => {
     const settings = { DATABASE_URL: database.url, DATA_DIR: dir, PORT: String(await freePort()) };
     const server = new ServerProcess(
@@ -50,31 +50,34 @@ test.each(FAILURES)(
       msg: 'uncaught error',
       ...line,
     });
-    expectNoOutput(server.stdout + server.stderr);
+    expectNoCanary(server.stdout + server.stderr);
   },
 );
 
-test.each(FAILURES)('%s: the command line does so after %s too', async (signal, _what, line) => {
-  const terminal = new Terminal({});
-  // The command waits for standard input, which gets no data.
-  const child = terminal.start(CLI, ['license', 'show', '-'], {
-    NODE_OPTIONS: preload.join('='),
-    TEST_CANARY: CANARY,
-    TEST_SIGNAL: signal,
-  });
-  const [stdout, stderr] = [text(child.stdout!), text(child.stderr!)];
-  try {
-    const [code] = (await once(child, 'exit')) as [number | null];
-    expect(code).toBe(1);
-  } finally {
-    child.kill('SIGKILL');
-    terminal.close();
-  }
-  const output = await stderr;
-  expect([await stdout, JSON.parse(output)]).toEqual(['', { msg: 'uncaught error', ...line }]);
-  expectNoOutput(output);
-});
+test.each(FAILURES)(
+  '%s: after %s that is not caught, a command prints one line without the message of the error, and ends',
+  async (signal, _what, line) => {
+    const terminal = new Terminal({});
+    // The command waits for standard input, which gets no data.
+    const child = terminal.start(CLI, ['license', 'show', '-'], {
+      NODE_OPTIONS: preload.join('='),
+      TEST_CANARY: CANARY,
+      TEST_SIGNAL: signal,
+    });
+    const [stdout, stderr] = [text(child.stdout!), text(child.stderr!)];
+    try {
+      const [code] = (await once(child, 'exit')) as [number | null];
+      expect(code).toBe(1);
+    } finally {
+      child.kill('SIGKILL');
+      terminal.close();
+    }
+    const output = await stderr;
+    expect([await stdout, JSON.parse(output)]).toEqual(['', { msg: 'uncaught error', ...line }]);
+    expectNoCanary(output);
+  },
+);
 
-function expectNoOutput(output: string): void {
+function expectNoCanary(output: string): void {
   for (const word of ['canary', 'Key (email)', 'E6S7']) expect(output).not.toContain(word);
 }

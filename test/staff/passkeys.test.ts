@@ -4,31 +4,39 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import { Authenticator, type Forgery } from '../support/http/authenticator.js';
 import { outbox, until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
-import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
+import {
+  AUDIT_CONTEXT,
+  Browser,
+  lastAuditEvent,
+  createPrintedLink,
+  signInStaff,
+} from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 const NOW = '2026-11-20T13:00:00Z';
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 let service: Service;
-let people = 0;
+let peopleCount = 0;
 beforeAll(async () => {
   service = await Service.start();
-  await service.app.get(StaffService).add('root@example.com', 'admin', ACT);
+  await service.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
 });
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-const newPerson = (email = `person-${(people += 1)}@example.com`) => signedIn(service, 'support', email);
+/** Signs a new staff member in, in a new browser. */
+const signInNewPerson = (email = `person-${(peopleCount += 1)}@example.com`) =>
+  signInStaff(service, 'support', email);
 
 async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN), forgery: Forgery = {}) {
   const { options } = (await browser.post('passkeys/options', {})).json;
   return browser.post('passkeys', { response: authenticator.create(options, forgery) });
 }
 
-/** A signed-in staff member with a passkey. */
-async function enrolledPerson(hasCounter = true) {
-  const browser = await newPerson();
+/** Creates a signed-in staff member with a passkey. */
+async function createEnrolledPerson(hasCounter = true) {
+  const browser = await signInNewPerson();
   const authenticator = new Authenticator(ORIGIN, hasCounter);
   const { passkey } = (await enrol(browser, authenticator)).json;
   const { id, email } = (await browser.get('session')).json;
@@ -46,7 +54,7 @@ async function signInWith(
 
 describe('enrolling', () => {
   test('requires a discoverable passkey with user verification, without attestation', async () => {
-    const browser = await newPerson();
+    const browser = await signInNewPerson();
     const { id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await browser.post('passkeys/options', {});
     expect(status).toBe(200);
@@ -56,7 +64,7 @@ describe('enrolling', () => {
       attestation: 'none',
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       excludeCredentials: [],
-      timeout: 5 * MINUTE,
+      timeout: 5 * MINUTE_MS,
     });
     expect(Buffer.from(json.options.challenge, 'base64url')).toHaveLength(32);
     expect(cookies).toEqual([
@@ -65,7 +73,7 @@ describe('enrolling', () => {
   });
 
   test('stores the passkey, records it in the audit trail, and sends its owner a mail', async () => {
-    const browser = await newPerson();
+    const browser = await signInNewPerson();
     const { id: staff_id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await enrol(browser);
     expect(status).toBe(201);
@@ -73,7 +81,7 @@ describe('enrolling', () => {
     expect(cookies).toEqual([expect.stringMatching(/^mooring_challenge=;/)]);
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [json.passkey] });
     expect((await browser.get('session')).json.has_passkey).toBe(true);
-    expect(await lastEntry(service)).toMatchObject({
+    expect(await lastAuditEvent(service)).toMatchObject({
       actor: email,
       action: 'passkey.add',
       change: { staff_id, passkey_id: json.passkey.id },
@@ -84,13 +92,13 @@ describe('enrolling', () => {
   });
 
   test('excludes existing passkeys, and refuses a credential that any account already has', async () => {
-    const { browser, authenticator } = await enrolledPerson();
+    const { browser, authenticator } = await createEnrolledPerson();
     const { options } = (await browser.post('passkeys/options', {})).json;
     const ids = options.excludeCredentials.map(({ id }: { id: string }) => id);
     expect(ids).toEqual([authenticator.credentialId.toString('base64url')]);
     const again = await browser.post('passkeys', { response: authenticator.create(options) });
     expect(again.json.code).toBe('passkey_invalid');
-    expect((await enrol(await newPerson(), authenticator)).json.code).toBe('passkey_invalid');
+    expect((await enrol(await signInNewPerson(), authenticator)).json.code).toBe('passkey_invalid');
   });
 
   const forgeries: Record<string, () => Forgery> = {
@@ -98,13 +106,13 @@ describe('enrolling', () => {
     'another origin': () => ({ origin: 'https://evil.example' }),
     'another host': () => ({ rpId: 'evil.example' }),
     'a person who was not verified': () => ({ flags: 0x01 }),
-    'no user present': () => ({ flags: 0x04 }),
+    'a person who was not present': () => ({ flags: 0x04 }),
     'the response to a sign-in': () => ({ type: 'webauthn.get' }),
   };
   test.each(Object.keys(forgeries))(
     'refuses a passkey with %s, and its challenge cannot be used again',
     async (kind) => {
-      const browser = await newPerson();
+      const browser = await signInNewPerson();
       const authenticator = new Authenticator(ORIGIN);
       const { options } = (await browser.post('passkeys/options', {})).json;
       const wrong = await browser.post('passkeys', {
@@ -118,7 +126,7 @@ describe('enrolling', () => {
   );
 
   test.each([0, 1024, 1100])('refuses a credential id of %d bytes', async (bytes) => {
-    const browser = await newPerson();
+    const browser = await signInNewPerson();
     const { options } = (await browser.post('passkeys/options', {})).json;
     const credential = new Authenticator(ORIGIN).create(options, { credentialId: Buffer.alloc(bytes, 7) });
     const { status, json } = await browser.post('passkeys', {
@@ -130,7 +138,7 @@ describe('enrolling', () => {
   test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
     'ignores invalid transports: %j',
     async (transports) => {
-      const browser = await newPerson();
+      const browser = await signInNewPerson();
       const { options } = (await browser.post('passkeys/options', {})).json;
       const credential = new Authenticator(ORIGIN).create(options);
       Object.assign(credential['response'] as object, { transports });
@@ -140,7 +148,7 @@ describe('enrolling', () => {
   );
 
   test('refuses a response to the challenge of a sign-in, of another browser, or of another person', async () => {
-    const [browser, other] = [await newPerson(), await newPerson()];
+    const [browser, other] = [await signInNewPerson(), await signInNewPerson()];
     const authenticator = new Authenticator(ORIGIN);
     const mine = (await browser.post('passkeys/options', {})).json.options;
     const theirs = (await other.post('passkeys/options', {})).json.options;
@@ -160,14 +168,14 @@ describe('enrolling', () => {
 });
 
 describe('signing in', () => {
-  test('the options have no account, and the response signs in the owner of the passkey', async () => {
-    const { authenticator, email } = await enrolledPerson();
+  test('the options name no account, and the response signs in the owner of the passkey', async () => {
+    const { authenticator, email } = await createEnrolledPerson();
     const browser = new Browser(service);
     const challenge = await browser.post('session/options', {});
     expect(challenge.json.options).toEqual({
       challenge: expect.any(String),
       rpId: 'localhost',
-      timeout: 5 * MINUTE,
+      timeout: 5 * MINUTE_MS,
       userVerification: 'required',
     });
     const { status, cookies } = await browser.post('session', {
@@ -189,17 +197,17 @@ describe('signing in', () => {
     'another port': () => ({ origin: 'http://localhost:3001' }),
     'another host': () => ({ rpId: 'evil.example' }),
     'a person who was not verified': () => ({ flags: 0x01 }),
-    'no user present': () => ({ flags: 0x04 }),
+    'a person who was not present': () => ({ flags: 0x04 }),
     'another key': () => ({ key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey }),
-    'the name of another person': (other) => ({ userHandle: other }),
+    'the user handle of another person': (other) => ({ userHandle: other }),
     'the response to an enrolment': () => ({ type: 'webauthn.create' }),
     'an unknown credential': () => ({ credentialId: randomBytes(32) }),
   };
   test.each(Object.keys(forgeries))(
     'does not sign in with %s, and its challenge cannot be used again',
     async (kind) => {
-      const { authenticator } = await enrolledPerson();
-      const other = (await enrolledPerson()).id.replaceAll('-', '');
+      const { authenticator } = await createEnrolledPerson();
+      const other = (await createEnrolledPerson()).id.replaceAll('-', '');
       const browser = new Browser(service);
       const { options } = (await browser.post('session/options', {})).json;
       const forgery = forgeries[kind]!(Buffer.from(other, 'hex').toString('base64url'));
@@ -212,7 +220,7 @@ describe('signing in', () => {
   );
 
   test('refuses a response without userHandle', async () => {
-    const { authenticator } = await enrolledPerson();
+    const { authenticator } = await createEnrolledPerson();
     const browser = new Browser(service);
     const { options } = (await browser.post('session/options', {})).json;
     const answer = authenticator.get(options) as { response: object };
@@ -223,7 +231,7 @@ describe('signing in', () => {
   });
 
   test('accepts a response once, in the browser of the challenge, and within 5 minutes', async () => {
-    const { authenticator } = await enrolledPerson();
+    const { authenticator } = await createEnrolledPerson();
     const browser = new Browser(service);
     const { options } = (await browser.post('session/options', {})).json;
     const cookie = browser.cookies.get('mooring_challenge')!;
@@ -235,27 +243,27 @@ describe('signing in', () => {
     expect((await replayed.post('session', { response })).json.code).toBe('passkey_invalid');
     const late = new Browser(service);
     const lateOptions = (await late.post('session/options', {})).json.options;
-    service.clock.advance(5 * MINUTE);
+    service.clock.advance(5 * MINUTE_MS);
     expect((await late.post('session', { response: authenticator.get(lateOptions) })).json.code).toBe(
       'passkey_invalid',
     );
   });
 
   test('refuses a copied authenticator, whose signature counter is not higher than before', async () => {
-    const { authenticator } = await enrolledPerson();
+    const { authenticator } = await createEnrolledPerson();
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);
-    const copy = authenticator.count;
-    authenticator.count = copy - 1;
+    const latestCount = authenticator.count;
+    authenticator.count = latestCount - 1;
     expect((await signInWith(authenticator)).json.code).toBe('passkey_invalid');
     authenticator.count = 0;
     expect((await signInWith(authenticator)).json.code).toBe('passkey_invalid');
-    authenticator.count = copy;
+    authenticator.count = latestCount;
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
   test('of concurrent responses with the same signature counter only one signs in', async () => {
-    const { authenticator } = await enrolledPerson();
+    const { authenticator } = await createEnrolledPerson();
     const answers = await Promise.all(
       Array.from({ length: 6 }, async () => {
         const browser = new Browser(service);
@@ -268,21 +276,21 @@ describe('signing in', () => {
   });
 
   test('accepts an authenticator without a counter, as with synchronised passkeys', async () => {
-    const { authenticator } = await enrolledPerson(false);
+    const { authenticator } = await createEnrolledPerson(false);
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
   test('refuses a passkey whose owner is being removed', async () => {
-    const { authenticator, id } = await enrolledPerson();
+    const { authenticator, id } = await createEnrolledPerson();
     const removal = await service.database.connect();
     await removal.query('begin');
     await removal.query('delete from staff where id = $1', [id]);
-    const seen = { end: false };
-    const signingIn = signInWith(authenticator).finally(() => (seen.end = true));
-    const waits = `select 1 from pg_stat_activity
+    const state = { isFinished: false };
+    const signingIn = signInWith(authenticator).finally(() => (state.isFinished = true));
+    const waitingForLock = `select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
     await removal.query('commit');
     removal.release();
     const { status, json } = await signingIn;
@@ -290,22 +298,22 @@ describe('signing in', () => {
   });
 
   test('invalid responses for a person are limited, and do not prevent the person from signing in', async () => {
-    const { authenticator } = await enrolledPerson();
-    const other = await enrolledPerson();
-    const untrusted = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey };
+    const { authenticator } = await createEnrolledPerson();
+    const other = await createEnrolledPerson();
+    const wrongKey = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey };
     const codes: string[] = [];
-    for (let i = 0; i < 11; i += 1) codes.push((await signInWith(authenticator, untrusted)).json.code);
+    for (let i = 0; i < 11; i += 1) codes.push((await signInWith(authenticator, wrongKey)).json.code);
     expect(codes).toEqual([...Array<string>(10).fill('passkey_invalid'), 'too_many_requests']);
-    const refused = await signInWith(authenticator, untrusted);
+    const refused = await signInWith(authenticator, wrongKey);
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)]);
     expect((await signInWith(authenticator)).status).toBe(204);
-    expect((await signInWith(other.authenticator, untrusted)).json.code).toBe('passkey_invalid');
+    expect((await signInWith(other.authenticator, wrongKey)).json.code).toBe('passkey_invalid');
   });
 
   test('expired challenges are deleted when a new one is requested', async () => {
     await service.sql('delete from passkey_challenge');
     for (let i = 0; i < 3; i += 1) await new Browser(service).post('session/options', {});
-    service.clock.advance(5 * MINUTE);
+    service.clock.advance(5 * MINUTE_MS);
     await new Browser(service).post('session/options', {});
     expect(await service.sql('select 1 from passkey_challenge')).toHaveLength(1);
   });
@@ -313,9 +321,9 @@ describe('signing in', () => {
 
 describe('a passkey', () => {
   test('can be removed by its owner, also the last one, and then does not sign in', async () => {
-    const { browser, passkey, authenticator, id, email } = await enrolledPerson();
+    const { browser, passkey, authenticator, id, email } = await createEnrolledPerson();
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
-    expect(await lastEntry(service)).toMatchObject({
+    expect(await lastAuditEvent(service)).toMatchObject({
       actor: email,
       action: 'passkey.remove',
       change: { staff_id: id, passkey_id: passkey.id },
@@ -326,31 +334,31 @@ describe('a passkey', () => {
   });
 
   test('when it is removed, all other sessions of its owner end', async () => {
-    const { browser, passkey, authenticator } = await enrolledPerson();
-    const [thief, untrusted] = [new Browser(service), await newPerson()];
+    const { browser, passkey, authenticator } = await createEnrolledPerson();
+    const [thief, otherPerson] = [new Browser(service), await signInNewPerson()];
     expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
     const { options } = (await thief.post('passkeys/options', {})).json;
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).status).toBe(204);
     const another = await thief.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
     expect([another.status, another.json.code]).toEqual([401, 'sign_in_required']);
-    for (const other of [browser, untrusted]) expect((await other.get('session')).status).toBe(200);
+    for (const other of [browser, otherPerson]) expect((await other.get('session')).status).toBe(200);
   });
 
   test('cannot be added in a session that is being ended', async () => {
-    const { browser, passkey, authenticator, id } = await enrolledPerson();
+    const { browser, passkey, authenticator, id } = await createEnrolledPerson();
     const thief = new Browser(service);
     expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
     const { options } = (await thief.post('passkeys/options', {})).json;
     const removal = await service.database.connect();
     await removal.query('begin');
     await removal.query('select 1 from staff where id = $1 for no key update', [id]);
-    const seen = { end: false };
+    const state = { isFinished: false };
     const another = thief
       .post('passkeys', { response: new Authenticator(ORIGIN).create(options) })
-      .finally(() => (seen.end = true));
-    const waits = `select 1 from pg_stat_activity
+      .finally(() => (state.isFinished = true));
+    const waitingForLock = `select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => seen.end || (await service.sql(waits)).length > 0);
+    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
     await removal.query('delete from session where token_hash = $1', [
       hash('sha256', thief.cookies.get('mooring_staff')!, 'buffer'),
     ]);
@@ -361,9 +369,9 @@ describe('a passkey', () => {
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [passkey] });
   });
 
-  test('of another person is not found, also for an admin', async () => {
-    const { passkey, authenticator } = await enrolledPerson();
-    const admin = await signedIn(service, 'admin', 'root@example.com');
+  test('of another person cannot be removed, also by an admin', async () => {
+    const { passkey, authenticator } = await createEnrolledPerson();
+    const admin = await signInStaff(service, 'admin', 'root@example.com');
     for (const id of [passkey.id, randomUUID(), 'x']) {
       const { status, json } = await admin.call('DELETE', `passkeys/${id}`);
       expect([status, json.code]).toEqual([404, 'not_found']);
@@ -372,11 +380,11 @@ describe('a passkey', () => {
   });
 
   test('invalidates a mailed link of its owner, and not a printed one', async () => {
-    const admin = await signedIn(service, 'admin', 'root@example.com');
-    const browser = await newPerson();
+    const admin = await signInStaff(service, 'admin', 'root@example.com');
+    const browser = await signInNewPerson();
     const { id, email } = (await browser.get('session')).json;
     expect((await admin.post(`staff/${id}/link`)).status).toBe(202);
-    const printed = await printedLink(service, email);
+    const printed = await createPrintedLink(service, email);
     const { passkey } = (await enrol(browser)).json;
     expect(await service.sql('select mailed from staff_link where staff_id = $1', [id])).toEqual([
       { mailed: false },
@@ -396,8 +404,8 @@ test.each([
   ['with an id that is not base64url', { response: { id: 'x y', response: {} } }],
   ['with an id that is a number', { response: { id: 7, response: {} } }],
   ['without its inner response', { response: { id: 'x' } }],
-])('422 at /response if it is %s', async (_what, body) => {
-  const browser = await newPerson();
+])('a response that is %s is answered with 422 at /response', async (_what, body) => {
+  const browser = await signInNewPerson();
   for (const path of ['session', 'passkeys']) {
     const { status, json } = await browser.post(path, body);
     expect([path, status, json.errors[0].pointer]).toEqual([path, 422, '/response']);
@@ -405,17 +413,17 @@ test.each([
 });
 
 test.each([
-  ['nothing', {}],
+  ['no members', {}],
   [
-    'values of wrong types',
+    'members of wrong types',
     { clientDataJSON: 7, authenticatorData: [], signature: {}, attestationObject: null },
   ],
   [
-    'neither JSON nor CBOR',
+    'members that are neither JSON nor CBOR',
     { clientDataJSON: 'eA', authenticatorData: 'eA', signature: 'eA', attestationObject: 'eA' },
   ],
-])('403 for a response whose inner response has %s', async (_what, inner) => {
-  const { browser, authenticator } = await enrolledPerson();
+])('a response whose inner response has %s is answered with 403', async (_what, inner) => {
+  const { browser, authenticator } = await createEnrolledPerson();
   const id = authenticator.credentialId.toString('base64url');
   const response = { id, rawId: id, type: 'public-key', clientExtensionResults: {}, response: inner };
   await browser.post('passkeys/options', {});

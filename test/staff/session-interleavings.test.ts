@@ -5,17 +5,17 @@ import { Authenticator } from '../support/http/authenticator.js';
 import { runs } from '../fuzz/fuzz.js';
 import { Service } from '../support/harness.js';
 import { StatementGates } from '../support/statement-gates.js';
-import { ACT, Browser, printedLink, signedIn } from '../support-api/harness.js';
+import { AUDIT_CONTEXT, Browser, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 const NOW = '2026-11-20T13:00:00Z';
-/** After this a request renews its session. */
+/** The age of the sessions when the operations begin: a request renews a session once a minute, so each one does. */
 const RENEWAL_MS = 2 * 60_000;
 const API = '/support/api';
 const OPERATIONS = [
   'read',
   'sign in by passkey',
-  'sign in by the same answer',
+  'sign in by the same passkey response',
   'sign in by link',
   'sign in by the same link',
   'sign out',
@@ -23,14 +23,14 @@ const OPERATIONS = [
   'enrol another passkey',
   'remove the person',
 ] as const;
-type Name = (typeof OPERATIONS)[number];
+type Operation = (typeof OPERATIONS)[number];
 
 let service: Service;
 let uninstall = () => {};
-let cases = 0;
+let caseCount = 0;
 beforeAll(async () => {
   service = await Service.start();
-  await service.app.get(StaffService).add('root@example.com', 'admin', ACT);
+  await service.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
   uninstall = StatementGates.install();
 });
 afterAll(async () => {
@@ -41,7 +41,7 @@ afterAll(async () => {
 const staffCookie = (browser: Browser) => browser.cookies.get('mooring_staff')!;
 
 /** The response of a browser to a challenge, and the cookie of the challenge. */
-interface Prepared {
+interface ChallengeResponse {
   readonly challenge: string;
   readonly response: object;
 }
@@ -50,8 +50,8 @@ interface Setup {
   readonly id: string;
   readonly passkeyId: string;
   readonly link: string;
-  readonly signIn: Prepared;
-  readonly enrolment: Prepared;
+  readonly signIn: ChallengeResponse;
+  readonly enrolment: ChallengeResponse;
   /** Session cookies of the owner, of another browser of the owner, and of a browser that signed in with the passkey. */
   readonly owner: string;
   readonly other: string;
@@ -60,9 +60,9 @@ interface Setup {
 
 async function setUp(): Promise<Setup> {
   service.clock.set(NOW);
-  const email = `person-${(cases += 1)}@example.com`;
-  const owner = await signedIn(service, 'support', email);
-  const other = await signedIn(service, 'support', email);
+  const email = `person-${(caseCount += 1)}@example.com`;
+  const owner = await signInStaff(service, 'support', email);
+  const other = await signInStaff(service, 'support', email);
   const authenticator = new Authenticator(ORIGIN);
   const created = authenticator.create((await owner.post('passkeys/options', {})).json.options);
   const { passkey } = (await owner.post('passkeys', { response: created })).json;
@@ -73,15 +73,15 @@ async function setUp(): Promise<Setup> {
     (await thief.post('passkeys/options', {})).json.options,
   );
   const newcomer = new Browser(service);
-  const challenged = (await newcomer.post('session/options', {})).json.options;
+  const newcomerOptions = (await newcomer.post('session/options', {})).json.options;
   service.clock.advance(RENEWAL_MS);
   return {
     id: (await owner.get('session')).json.id,
     passkeyId: passkey.id,
-    link: await printedLink(service, email),
+    link: await createPrintedLink(service, email),
     signIn: {
       challenge: newcomer.cookies.get('mooring_challenge')!,
-      response: authenticator.get(challenged),
+      response: authenticator.get(newcomerOptions),
     },
     enrolment: { challenge: thief.cookies.get('mooring_challenge')!, response: newPasskey },
     owner: staffCookie(owner),
@@ -93,23 +93,24 @@ async function setUp(): Promise<Setup> {
 /** A staff member with three sessions, and all operations that may end a session or begin one. */
 class StaffCase {
   /** Cookies of the sessions that the operations began. */
-  readonly begun: Record<'passkey' | 'link', string[]> = { passkey: [], link: [] };
+  readonly begunSessions: Record<'passkey' | 'link', string[]> = { passkey: [], link: [] };
   /** The ids of the passkeys that were listed to the owner after the removal. */
   passkeysAfterRemoval: string[] | undefined;
 
   constructor(
     private readonly gates: StatementGates,
     readonly setup: Setup,
-    private readonly names: readonly Name[],
+    private readonly operations: readonly Operation[],
   ) {}
 
-  play(): Promise<void[]> {
-    const work = this.names.map((name) => [name, () => this.#operations[name]()]);
-    return this.gates.all(Object.fromEntries(work) as Record<Name, () => Promise<void>>);
+  /** Runs the operations concurrently, with their statements in the order of the gates. */
+  run(): Promise<void[]> {
+    const work = this.operations.map((name) => [name, () => this.#runners[name]()]);
+    return this.gates.all(Object.fromEntries(work) as Record<Operation, () => Promise<void>>);
   }
 
-  did(...any: Name[]): boolean {
-    return any.some((name) => this.names.includes(name));
+  includesAny(...names: Operation[]): boolean {
+    return names.some((name) => this.operations.includes(name));
   }
 
   async read(cookie: string): Promise<number> {
@@ -119,14 +120,14 @@ class StaffCase {
     return status;
   }
 
-  readonly #operations: Record<Name, () => Promise<void>> = {
+  readonly #runners: Record<Operation, () => Promise<void>> = {
     read: async () => {
       const [first, second] = [await this.read(this.setup.other), await this.read(this.setup.other)];
-      // A session that has ended never comes back.
+      // A session that has ended stays ended.
       if (first === 401) expect(second).toBe(401);
     },
     'sign in by passkey': () => this.#signIn('passkey'),
-    'sign in by the same answer': () => this.#signIn('passkey'),
+    'sign in by the same passkey response': () => this.#signIn('passkey'),
     'sign in by link': () => this.#signIn('link'),
     'sign in by the same link': () => this.#signIn('link'),
     'sign out': async () => {
@@ -137,7 +138,7 @@ class StaffCase {
     'remove the passkey': () => this.#removePasskey(),
     'enrol another passkey': () => this.#enrol(),
     'remove the person': async () => {
-      await service.app.get(StaffService).remove(this.setup.id, ACT);
+      await service.app.get(StaffService).remove(this.setup.id, AUDIT_CONTEXT);
       for (const cookie of [this.setup.owner, this.setup.other, this.setup.byPasskey])
         expect(await this.read(cookie)).toBe(401);
     },
@@ -151,7 +152,7 @@ class StaffCase {
     const answer = await this.gates.call('POST', `${API}/${path}`, cookies, body);
     expect([204, 403]).toContain(answer.status);
     if (answer.status !== 204) return;
-    this.begun[kind].push(answer.cookie('staff')!);
+    this.begunSessions[kind].push(answer.cookie('staff')!);
     expect(await this.read(other)).toBe(401);
     await this.read(answer.cookie('staff')!);
   }
@@ -159,7 +160,7 @@ class StaffCase {
   async #removePasskey(): Promise<void> {
     const { owner: staff, passkeyId, byPasskey } = this.setup;
     const { status } = await this.gates.call('DELETE', `${API}/passkeys/${passkeyId}`, { staff });
-    expect(this.did('remove the person') ? [204, 401, 404] : [204]).toContain(status);
+    expect(this.includesAny('remove the person') ? [204, 401, 404] : [204]).toContain(status);
     expect(await this.read(byPasskey)).toBe(401);
     const list = await this.gates.call('GET', `${API}/passkeys`, { staff });
     if (list.status === 200) this.passkeysAfterRemoval = idsOf(JSON.parse(list.text).passkeys);
@@ -170,8 +171,8 @@ class StaffCase {
     const { challenge, response } = enrolment;
     const cookies = { staff, challenge };
     const { status } = await this.gates.call('POST', `${API}/passkeys`, cookies, { response });
-    const isEnded = this.did('remove the passkey', 'remove the person');
-    // 403: the challenge is deleted with its person.
+    const isEnded = this.includesAny('remove the passkey', 'remove the person');
+    // The status 403 is possible because the challenge is deleted with its person.
     expect(isEnded ? [201, 401, 403] : [201]).toContain(status);
   }
 }
@@ -182,23 +183,23 @@ const rowsOf = (table: string, id: string) =>
 
 /** Checks the final state after all operations. */
 async function check(person: StaffCase): Promise<void> {
-  const { setup, begun } = person;
-  const isGone = person.did('remove the person');
-  const isPasskeyGone = isGone || person.did('remove the passkey');
-  const isReplaced = begun.link.length + begun.passkey.length > 0;
-  const status = async (cookie: string, hasEnded: boolean) =>
+  const { setup, begunSessions } = person;
+  const isGone = person.includesAny('remove the person');
+  const isPasskeyGone = isGone || person.includesAny('remove the passkey');
+  const isReplaced = begunSessions.link.length + begunSessions.passkey.length > 0;
+  const expectEnded = async (cookie: string, hasEnded: boolean) =>
     expect(await person.read(cookie)).toBe(hasEnded ? 401 : 200);
-  await status(setup.owner, isGone);
-  await status(setup.other, isPasskeyGone || isReplaced || person.did('sign out'));
-  await status(setup.byPasskey, isPasskeyGone);
-  for (const cookie of begun.passkey) await status(cookie, isPasskeyGone);
+  await expectEnded(setup.owner, isGone);
+  await expectEnded(setup.other, isPasskeyGone || isReplaced || person.includesAny('sign out'));
+  await expectEnded(setup.byPasskey, isPasskeyGone);
+  for (const cookie of begunSessions.passkey) await expectEnded(cookie, isPasskeyGone);
   // The removal of the passkey ends a session that began before it, and none that began after it.
-  for (const cookie of begun.link) if (isGone || !isPasskeyGone) await status(cookie, isGone);
-  for (const kind of ['link', 'passkey'] as const) expect(begun[kind].length).toBeLessThanOrEqual(1);
-  if (person.did('sign in by link', 'sign in by the same link') && !isGone)
-    expect(begun.link).toHaveLength(1);
-  if (person.did('sign in by passkey', 'sign in by the same answer') && !isPasskeyGone)
-    expect(begun.passkey).toHaveLength(1);
+  for (const cookie of begunSessions.link) if (isGone || !isPasskeyGone) await expectEnded(cookie, isGone);
+  for (const kind of ['link', 'passkey'] as const) expect(begunSessions[kind].length).toBeLessThanOrEqual(1);
+  if (person.includesAny('sign in by link', 'sign in by the same link') && !isGone)
+    expect(begunSessions.link).toHaveLength(1);
+  if (person.includesAny('sign in by passkey', 'sign in by the same passkey response') && !isPasskeyGone)
+    expect(begunSessions.passkey).toHaveLength(1);
   if (isGone) {
     for (const table of ['session', 'passkey', 'staff_link', 'passkey_challenge'])
       expect(await rowsOf(table, setup.id)).toEqual([]);
@@ -215,7 +216,7 @@ test('in any order of statements a staff member has exactly the sessions that no
       fc.subarray([...OPERATIONS], { minLength: 2, maxLength: 4 }),
       async (scheduler, names) => {
         const person = new StaffCase(new StatementGates(service, scheduler), await setUp(), names);
-        await person.play();
+        await person.run();
         await check(person);
       },
     ),

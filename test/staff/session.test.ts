@@ -3,30 +3,36 @@ import { randomBytes } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
 import { Service } from '../support/harness.js';
-import { ACT, Browser, lastEntry, printedLink, signedIn } from '../support-api/harness.js';
+import {
+  AUDIT_CONTEXT,
+  Browser,
+  lastAuditEvent,
+  createPrintedLink,
+  signInStaff,
+} from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 const NOW = '2026-11-20T13:00:00Z';
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 let service: Service;
 let staff: StaffService;
 beforeAll(async () => {
   service = await Service.start();
   staff = service.app.get(StaffService);
-  await staff.add('grace@example.com', 'support', ACT);
-  await staff.add('root@example.com', 'admin', ACT);
+  await staff.add('grace@example.com', 'support', AUDIT_CONTEXT);
+  await staff.add('root@example.com', 'admin', AUDIT_CONTEXT);
 });
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-const link = (email = 'grace@example.com') => printedLink(service, email);
+const createLink = (email = 'grace@example.com') => createPrintedLink(service, email);
 const signIn = (secret: string) => new Browser(service).post('session/link', { link: secret });
 
 describe('a link', () => {
   test('signs in with a session cookie that is HttpOnly and SameSite=Strict', async () => {
     const browser = new Browser(service);
-    const answer = await browser.post('session/link', { link: await link() });
+    const answer = await browser.post('session/link', { link: await createLink() });
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(answer.cookies).toEqual([
       expect.stringMatching(/^mooring_staff=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
@@ -39,23 +45,23 @@ describe('a link', () => {
   });
 
   test('works once', async () => {
-    const secret = await link();
+    const secret = await createLink();
     expect((await signIn(secret)).status).toBe(204);
     expect((await signIn(secret)).json.code).toBe('link_invalid');
   });
 
   test('works once, also for concurrent requests', async () => {
-    const secret = await link();
+    const secret = await createLink();
     // The lock makes at least two requests read the link before one can use it.
-    const holder = await service.database.connect();
-    await holder.query('begin; select 1 from staff_link for update');
+    const lockHolder = await service.database.connect();
+    await lockHolder.query('begin; select 1 from staff_link for update');
     const requests = Array.from({ length: 4 }, () => signIn(secret));
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     const isAnswered = Promise.race(requests).then(() => true);
-    const isWaiting = async () => (await service.sql(waiting)).length >= 2;
+    const isWaiting = async () => (await service.sql(waitingForLock)).length >= 2;
     while (!(await Promise.race([isAnswered, isWaiting()])));
-    await holder.query('commit');
-    holder.release();
+    await lockHolder.query('commit');
+    lockHolder.release();
     // If all requests exceed a time limit on a slow machine, the link is still valid.
     const answers = [...(await Promise.all(requests)), await signIn(secret)];
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
@@ -63,8 +69,8 @@ describe('a link', () => {
   });
 
   test('works for exactly 30 minutes', async () => {
-    const [early, late] = [await link(), await link()];
-    service.clock.advance(30 * MINUTE - 1);
+    const [early, late] = [await createLink(), await createLink()];
+    service.clock.advance(30 * MINUTE_MS - 1);
     expect((await signIn(early)).status).toBe(204);
     service.clock.advance(1);
     expect((await signIn(late)).json.code).toBe('link_invalid');
@@ -77,12 +83,12 @@ describe('a link', () => {
   });
 
   test('that is unknown, changed by a character, or of a removed person does not sign in', async () => {
-    await staff.add('leaver@example.com', 'support', ACT);
-    const left = await link('leaver@example.com');
-    await staff.remove(await staff.findId('leaver@example.com'), ACT);
-    const secret = await link();
-    const almost = secret.startsWith('A') ? `B${secret.slice(1)}` : `A${secret.slice(1)}`;
-    for (const wrong of [left, almost, randomBytes(32).toString('base64url')]) {
+    await staff.add('leaver@example.com', 'support', AUDIT_CONTEXT);
+    const linkOfRemoved = await createLink('leaver@example.com');
+    await staff.remove(await staff.findId('leaver@example.com'), AUDIT_CONTEXT);
+    const secret = await createLink();
+    const changed = secret.startsWith('A') ? `B${secret.slice(1)}` : `A${secret.slice(1)}`;
+    for (const wrong of [linkOfRemoved, changed, randomBytes(32).toString('base64url')]) {
       expect((await signIn(wrong)).json.code).toBe('link_invalid');
     }
     expect((await signIn(secret)).status).toBe(204);
@@ -92,24 +98,24 @@ describe('a link', () => {
     ['absent', {}],
     ['null', { link: null }],
     ['a number', { link: 7 }],
-    ['of 42 characters', { link: 'x'.repeat(42) }],
-    ['of 44 characters', { link: 'x'.repeat(44) }],
-    ['with a character of base64 but not base64url', { link: `${'x'.repeat(42)}+` }],
-    ['with a line feed', { link: `${'x'.repeat(43)}\n` }],
-  ])('422 at /link if it is %s', async (_what, body) => {
+    ['42 characters long', { link: 'x'.repeat(42) }],
+    ['44 characters long', { link: 'x'.repeat(44) }],
+    ['text with a character of base64 but not base64url', { link: `${'x'.repeat(42)}+` }],
+    ['text with a line feed', { link: `${'x'.repeat(43)}\n` }],
+  ])('that is %s is answered with 422 at /link', async (_what, body) => {
     const { status, json } = await new Browser(service).post('session/link', body);
     expect([status, json.errors[0].pointer]).toEqual([422, '/link']);
   });
 
   test('is not used up by a request from another site', async () => {
-    const secret = await link();
+    const secret = await createLink();
     const browser = new Browser(service);
-    const elsewhere: Record<string, string>[] = [
+    const otherSites: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
       { 'sec-fetch-site': 'cross-site' },
     ];
-    for (const headers of elsewhere) {
+    for (const headers of otherSites) {
       const path = '/support/api/session/link';
       const answer = await service.call('POST', path, { link: secret }, headers);
       expect([answer.status, answer.json.code, answer.cookies]).toEqual([403, 'cross_origin', []]);
@@ -118,9 +124,9 @@ describe('a link', () => {
   });
 
   test('is recorded in the audit trail, and its secret is in no table', async () => {
-    const secret = await link();
+    const secret = await createLink();
     const staff_id = await staff.findId('grace@example.com');
-    expect(await lastEntry(service)).toMatchObject({
+    expect(await lastAuditEvent(service)).toMatchObject({
       actor: 'test',
       action: 'staff.link',
       change: { staff_id, mailed: false },
@@ -133,23 +139,23 @@ describe('a link', () => {
 
 describe('a session', () => {
   test('ends 30 minutes after its last use, and 12 hours after its beginning', async () => {
-    const idle = await signedIn(service, 'support', 'grace@example.com');
-    service.clock.advance(30 * MINUTE - 1);
+    const idle = await signInStaff(service, 'support', 'grace@example.com');
+    service.clock.advance(30 * MINUTE_MS - 1);
     expect((await idle.get('session')).status).toBe(200);
-    service.clock.advance(30 * MINUTE);
+    service.clock.advance(30 * MINUTE_MS);
     expect((await idle.get('session')).json.code).toBe('sign_in_required');
     service.clock.set(NOW);
-    const busy = await signedIn(service, 'support', 'grace@example.com');
+    const busy = await signInStaff(service, 'support', 'grace@example.com');
     for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
-      service.clock.advance(20 * MINUTE);
+      service.clock.advance(20 * MINUTE_MS);
       expect((await busy.get('session')).status).toBe(200);
     }
-    service.clock.advance(20 * MINUTE);
+    service.clock.advance(20 * MINUTE_MS);
     expect((await busy.get('session')).json.code).toBe('sign_in_required');
   });
 
   test('ends at the sign-out, which deletes its cookie', async () => {
-    const browser = await signedIn(service, 'support', 'grace@example.com');
+    const browser = await signInStaff(service, 'support', 'grace@example.com');
     const cookiesBefore = new Map(browser.cookies);
     const { status, cookies } = await browser.call('DELETE', 'session');
     expect([status, cookies]).toEqual([
@@ -162,17 +168,17 @@ describe('a session', () => {
   });
 
   test('has the current role of its person, and ends when the person is removed', async () => {
-    await staff.add('changing@example.com', 'admin', ACT);
-    const browser = await signedIn(service, 'admin', 'changing@example.com');
+    await staff.add('changing@example.com', 'admin', AUDIT_CONTEXT);
+    const browser = await signInStaff(service, 'admin', 'changing@example.com');
     expect((await browser.get('staff')).status).toBe(200);
     const id = await staff.findId('changing@example.com');
-    await staff.setRole(id, 'support', ACT);
+    await staff.setRole(id, 'support', AUDIT_CONTEXT);
     expect((await browser.get('staff')).json.code).toBe('forbidden');
-    await staff.remove(id, ACT);
+    await staff.remove(id, AUDIT_CONTEXT);
     expect((await browser.get('session')).json.code).toBe('sign_in_required');
   });
 
-  test('of a holder is not accepted, with either cookie name', async () => {
+  test('of a holder is not accepted by the support API, whichever name its cookie has', async () => {
     const { license_id } = await service.issue();
     for (const owner of [{ license_id }, { email: 'grace@example.com' }]) {
       const cookie = await service.app
@@ -189,7 +195,7 @@ describe('a session', () => {
     }
   });
 
-  test('its routes and those of passkeys do not accept a staff token', async () => {
+  test('and passkeys cannot be managed with a staff token', async () => {
     const authorization = `Bearer ${await service.staffToken('admin', 'root@example.com')}`;
     for (const [method, path] of [
       ['GET', 'session'],
@@ -206,11 +212,11 @@ describe('a session', () => {
   });
 
   test('does not authorise a write from another site', async () => {
-    const browser = await signedIn(service, 'admin', 'root@example.com');
+    const browser = await signInStaff(service, 'admin', 'root@example.com');
     const cookie = `mooring_staff=${browser.cookies.get('mooring_staff')}`;
     const write = (headers: Record<string, string>) =>
       service.call('POST', '/support/api/licenses/search', { email: 'a@b.example' }, { cookie, ...headers });
-    const elsewhere: Record<string, string>[] = [
+    const otherSites: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
       { origin: `${ORIGIN}.evil.example` },
@@ -220,7 +226,7 @@ describe('a session', () => {
       { 'sec-fetch-site': 'none' },
       {},
     ];
-    for (const headers of elsewhere) {
+    for (const headers of otherSites) {
       expect((await write(headers)).json.code).toBe('cross_origin');
     }
     expect((await write({ origin: ORIGIN })).status).toBe(200);
@@ -231,11 +237,11 @@ describe('a session', () => {
 test('with an https PUBLIC_URL the cookies have the prefix __Host-', async () => {
   const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.org' } });
   try {
-    await secure.app.get(StaffService).add('grace@example.com', 'support', ACT);
+    await secure.app.get(StaffService).add('grace@example.com', 'support', AUDIT_CONTEXT);
     const browser = new Browser(secure);
     browser.origin = 'https://licenses.example.org';
     const { cookies } = await browser.post('session/link', {
-      link: await printedLink(secure, 'grace@example.com'),
+      link: await createPrintedLink(secure, 'grace@example.com'),
     });
     expect(cookies).toEqual([
       expect.stringMatching(/^__Host-mooring_staff=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/),

@@ -4,7 +4,7 @@ import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.
 import { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 let authorization: string;
@@ -23,7 +23,7 @@ async function activatedLicense() {
   return { ...license, token: token as string, id: activation.id as string };
 }
 
-const audit = (licenseId: string) =>
+const releaseEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, change, at from audit_event where license_id = $1 and action = 'activation.release'`,
     [licenseId],
@@ -36,7 +36,7 @@ test('a release is recorded with its actor, activation, reason and time, in the 
   const license = await activatedLicense();
   service.clock.set('2026-11-20T15:30:00Z');
   await release(license.id, { reason: 'the old computer was sold' });
-  expect(await audit(license.license_id)).toEqual([
+  expect(await releaseEvents(license.license_id)).toEqual([
     {
       actor: 'grace@example.com',
       action: 'activation.release',
@@ -56,9 +56,9 @@ test('a release is recorded with its actor, activation, reason and time, in the 
 test('audit events have the exact changes, and no personal data', async () => {
   const staff = service.app.get(StaffService);
   const tokens = service.app.get(StaffTokensService);
-  const { staff_id } = await staff.add('linus@example.com', 'admin', ACT);
-  const { id: token_id } = await tokens.create('linus@example.com', ACT);
-  await tokens.revoke(token_id, ACT);
+  const { staff_id } = await staff.add('linus@example.com', 'admin', AUDIT_CONTEXT);
+  const { id: token_id } = await tokens.create('linus@example.com', AUDIT_CONTEXT);
+  await tokens.revoke(token_id, AUDIT_CONTEXT);
   const { license_id } = await service.issue({ machines_allowed: 3 });
   await service.setLicense(license_id, { staff_status: 'revoked' });
   const changes = await service.sql('select action, change from audit_event order by id desc limit 5');
@@ -97,16 +97,16 @@ test.each([
   await expect(service.sql(statement)).rejects.toThrow('is append-only');
 });
 
-test('an audit event can be deleted after 24 months, and not before', async () => {
-  const insert = `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'old', 'test', '{}', $1)`;
+test('an audit event can be deleted only after 24 months', async () => {
+  const insertEvent = `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'old', 'test', '{}', $1)`;
   const now = new Date();
   const monthsAgo = (months: number, days: number) => {
     const day = new Date(now.getTime() + days * 86_400_000);
     day.setUTCMonth(day.getUTCMonth() - months);
     return day;
   };
-  await service.sql(insert, [monthsAgo(24, -3)]);
+  await service.sql(insertEvent, [monthsAgo(24, -3)]);
   await service.sql("delete from audit_event where actor = 'old'");
-  await service.sql(insert, [monthsAgo(24, 3)]);
+  await service.sql(insertEvent, [monthsAgo(24, 3)]);
   await expect(service.sql("delete from audit_event where actor = 'old'")).rejects.toThrow('is append-only');
 });

@@ -2,10 +2,11 @@ import { StaffLinks } from '../../src/staff/links/staff-links.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import type { Role } from '../../src/staff/staff.entity.js';
 import type { Answer, Service } from '../support/harness.js';
-import type { PostOffice } from '../mail/harness.js';
+import type { MailHarness } from '../mail/harness.js';
 import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';
 
-export const ACT = { actor: 'test', reason: 'a test' };
+export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
+
 /** A staff member's browser. */
 export class Browser extends CookieClient {
   constructor(service: Service, origin = ORIGIN) {
@@ -22,32 +23,32 @@ export class Browser extends CookieClient {
 }
 
 /** Creates a sign-in link as the command line does. @returns its secret */
-export async function printedLink(service: Service, email: string): Promise<string> {
-  const { link } = await service.app.get(StaffLinks).create(email, ACT);
+export async function createPrintedLink(service: Service, email: string): Promise<string> {
+  const { link } = await service.app.get(StaffLinks).create(email, AUDIT_CONTEXT);
   return link.split('#link=')[1]!;
 }
 
-/** Signs a staff member with this role in, in a new browser. */
-export async function signedIn(
+/** Signs a staff member with this role in, in a new browser; creates the staff member if needed. */
+export async function signInStaff(
   service: Service,
   role: Role = 'support',
   email = `${role}@example.com`,
   origin = ORIGIN,
 ): Promise<Browser> {
-  await service.app.get(StaffService).ensure(email, role, ACT);
+  await service.app.get(StaffService).ensure(email, role, AUDIT_CONTEXT);
   const browser = new Browser(service, origin);
-  const { status } = await browser.post('session/link', { link: await printedLink(service, email) });
+  const { status } = await browser.post('session/link', { link: await createPrintedLink(service, email) });
   if (status !== 204) throw new Error(`the link was refused with ${status}`);
   return browser;
 }
 
-/** The newest event of the audit trail. */
-export async function lastEntry(service: Service): Promise<Record<string, unknown>> {
+/** Reads the newest event of the audit trail. */
+export async function lastAuditEvent(service: Service): Promise<Record<string, unknown>> {
   const sql = 'select actor, action, license_id, reason, change from audit_event order by id desc limit 1';
   return (await service.sql(sql))[0]!;
 }
 
-/** The last mail to a person, in plain text. */
-export function lastMailTo(office: PostOffice, email: string): string {
-  return office.smtp.accepted.findLast(({ to }) => to.includes(email))!.text;
+/** Returns the last mail to a person, as plain text. */
+export function lastMailTo(harness: MailHarness, email: string): string {
+  return harness.smtp.accepted.findLast(({ to }) => to.includes(email))!.text;
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
-import { lastEntry, signedIn, type Browser } from './harness.js';
+import { lastAuditEvent, signInStaff, type Browser } from './harness.js';
 import { JobWatch } from '../mail/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
@@ -16,8 +16,8 @@ let support: Browser;
 beforeAll(async () => {
   service = await Service.start();
   jobs = await JobWatch.on(service.databaseUrl);
-  admin = await signedIn(service, 'admin');
-  support = await signedIn(service, 'support');
+  admin = await signInStaff(service, 'admin');
+  support = await signInStaff(service, 'support');
 });
 beforeEach(() => service.clock.set(NOW));
 afterAll(async () => {
@@ -25,12 +25,13 @@ afterAll(async () => {
   await service.close();
 });
 
-const issue = (body: unknown) => admin.post('licenses', body);
-const read = async (id: string) => (await support.get(`licenses/${id}`)).json.license;
-const change = (id: string, body: object) =>
+const issueLicense = (body: unknown) => admin.post('licenses', body);
+const readLicense = async (id: string) => (await support.get(`licenses/${id}`)).json.license;
+const changeLicense = (id: string, body: object) =>
   admin.call('PATCH', `licenses/${id}`, { reason: 'Asked by phone.', ...body });
 
-const badTerms: [string, object, string][] = [
+/** Invalid terms of a license, each with the pointer of its error. */
+const invalidTerms: [string, object, string][] = [
   ['no machine', { machines_allowed: 0 }, '/machines_allowed'],
   ['more than the maximum of machines', { machines_allowed: 100_001 }, '/machines_allowed'],
   ['half a machine', { machines_allowed: 1.5 }, '/machines_allowed'],
@@ -47,7 +48,7 @@ const badTerms: [string, object, string][] = [
 
 describe('issuing', () => {
   test('creates a license with the default settings, returns its key once, and is recorded in the audit trail', async () => {
-    const { status, json } = await issue({ email: ' New@Example.com ' });
+    const { status, json } = await issueLicense({ email: ' New@Example.com ' });
     expect(status).toBe(201);
     const { license, license_key } = json;
     expect(license).toEqual({
@@ -64,30 +65,30 @@ describe('issuing', () => {
       activations: [],
     });
     expect((await service.activate({ license_key, email: 'new@example.com' })).status).toBe(201);
-    expect(await lastEntry(service)).toEqual({
+    expect(await lastAuditEvent(service)).toEqual({
       actor: 'admin@example.com',
       action: 'license.issue',
       license_id: license.id,
       reason: null,
       change: { machines_allowed: 1, expires_at: null, on_expiry: 'keep' },
     });
-    expect(JSON.stringify(await read(license.id))).not.toContain(license_key);
+    expect(JSON.stringify(await readLicense(license.id))).not.toContain(license_key);
   });
 
   test('accepts each of its terms', async () => {
     const terms = { machines_allowed: 100_000, expires_at: '2027-05-01', on_expiry: 'stop' };
-    const { license } = (await issue({ email: 'terms@example.com', ...terms })).json;
+    const { license } = (await issueLicense({ email: 'terms@example.com', ...terms })).json;
     expect(license).toMatchObject({ ...terms, expires_at: '2027-05-01T00:00:00Z' });
-    const never = await issue({ email: 'terms@example.com', expires_at: null });
+    const never = await issueLicense({ email: 'terms@example.com', expires_at: null });
     expect(never.json.license.expires_at).toBeNull();
   });
 
-  test.each([['no e-mail', { email: undefined }, '/email'] as const, ...badTerms])(
-    '422 for %s, and nothing is issued',
+  test.each([['no e-mail', { email: undefined }, '/email'] as const, ...invalidTerms])(
+    'answers 422 to %s, and issues no license',
     async (_what, body, pointer) => {
       const count = () => service.sql('select count(*)::int as n from license');
       const before = await count();
-      const { status, json } = await issue({ email: 'ada@example.com', ...body });
+      const { status, json } = await issueLicense({ email: 'ada@example.com', ...body });
       expect([status, json.errors.map((each: { pointer: string }) => each.pointer)]).toEqual([
         422,
         [pointer],
@@ -103,9 +104,9 @@ describe('a license', () => {
       .get(PurchasesService)
       .record({ transaction_id: 'tx_1', email: 'buyer@example.com', status: 'paid' });
     const id = sold.license_id!;
-    await change(id, { machines_allowed: 2 });
-    await change(id, { status: 'suspended', reason: 'Odd payment.' });
-    expect(await read(id)).toMatchObject({
+    await changeLicense(id, { machines_allowed: 2 });
+    await changeLicense(id, { status: 'suspended', reason: 'Odd payment.' });
+    expect(await readLicense(id)).toMatchObject({
       id,
       email: 'buyer@example.com',
       status: 'suspended',
@@ -125,9 +126,9 @@ describe('a license', () => {
     });
   });
 
-  test('that was issued has no purchase; a disputed one shows the dispute and the status set by staff', async () => {
+  test('that was issued has no purchase; a license with a disputed purchase shows the dispute and the status set by staff', async () => {
     const { license_id } = await service.issue();
-    expect(await read(license_id)).toMatchObject({
+    expect(await readLicense(license_id)).toMatchObject({
       purchase: null,
       staff_status: 'active',
       status: 'active',
@@ -135,7 +136,7 @@ describe('a license', () => {
     const purchases = service.app.get(PurchasesService);
     await purchases.record({ transaction_id: 'tx_2', email: 'b@example.com', status: 'paid' });
     const { license_id: id } = await purchases.record({ transaction_id: 'tx_2', status: 'disputed' });
-    expect(await read(id!)).toMatchObject({
+    expect(await readLicense(id!)).toMatchObject({
       status: 'suspended',
       staff_status: 'active',
       purchase: { state: 'disputed' },
@@ -148,10 +149,10 @@ describe('a license', () => {
     await service.sql('update license set email = null, ended_at = now() where id = $1', [
       license.license_id,
     ]);
-    expect((await read(license.license_id)).email).toBeNull();
+    expect((await readLicense(license.license_id)).email).toBeNull();
     const { licenses } = (await support.post('licenses/search', { activation_id: id })).json;
     expect(licenses).toMatchObject([{ id: license.license_id, email: null }]);
-    const refused = await change(license.license_id, { email: 'back@example.com' });
+    const refused = await changeLicense(license.license_id, { email: 'back@example.com' });
     expect([refused.status, refused.json.code]).toEqual([409, 'license_erased']);
   });
 
@@ -163,17 +164,17 @@ describe('a license', () => {
          jsonb_build_object('n', n), timestamptz '2026-11-20T13:00:00Z' + n * interval '1 minute' from generate_series(1, 600) n`,
       [license_id],
     );
-    const { history } = await read(license_id);
+    const { history } = await readLicense(license_id);
     expect(history).toHaveLength(500);
     expect([history[0].change.n, history[499].change.n]).toEqual([600, 101]);
   });
 
   test.each(['x', randomUUID(), '%00', `${randomUUID()}0`])(
-    '404 for the id %s, whatever is asked of it',
+    'is answered with 404 on every route for the id %s',
     async (id) => {
       for (const answer of [
         await support.get(`licenses/${id}`),
-        await change(id, { machines_allowed: 2 }),
+        await changeLicense(id, { machines_allowed: 2 }),
         await admin.post(`licenses/${id}/rekey`, { reason: 'It leaked.' }),
         await support.post(`licenses/${id}/send-key`, {}),
       ]) {
@@ -210,10 +211,10 @@ describe('changing', () => {
     'accepts %j, returns the changed license, and is recorded in the audit trail',
     async (body, shown, recorded) => {
       const { license_id } = await service.issue();
-      const { status, json } = await change(license_id, body);
-      expect([status, json.license]).toEqual([200, await read(license_id)]);
+      const { status, json } = await changeLicense(license_id, body);
+      expect([status, json.license]).toEqual([200, await readLicense(license_id)]);
       expect(json.license).toMatchObject(shown);
-      expect(await lastEntry(service)).toEqual({
+      expect(await lastAuditEvent(service)).toEqual({
         actor: 'admin@example.com',
         action: 'license.set',
         license_id,
@@ -226,30 +227,30 @@ describe('changing', () => {
   test('is refused if it is based on a revision that another change has replaced', async () => {
     const license = await service.issue();
     const { license_id } = license;
-    const { revision } = await read(license_id);
-    const changeFrom = (based: string, machines_allowed: number) =>
+    const { revision } = await readLicense(license_id);
+    const changeRevision = (etag: string, machines_allowed: number) =>
       admin.call(
         'PATCH',
         `licenses/${license_id}`,
         { reason: 'Grew.', machines_allowed },
-        { 'if-match': based },
+        { 'if-match': etag },
       );
-    expect((await changeFrom(`"${revision}"`, 2)).status).toBe(200);
-    const refused = await changeFrom(`"${revision}"`, 3);
+    expect((await changeRevision(`"${revision}"`, 2)).status).toBe(200);
+    const refused = await changeRevision(`"${revision}"`, 3);
     expect([refused.status, refused.json.code]).toEqual([412, 'license_changed']);
-    expect(await read(license_id)).toMatchObject({ machines_allowed: 2 });
-    expect((await changeFrom('*', 4)).status).toBe(200);
+    expect(await readLicense(license_id)).toMatchObject({ machines_allowed: 2 });
+    expect((await changeRevision('*', 4)).status).toBe(200);
     // A change back restores the revision; an activation does not change it.
-    await changeFrom('*', 1);
+    await changeRevision('*', 1);
     await service.activate(license);
-    expect((await read(license_id)).revision).toBe(revision);
+    expect((await readLicense(license_id)).revision).toBe(revision);
   });
 
   test('an expiry of null means never, and missing members are not changed', async () => {
     const { license } = (
-      await issue({ email: 'e@example.com', expires_at: '2027-01-01', machines_allowed: 4 })
+      await issueLicense({ email: 'e@example.com', expires_at: '2027-01-01', machines_allowed: 4 })
     ).json;
-    expect((await change(license.id, { expires_at: null })).json.license).toMatchObject({
+    expect((await changeLicense(license.id, { expires_at: null })).json.license).toMatchObject({
       expires_at: null,
       machines_allowed: 4,
     });
@@ -257,30 +258,30 @@ describe('changing', () => {
 
   test('a change of the e-mail address is mailed to both addresses, and its audit event has neither', async () => {
     const { license_id } = await service.issue({ email: 'old@example.com' });
-    expect((await change(license_id, { email: ' Next@Example.com' })).json.license.email).toBe(
+    expect((await changeLicense(license_id, { email: ' Next@Example.com' })).json.license.email).toBe(
       'next@example.com',
     );
-    expect(await jobs.done('email_changed', license_id, 2)).toHaveLength(2);
-    expect((await lastEntry(service)).change).toEqual({ email: 'changed' });
+    expect(await jobs.untilDone('email_changed', license_id, 2)).toHaveLength(2);
+    expect((await lastAuditEvent(service)).change).toEqual({ email: 'changed' });
   });
 
-  test.each([...badTerms, ['another status', { status: 'refunded' }, '/status'] as const])(
-    '422 for %s, and nothing is changed',
+  test.each([...invalidTerms, ['another status', { status: 'refunded' }, '/status'] as const])(
+    'answers 422 to %s, and changes nothing',
     async (_what, body, pointer) => {
       const { license_id } = await service.issue();
-      const before = await read(license_id);
-      const { status, json } = await change(license_id, body);
+      const before = await readLicense(license_id);
+      const { status, json } = await changeLicense(license_id, body);
       expect([status, json.errors.map((each: { pointer: string }) => each.pointer)]).toEqual([
         422,
         [pointer],
       ]);
-      expect(await read(license_id)).toEqual(before);
+      expect(await readLicense(license_id)).toEqual(before);
     },
   );
 
-  test('422 without any change, and at /reason without a reason', async () => {
+  test('answers 422 to a request without a change, and 422 at /reason without a reason', async () => {
     const { license_id } = await service.issue();
-    const none = await change(license_id, {});
+    const none = await changeLicense(license_id, {});
     expect([none.status, none.json.errors]).toHaveLength(2);
     expect(none.json.errors.map((each: { pointer: string }) => each.pointer)).toEqual([
       '/machines_allowed',
@@ -290,23 +291,23 @@ describe('changing', () => {
       '/email',
     ]);
     for (const reason of [undefined, null, '', 'x'.repeat(501), 'asked by ada@example.com']) {
-      const { status, json } = await change(license_id, { machines_allowed: 2, reason });
+      const { status, json } = await changeLicense(license_id, { machines_allowed: 2, reason });
       expect([status, json.errors[0].pointer]).toEqual([422, '/reason']);
     }
   });
 });
 
-describe('its key', () => {
+describe('the key of a license', () => {
   test('can be mailed again by either role, with a reason or without a body', async () => {
     for (const browser of [support, admin]) {
       const { license_id } = await service.issue();
       const { status, text } = await browser.post(`licenses/${license_id}/send-key`);
       expect([status, text]).toEqual([202, '']);
-      await jobs.done('license_key_again', license_id);
+      await jobs.untilDone('license_key_again', license_id);
     }
     const { license_id } = await service.issue();
     expect((await support.post(`licenses/${license_id}/send-key`, { reason: 'Lost it.' })).status).toBe(202);
-    expect(await lastEntry(service)).toEqual({
+    expect(await lastAuditEvent(service)).toEqual({
       actor: 'support@example.com',
       action: 'license.send_key',
       license_id,
@@ -319,20 +320,20 @@ describe('its key', () => {
 
   test('can be replaced, which mails and does not return the new key, and the old one is refused', async () => {
     const license = await service.issue({ machines_allowed: 2 });
-    const beat = (await service.activate(license, 'one')).json.token;
+    const { token } = (await service.activate(license, 'one')).json;
     const { status, text } = await admin.post(`licenses/${license.license_id}/rekey`, {
       reason: 'It leaked.',
     });
     expect([status, text]).toEqual([202, '']);
-    expect(await lastEntry(service)).toMatchObject({ action: 'license.rekey', reason: 'It leaked.' });
-    await jobs.done('license_key_replaced', license.license_id);
+    expect(await lastAuditEvent(service)).toMatchObject({ action: 'license.rekey', reason: 'It leaked.' });
+    await jobs.untilDone('license_key_replaced', license.license_id);
     expect((await service.activate(license, 'two')).json.code).toBe('license_not_found');
-    expect((await service.heartbeat(beat)).status).toBe(200);
-    const why = await admin.post(`licenses/${license.license_id}/rekey`, {});
-    expect([why.status, why.json.errors[0].pointer]).toEqual([422, '/reason']);
+    expect((await service.heartbeat(token)).status).toBe(200);
+    const withoutReason = await admin.post(`licenses/${license.license_id}/rekey`, {});
+    expect([withoutReason.status, withoutReason.json.errors[0].pointer]).toEqual([422, '/reason']);
   });
 
-  test('409 if it cannot be mailed', async () => {
+  test('is neither mailed nor replaced after a refund: both requests are answered with 409', async () => {
     const purchases = service.app.get(PurchasesService);
     await purchases.record({ transaction_id: 'tx_3', email: 'r@example.com', status: 'paid' });
     const { license_id } = await purchases.record({ transaction_id: 'tx_3', status: 'refunded' });
@@ -348,16 +349,18 @@ describe('its key', () => {
   });
 });
 
-test('500 if a table is missing and 503 if it is locked, without a change or an audit event', async () => {
+test('a change is answered with 500 if a table is missing and with 503 if it is locked, and changes nothing', async () => {
   const { license_id } = await service.issue();
-  const before = await read(license_id);
-  const broken = await whileGone(service, 'audit_event', () => change(license_id, { machines_allowed: 9 }));
+  const before = await readLicense(license_id);
+  const broken = await whileGone(service, 'audit_event', () =>
+    changeLicense(license_id, { machines_allowed: 9 }),
+  );
   expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
   const unavailable = await whileLocked(service, 'license', () =>
-    change(license_id, { machines_allowed: 9 }),
+    changeLicense(license_id, { machines_allowed: 9 }),
   );
   expect([unavailable.status, unavailable.json.code]).toEqual([503, 'unavailable']);
-  expect(await read(license_id)).toEqual(before);
+  expect(await readLicense(license_id)).toEqual(before);
 });
 
 test('a body that is malformed, too large or of another type is refused', async () => {
@@ -375,7 +378,7 @@ test('a body that is malformed, too large or of another type is refused', async 
   }
 });
 
-test('the tests of this file have seen every documented response but the common ones', () => {
+test('the tests of this file have received every documented response except those that all routes have in common', () => {
   const common = / (401|403|500|503)$/;
   const documented = documentedAnswers().filter(
     (answer) => /^\w+ \/support\/api\/licenses( |\/\{id\})/.test(answer) && !common.test(answer),

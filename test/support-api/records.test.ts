@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { randomUUID } from 'node:crypto';
 import { Service } from '../support/harness.js';
 import { publish, withdraw } from '../manifest/publish.js';
-import { signedIn, type Browser } from './harness.js';
+import { signInStaff, type Browser } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
 const NOW = '2026-11-20T13:00:00Z';
@@ -11,7 +11,7 @@ let service: Service;
 let support: Browser;
 beforeAll(async () => {
   service = await Service.start();
-  support = await signedIn(service, 'support');
+  support = await signInStaff(service, 'support');
 });
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
@@ -28,8 +28,8 @@ describe('the audit trail', () => {
       'license.set',
       'license.issue',
     ]);
-    const of = await support.get(`audit?license_id=${license_id}`);
-    expect(of.json.events).toEqual([
+    const ofLicense = await support.get(`audit?license_id=${license_id}`);
+    expect(ofLicense.json.events).toEqual([
       {
         id: expect.any(String),
         at: '2026-11-20T13:01:00Z',
@@ -47,7 +47,7 @@ describe('the audit trail', () => {
   });
 
   test.each(['x', '', '%00', `${randomUUID()}0`, `${randomUUID()}&license_id=x`])(
-    '422 for the license %s',
+    'is answered with 422 for the license_id "%s"',
     async (id) => {
       const { status, json } = await support.get(`audit?license_id=${id}`);
       expect([status, json.errors[0].pointer]).toEqual([422, '/license_id']);
@@ -56,7 +56,7 @@ describe('the audit trail', () => {
 });
 
 describe('the manifests', () => {
-  test('is an empty list before a version is published', async () => {
+  test('are an empty list before a version is published', async () => {
     expect((await support.get('manifests')).json).toEqual({ live: null, manifests: [] });
   });
 
@@ -81,7 +81,7 @@ describe('the manifests', () => {
     const days = (Date.parse(expires_at) - Date.parse(NOW)) / 86_400_000;
     expect(live).toEqual({ sequence, version, expires_at, days_left: Math.floor(days) });
     service.clock.set(new Date(Date.parse(expires_at) + 1));
-    const later = await signedIn(service, 'support');
+    const later = await signInStaff(service, 'support');
     expect((await later.get('manifests')).json.live.days_left).toBe(-1);
   });
 });
@@ -124,7 +124,7 @@ test.each([
   ['manifests', 'manifest'],
   ['retention', 'retention_run'],
   ['release-requests', 'release_request'],
-])('%s: 500 if a table is missing, 503 if it is locked', async (path, table) => {
+])('GET %s answers 500 if a table is missing, and 503 if it is locked', async (path, table) => {
   expect((await whileGone(service, table, () => support.get(path))).json.code).toBe('internal_error');
   expect((await whileLocked(service, table, () => support.get(path))).json.code).toBe('unavailable');
 });

@@ -1,32 +1,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
-import { PostOffice } from '../mail/harness.js';
+import { MailHarness } from '../mail/harness.js';
 import type { Service } from '../support/harness.js';
-import { lastMailTo, signedIn, type Browser } from './harness.js';
+import { lastMailTo, signInStaff, type Browser } from './harness.js';
 import { whileGone } from '../support/tables.js';
 
 const NOW = '2026-11-20T13:00:00Z';
 
-let office: PostOffice;
+let harness: MailHarness;
 let service: Service;
 let support: Browser;
-let other: Browser;
+let admin: Browser;
 const ORIGIN = 'https://licenses.example.org';
 beforeAll(async () => {
-  office = await PostOffice.open();
-  service = office.service;
-  support = await signInStaff('support', 'grace@example.com');
-  other = await signInStaff('admin', 'linus@example.com');
+  harness = await MailHarness.start();
+  service = harness.service;
+  support = await signInStaff(service, 'support', 'grace@example.com', ORIGIN);
+  admin = await signInStaff(service, 'admin', 'linus@example.com', ORIGIN);
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => office.close());
+afterAll(() => harness.close());
 
-async function signInStaff(role: 'support' | 'admin', email: string): Promise<Browser> {
-  return signedIn(service, role, email, ORIGIN);
-}
-
-/** A machine whose holder has requested its release. */
+/** Creates a machine whose holder has requested its release. */
 async function createRequest(reason: string | null = 'It was sold.', email = `${randomUUID()}@example.com`) {
   const license = await service.issue({ email });
   const { id } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json.activation;
@@ -41,10 +37,11 @@ async function createRequest(reason: string | null = 'It was sold.', email = `${
 const decide = (id: string, decision: unknown, browser = support, reason: unknown = 'Proven by invoice.') =>
   browser.post(`release-requests/${id}`, { decision, reason });
 
-const queue = async () => (await support.get('release-requests')).json.release_requests as { id: string }[];
+const openRequests = async () =>
+  (await support.get('release-requests')).json.release_requests as { id: string }[];
 const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
-const entries = (licenseId: string) =>
+const auditEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, change from audit_event where license_id = $1 and action <> 'license.issue' order by id`,
     [licenseId],
@@ -55,7 +52,7 @@ describe('the queue', () => {
     const first = await createRequest();
     service.clock.advance(60_000);
     const second = await createRequest(null);
-    const found = (await queue()).filter(({ id }) => [first.id, second.id].includes(id));
+    const found = (await openRequests()).filter(({ id }) => [first.id, second.id].includes(id));
     expect(found).toEqual([
       {
         id: first.id,
@@ -84,12 +81,12 @@ describe('the queue', () => {
 
   test('does not list requests that were decided, whose activation ended, or whose holder was erased', async () => {
     const [decided, ended, erased] = [await createRequest(), await createRequest(), await createRequest()];
-    const ids = async () => (await queue()).map(({ id }) => id);
+    const ids = async () => (await openRequests()).map(({ id }) => id);
     expect(await ids()).toEqual(expect.arrayContaining([decided.id, ended.id, erased.id]));
     await decide(decided.id, 'decline');
     await support.post(`activations/${ended.activation_id}/release`, { reason: 'Asked by phone.' });
-    await other.post('erasures', { email: erased.email, reason: 'Asked by phone.' });
-    await office.jobs.done('erasure_receipt');
+    await admin.post('erasures', { email: erased.email, reason: 'Asked by phone.' });
+    await harness.jobs.untilDone('erasure_receipt');
     const left = await ids();
     for (const { id } of [decided, ended, erased]) expect(left).not.toContain(id);
     // A release by other means counts as the decision to release.
@@ -110,10 +107,10 @@ describe('a decision', () => {
       { release_request: { id: request.id, decision: 'release', decided_at: '2026-11-20T13:10:00Z' } },
     ]);
     expect((await service.activate(request, 'new')).status).toBe(201);
-    const [mail] = await office.jobs.done('binding_released', request.activation_id);
+    const [mail] = await harness.jobs.untilDone('binding_released', request.activation_id);
     expect(mail).toBeDefined();
     const { activation_id } = request;
-    expect(await entries(request.license_id)).toEqual([
+    expect(await auditEvents(request.license_id)).toEqual([
       {
         actor: 'grace@example.com',
         action: 'release_request.decide',
@@ -142,15 +139,15 @@ describe('a decision', () => {
 
   test('to decline does not end the activation, and is mailed to the holder with the reason', async () => {
     const request = await createRequest();
-    // Waits for the first mail, because the two mails of a request may be sent in either order.
-    await office.jobs.done('release_requested', request.id);
+    // The test waits for the first mail, because the two mails of a request may be sent in either order.
+    await harness.jobs.untilDone('release_requested', request.id);
     expect((await decide(request.id, 'decline', support, 'No invoice.')).status).toBe(200);
     expect(await isActive(request.activation_id)).toBe(true);
-    await office.jobs.done('release_declined', request.id);
-    const mail = lastMailTo(office, request.email);
+    await harness.jobs.untilDone('release_declined', request.id);
+    const mail = lastMailTo(harness, request.email);
     expect(mail).toMatch(/It was not released, and stays active[^]*Machine: Old Mac/);
     expect(mail).toContain('Reason: No invoice.');
-    expect(await entries(request.license_id)).toMatchObject([
+    expect(await auditEvents(request.license_id)).toMatchObject([
       { action: 'release_request.decide', reason: 'No invoice.', change: { decision: 'decline' } },
     ]);
   });
@@ -159,28 +156,28 @@ describe('a decision', () => {
     const request = await createRequest();
     const first = await decide(request.id, 'decline');
     service.clock.advance(60_000);
-    const second = await decide(request.id, 'release', other);
+    const second = await decide(request.id, 'release', admin);
     expect([second.status, second.text]).toEqual([200, first.text]);
     expect(await isActive(request.activation_id)).toBe(true);
-    expect(await entries(request.license_id)).toHaveLength(1);
+    expect(await auditEvents(request.license_id)).toHaveLength(1);
   });
 
-  test('of two people at once is one decision, and both get the same response', async () => {
+  test('that two people make concurrently is made once, and both get the same response', async () => {
     for (let round = 0; round < 10; round += 1) {
       const request = await createRequest();
       const answers = await Promise.all([
         decide(request.id, 'release', support),
-        decide(request.id, 'decline', other),
+        decide(request.id, 'decline', admin),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
       expect(answers[0]!.text).toBe(answers[1]!.text);
-      const released = answers[0]!.json.release_request.decision === 'release';
-      expect(await isActive(request.activation_id)).toBe(!released);
-      expect(await entries(request.license_id)).toHaveLength(released ? 2 : 1);
+      const isReleased = answers[0]!.json.release_request.decision === 'release';
+      expect(await isActive(request.activation_id)).toBe(!isReleased);
+      expect(await auditEvents(request.license_id)).toHaveLength(isReleased ? 2 : 1);
     }
   });
 
-  test('about an ended activation is recorded, and sends no mail that the machine stays active', async () => {
+  test('about an activation that has ended is recorded, and no mail says that the machine stays active', async () => {
     for (const decision of ['release', 'decline']) {
       const request = await createRequest();
       await service.sql(
@@ -188,8 +185,8 @@ describe('a decision', () => {
         [request.activation_id],
       );
       expect((await decide(request.id, decision)).json.release_request.decision).toBe(decision);
-      expect(await office.waiting(request.id)).not.toContain('release_declined');
-      const actions = (await entries(request.license_id)).map(({ action }) => action);
+      expect(await harness.waitingMails(request.id)).not.toContain('release_declined');
+      const actions = (await auditEvents(request.license_id)).map(({ action }) => action);
       expect(actions).toEqual(['release_request.decide']);
     }
   });
@@ -199,10 +196,10 @@ describe('a decision', () => {
     const broken = await whileGone(service, 'audit_event', () => decide(request.id, 'release'));
     expect(broken.status).toBe(500);
     expect(await isActive(request.activation_id)).toBe(true);
-    expect((await queue()).map(({ id }) => id)).toContain(request.id);
+    expect((await openRequests()).map(({ id }) => id)).toContain(request.id);
   });
 
-  test('404 for an unknown request', async () => {
+  test('about an unknown request is answered with 404', async () => {
     for (const id of [randomUUID(), 'x', '%00', (await createRequest()).activation_id]) {
       const { status, json } = await decide(id, 'release');
       expect([status, json.code]).toEqual([404, 'not_found']);
@@ -215,10 +212,10 @@ describe('a decision', () => {
     ['a list of decisions', ['release'], 'Why.', '/decision'],
     ['no reason', 'release', null, '/reason'],
     ['a reason with an e-mail address', 'release', 'for ada@example.com', '/reason'],
-  ])('422 for %s, and the request stays open', async (_what, decision, reason, pointer) => {
+  ])('with %s is answered with 422, and the request stays open', async (_what, decision, reason, pointer) => {
     const request = await createRequest();
     const { status, json } = await decide(request.id, decision, support, reason);
     expect([status, json.errors[0].pointer]).toEqual([422, pointer]);
-    expect((await queue()).map(({ id }) => id)).toContain(request.id);
+    expect((await openRequests()).map(({ id }) => id)).toContain(request.id);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { answered, Service } from '../support/harness.js';
+import { retryWhileUnavailable, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
@@ -25,7 +25,7 @@ async function activatedLicense() {
   return { ...license, token: token as string, id: activation.id as string };
 }
 
-const audit = (licenseId: string) =>
+const releaseEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, at from audit_event where license_id = $1 and action = 'activation.release'`,
     [licenseId],
@@ -34,7 +34,7 @@ const audit = (licenseId: string) =>
 const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
 
-test('ends the activation and returns it, so that another machine can activate', async () => {
+test('a release ends the activation and returns it, so that another machine can activate', async () => {
   const license = await activatedLicense();
   service.clock.advance(3_600_000);
   const { status, json } = await release(license.id);
@@ -55,7 +55,7 @@ test('ends the activation and returns it, so that another machine can activate',
   expect((await service.activate(license, 'new')).status).toBe(201);
 });
 
-test('repeated, changes nothing and reports it, has one audit event, and does not end a newer activation', async () => {
+test('a repeated release changes nothing and reports that, has no audit event, and does not end a newer activation', async () => {
   const license = await activatedLicense();
   const first = await release(license.id);
   const again = await service.activate(license, 'old');
@@ -63,11 +63,11 @@ test('repeated, changes nothing and reports it, has one audit event, and does no
   service.clock.advance(3_600_000);
   const second = await release(license.id, { reason: 'again' });
   expect([second.status, second.json]).toEqual([200, { ...first.json, was_active: false }]);
-  expect(await audit(license.license_id)).toHaveLength(1);
+  expect(await releaseEvents(license.license_id)).toHaveLength(1);
   expect(await isActive(again.json.activation.id)).toBe(true);
 });
 
-test('an activation that a refund ended is not changed', async () => {
+test('a release does not change an activation that a refund ended', async () => {
   const license = await activatedLicense();
   await service.sql(
     "update activation set ended_at = '2026-11-01', ended_reason = 'refunded' where id = $1",
@@ -79,17 +79,19 @@ test('an activation that a refund ended is not changed', async () => {
     'refunded',
     '2026-11-01T00:00:00Z',
   ]);
-  expect(await audit(license.license_id)).toEqual([]);
+  expect(await releaseEvents(license.license_id)).toEqual([]);
 });
 
 test('ten concurrent releases of an activation are one release', async () => {
   const license = await activatedLicense();
-  const answers = await Promise.all(Array.from({ length: 10 }, () => answered(() => release(license.id))));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => retryWhileUnavailable(() => release(license.id))),
+  );
   expect(
     new Set(answers.map(({ status, json }) => `${status} ${JSON.stringify(json.activation)}`)).size,
   ).toBe(1);
   expect(answers.filter(({ json }) => json.was_active)).toHaveLength(1);
-  expect(await audit(license.license_id)).toHaveLength(1);
+  expect(await releaseEvents(license.license_id)).toHaveLength(1);
 });
 
 test.each([
@@ -99,14 +101,14 @@ test.each([
   ['a list', { reason: ['a new computer'] }],
   ['empty', { reason: '' }],
   ['blank', { reason: ' \t\n\u00a0' }],
-  ['of 501 characters', { reason: 'x'.repeat(501) }],
-  ['with a NUL', { reason: 'a new computer\0' }],
-  ['with half a surrogate pair', { reason: 'a new computer\ud83d' }],
-  ['with an e-mail address', { reason: 'asked by ada@example.com' }],
-  ['with an e-mail address in another alphabet', { reason: 'see ада @ пример.рф' }],
-  ['with an e-mail address with another full stop', { reason: 'see ada @ example。com' }],
-  ['with an e-mail address between other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
-])('422 at /reason if it is %s, and nothing is released', async (_what, body) => {
+  ['501 characters long', { reason: 'x'.repeat(501) }],
+  ['text with a NUL', { reason: 'a new computer\0' }],
+  ['text with half a surrogate pair', { reason: 'a new computer\ud83d' }],
+  ['text with an e-mail address', { reason: 'asked by ada@example.com' }],
+  ['text with an e-mail address in another alphabet', { reason: 'see ада @ пример.рф' }],
+  ['text with an e-mail address with another full stop', { reason: 'see ada @ example。com' }],
+  ['text with an e-mail address between other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
+])('a reason that is %s is answered with 422, and nothing is released', async (_what, body) => {
   const license = await activatedLicense();
   const { status, json, text } = await release(license.id, body);
   expect([status, json.code]).toEqual([422, 'invalid_request']);
@@ -119,20 +121,20 @@ test.each([
   ['500 characters', 'x'.repeat(500)],
   ['500 characters of two units each', '🖥'.repeat(500)],
   ['text with an @ that is not an address', 'sold @ the market, 2 @ 5'],
-])('stores a reason of %s unchanged', async (_what, reason) => {
+])('a release stores a reason of %s unchanged', async (_what, reason) => {
   const license = await activatedLicense();
   expect((await release(license.id, { reason })).status).toBe(200);
-  expect(await audit(license.license_id)).toMatchObject([{ reason }]);
+  expect(await releaseEvents(license.license_id)).toMatchObject([{ reason }]);
 });
 
 test.each([
   ['unknown', randomUUID()],
   ['that of a license', 'license'],
-  ['no uuid', 'x'],
-  ['almost a uuid', `${randomUUID()}0`],
-  ['a statement', encodeURIComponent("' or 1=1 --")],
+  ['not a UUID', 'x'],
+  ['a UUID with one more character', `${randomUUID()}0`],
+  ['an SQL injection', encodeURIComponent("' or 1=1 --")],
   ['a NUL', '%00'],
-])('404 for an id that is %s', async (_what, id) => {
+])('an id that is %s is answered with 404', async (_what, id) => {
   const license = await activatedLicense();
   const { status, json } = await release(id === 'license' ? license.license_id : id);
   expect([status, json.code]).toEqual([404, 'not_found']);
@@ -145,14 +147,14 @@ test.each([
   [413, JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
-])('%i for a malformed or unauthorised request', async (status, body, headers, code) => {
+])('a malformed or unauthorised request is answered with %i', async (status, body, headers, code) => {
   const { id } = await activatedLicense();
   const answer = await release(id, body, headers);
   expect([answer.status, answer.json.code]).toEqual([status, code]);
   expect(await isActive(id)).toBe(true);
 });
 
-test('500 if a table is missing, 503 if a table is locked, and the activation stays active', async () => {
+test('a release is answered with 500 if a table is missing and with 503 if a table is locked, and the activation stays active', async () => {
   const { id } = await activatedLicense();
   const broken = await whileGone(service, 'audit_event', () => release(id));
   expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
@@ -161,7 +163,7 @@ test('500 if a table is missing, 503 if a table is locked, and the activation st
   expect(await isActive(id)).toBe(true);
 });
 
-test('the tests of this file have seen every documented response', () => {
+test('the tests of this file have received every documented response', () => {
   const documented = documentedAnswers().filter((answer) =>
     answer.startsWith('POST /support/api/activations/'),
   );

@@ -5,7 +5,7 @@ import { machineId, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
@@ -22,19 +22,19 @@ const SEARCH = '/support/api/licenses/search';
 const search = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', SEARCH, body, { authorization: `Bearer ${token}`, ...headers });
 
-async function found(body: unknown): Promise<string[]> {
+async function findIds(body: unknown): Promise<string[]> {
   const { status, json } = await search(body);
   expect(status).toBe(200);
   return json.licenses.map(({ id }: { id: string }) => id);
 }
 
-test('a search finds a license by e-mail, key, transaction or activation; e-mail and key are normalised as for activating', async () => {
+test('a search finds a license by e-mail, key, transaction or activation; e-mail and key are normalised as for an activation', async () => {
   const license = await service.issue({ email: 'finder@example.com' });
   const { id } = (await service.activate(license)).json.activation;
   await service.sql(
-    `with bought as (insert into purchase (id, transaction_id, state, recorded_on)
+    `with purchase_row as (insert into purchase (id, transaction_id, state, recorded_on)
        values (gen_random_uuid(), 'tx_4711', 'paid', '2026-11-20') returning id)
-     update license set purchase_id = bought.id from bought where license.id = $1`,
+     update license set purchase_id = purchase_row.id from purchase_row where license.id = $1`,
     [license.license_id],
   );
   await service.issue({ email: 'other@example.com' });
@@ -48,7 +48,7 @@ test('a search finds a license by e-mail, key, transaction or activation; e-mail
     { activation_id: id.toUpperCase() },
     { email: 'finder@example.com', name: 'unknown members are ignored' },
   ]) {
-    expect({ body, found: await found(body) }).toEqual({ body, found: [license.license_id] });
+    expect({ body, found: await findIds(body) }).toEqual({ body, found: [license.license_id] });
   }
 });
 
@@ -64,16 +64,16 @@ test('a search finds only exact matches', async () => {
     { activation_id: randomUUID() },
     { activation_id: license.license_id },
   ]) {
-    expect({ body, found: await found(body) }).toEqual({ body, found: [] });
+    expect({ body, found: await findIds(body) }).toEqual({ body, found: [] });
   }
 });
 
 test.each<[string, unknown, string | null]>([
-  ['none of the four', {}, null],
+  ['none of the four members', {}, null],
   ['an unknown member only', { name: 'ada' }, null],
-  ['two of the four', { email: 'ada@example.com', transaction_id: 'tx' }, null],
+  ['two of the four members', { email: 'ada@example.com', transaction_id: 'tx' }, null],
   [
-    'all of the four',
+    'all of the four members',
     {
       email: 'a@b',
       transaction_id: 'tx',
@@ -93,7 +93,7 @@ test.each<[string, unknown, string | null]>([
   ['a transaction of 201 characters', { transaction_id: 'x'.repeat(201) }, '/transaction_id'],
   ['an activation that is not a uuid', { activation_id: 'x' }, '/activation_id'],
   ['an object for a value', { activation_id: { $gt: '' } }, '/activation_id'],
-])('422 for %s', async (_what, body, pointer) => {
+])('a search with %s is answered with 422', async (_what, body, pointer) => {
   const { status, json } = await search(body);
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   const pointers = json.errors.map((error: { pointer: string }) => error.pointer);
@@ -116,10 +116,10 @@ test('a search lists the newest license first, with active activations first, ne
       (await service.activate(newer, machine, { hostname_hint: `Mac ${machine}` })).json.activation.id,
     );
   }
-  await service.app.get(ReleaseService).release(ids[2]!, ACT);
+  await service.app.get(ReleaseService).release(ids[2]!, AUDIT_CONTEXT);
   const { licenses } = (await search({ email })).json;
   expect(licenses.map(({ id }: { id: string }) => id)).toEqual([newer.license_id, older.license_id]);
-  const binding = (i: number, more: object = {}) => ({
+  const activation = (i: number, more: object = {}) => ({
     id: ids[i],
     hostname_hint: `Mac ${'abc'[i]}`,
     app_version: '3.2.0',
@@ -141,9 +141,9 @@ test('a search lists the newest license first, with active activations first, ne
     machines_in_use: 2,
     created_at: NOW,
     activations: [
-      binding(1),
-      binding(0),
-      binding(2, { state: 'released', ended_at: '2026-11-20T13:03:00Z', ended_reason: 'released' }),
+      activation(1),
+      activation(0),
+      activation(2, { state: 'released', ended_at: '2026-11-20T13:03:00Z', ended_reason: 'released' }),
     ],
   });
 });
@@ -169,18 +169,18 @@ test.each([
   ['403', '{}', { origin: 'https://evil.example' }, 'cross_origin'],
   ['413', JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   ['415', '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
-])('%s for a malformed or unauthorised request', async (status, body, headers, code) => {
+])('a malformed or unauthorised search is answered with %s', async (status, body, headers, code) => {
   const answer = await search(body, headers);
   expect([String(answer.status), answer.json.code]).toEqual([status, code]);
 });
 
-test('500 if a table is missing, and 503 if it is locked', async () => {
-  const ask = () => search({ email: 'ada@example.com' });
-  expect((await whileGone(service, 'license', ask)).json.code).toBe('internal_error');
-  expect((await whileLocked(service, 'license', ask)).json.code).toBe('unavailable');
+test('a search is answered with 500 if a table is missing, and with 503 if it is locked', async () => {
+  const send = () => search({ email: 'ada@example.com' });
+  expect((await whileGone(service, 'license', send)).json.code).toBe('internal_error');
+  expect((await whileLocked(service, 'license', send)).json.code).toBe('unavailable');
 });
 
-test('the tests of this file have seen every documented response', () => {
+test('the tests of this file have received every documented response', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith(`POST ${SEARCH} `));
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
   expect(documented).toHaveLength(9);

@@ -4,7 +4,7 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { Service } from '../support/harness.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const NOW = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
 
@@ -16,8 +16,8 @@ beforeAll(async () => {
   service = await Service.start();
   staff = service.app.get(StaffService);
   tokens = service.app.get(StaffTokensService);
-  await staff.add('grace@example.com', 'support', ACT);
-  token = (await tokens.create('grace@example.com', ACT)).token;
+  await staff.add('grace@example.com', 'support', AUDIT_CONTEXT);
+  token = (await tokens.create('grace@example.com', AUDIT_CONTEXT)).token;
 });
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
@@ -29,7 +29,8 @@ const ERASURES = '/support/api/erasures';
 const search = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', SEARCH, body, { authorization: `Bearer ${token}`, ...headers });
 
-const headersOf: Record<string, () => Record<string, string>> = {
+/** Headers that authorise no request. */
+const invalidHeaders: Record<string, () => Record<string, string>> = {
   'no header': () => ({}),
   'an empty header': () => ({ authorization: '' }),
   'no token': () => ({ authorization: 'Bearer' }),
@@ -43,15 +44,15 @@ const headersOf: Record<string, () => Record<string, string>> = {
   "the token's hash": () => ({ authorization: `Bearer ${hash('sha256', token)}` }),
   'a cookie': () => ({ cookie: `token=${token}; mooring_staff=${token}`, origin: 'http://localhost:3000' }),
 };
-const refused = { status: 401, code: 'sign_in_required', client_action: 'fix', challenge: 'Bearer' };
+const REFUSED = { status: 401, code: 'sign_in_required', client_action: 'fix', challenge: 'Bearer' };
 
-async function ask(path: string, headers: Record<string, string>, body: unknown = { email: 7 }) {
+async function send(path: string, headers: Record<string, string>, body: unknown = { email: 7 }) {
   const { status, json, headers: responseHeaders } = await service.call('POST', path, body, headers);
   const { code, client_action } = json;
   return { status, code, client_action, challenge: responseHeaders['www-authenticate'] };
 }
 
-test.each(Object.keys(headersOf))('401 for a caller with %s on all routes', async (kind) => {
+test.each(Object.keys(invalidHeaders))('every route answers 401 to a caller with %s', async (kind) => {
   for (const path of [
     SEARCH,
     RELEASE,
@@ -59,14 +60,14 @@ test.each(Object.keys(headersOf))('401 for a caller with %s on all routes', asyn
     ERASURES,
     `${ERASURES}/${randomUUID()}/run`,
   ]) {
-    expect(await ask(path, headersOf[kind]!())).toEqual(refused);
-    expect(await ask(`${path}?token=${token}`, headersOf[kind]!())).toEqual(refused);
+    expect(await send(path, invalidHeaders[kind]!())).toEqual(REFUSED);
+    expect(await send(`${path}?token=${token}`, invalidHeaders[kind]!())).toEqual(REFUSED);
   }
 });
 
-test('accepts a token for exactly 90 days', async () => {
+test('the support API accepts a token for exactly 90 days', async () => {
   const body = { email: 'unknown@example.com' };
-  const created = await tokens.create('grace@example.com', ACT);
+  const created = await tokens.create('grace@example.com', AUDIT_CONTEXT);
   const authorization = `Bearer ${created.token}`;
   service.clock.advance(90 * DAY_MS - 1);
   expect((await search(body, { authorization })).status).toBe(200);
@@ -74,15 +75,17 @@ test('accepts a token for exactly 90 days', async () => {
   expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
 });
 
-test('refuses a token that was revoked or whose owner was removed', async () => {
+test('the support API refuses a token that was revoked or whose owner was removed', async () => {
   const body = { email: 'unknown@example.com' };
-  const created = await tokens.create('grace@example.com', ACT);
+  const created = await tokens.create('grace@example.com', AUDIT_CONTEXT);
   const authorization = `Bearer ${created.token}`;
   expect((await search(body, { authorization })).status).toBe(200);
-  await tokens.revoke(created.id, ACT);
+  await tokens.revoke(created.id, AUDIT_CONTEXT);
   expect((await search(body, { authorization })).json.code).toBe('sign_in_required');
-  await staff.add('linus@example.com', 'admin', ACT);
-  const other = { authorization: `bearer ${(await tokens.create('linus@example.com', ACT)).token}` };
+  await staff.add('linus@example.com', 'admin', AUDIT_CONTEXT);
+  const other = {
+    authorization: `bearer ${(await tokens.create('linus@example.com', AUDIT_CONTEXT)).token}`,
+  };
   expect((await search(body, other)).status).toBe(200);
   await service.sql("delete from staff where email = 'linus@example.com'");
   expect((await search(body, other)).json.code).toBe('sign_in_required');

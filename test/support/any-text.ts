@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 
 const SURROGATES = { first: 0xd800, count: 0x800 };
-const LAST = 0x10_ffff;
+const LAST_CODE_POINT = 0x10_ffff;
 
 const codePoint = fc
-  .integer({ min: 0, max: LAST - SURROGATES.count })
+  .integer({ min: 0, max: LAST_CODE_POINT - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));
 
 /** Characters that consist of several code points, and characters that faulty code often drops. */
@@ -13,6 +13,6 @@ const composed = fc.constantFrom('e\u0301', '👩‍💻', '🇫🇮', '\u0000',
 /** The units of fast-check beyond ASCII are not used, because they keep tables of 85 MB in memory. */
 const character = fc.oneof(fc.string({ minLength: 1, maxLength: 1 }), codePoint, composed);
 
-/** Any text that is valid in UTF-8. */
+/** Generates any text that is valid in UTF-8. */
 export const anyText = (limits: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> =>
   fc.string({ unit: character, ...limits });

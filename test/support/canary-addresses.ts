@@ -1,15 +1,15 @@
 import { platform } from 'node:os';
 
 /**
- * The address from which requests are sent. On Linux all of 127/8 is the loopback, so the caller has an address that is used
- * for nothing else. Other systems have 127.0.0.1 alone, which every setting contains, so only the headers carry canaries.
+ * The address from which requests are sent. On Linux the loopback has all addresses of 127/8, so this one is used for nothing
+ * else. Other systems have only 127.0.0.1, which many settings contain, so there only the headers contain canaries.
  */
 export const LOCAL = platform() === 'linux' ? '127.0.0.77' : '127.0.0.1';
 
 const V4 = '203.0.113.77';
 const V6 = '2001:db8::77';
 
-/** Every header in which a proxy passes on the client's address, with canaries. */
+/** Headers in which proxies pass on the address of a client, with canaries as values. */
 export const FORWARDING: Readonly<Record<string, string>> = {
   'X-Forwarded-For': `${V4}, ${V6}, 127.0.0.77`,
   'X-Forwarded-Host': V4,

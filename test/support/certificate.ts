@@ -1,12 +1,12 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** A certificate that signs itself, and its key, in PEM. */
+/** A self-signed certificate and its key, in PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A value in DER: its tag, its length, its content. */
+/** Encodes a value in DER: its tag, its length and its content. */
 function der(tag: number, ...content: Buffer[]): Buffer {
   const body = Buffer.concat(content);
   const length = body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 255];

@@ -25,7 +25,7 @@ import { validateAnswer } from './http/openapi.js';
 import { profiled } from './profile.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 
-const ACT = { actor: 'test', reason: 'a test' };
+const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 /** A clock that a test sets. */
 export class FakeClock extends Clock {
@@ -59,13 +59,13 @@ export class FakeClock extends Clock {
     this.time = new Date(this.time.getTime() + milliseconds);
   }
 
-  // A test sets its own time, so the clock of the database is taken as equal.
+  // A test sets its own time, so the clock of the database is never compared with it.
   override agreesWith(): boolean {
     return true;
   }
 }
 
-/** A response as it came over the socket. */
+/** A response as it was received over the socket. */
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -73,7 +73,7 @@ export interface Answer {
   readonly cookies: string[];
   readonly text: string;
   /** The parsed body, from which tests read the members that they expect. */
-  // oxlint-disable-next-line no-explicit-any -- an answer's shape is what the tests are about, and openapi.yaml holds it
+  // oxlint-disable-next-line no-explicit-any -- the tests are about the shape of responses, and docs/openapi.yaml has their schemas
   readonly json: any;
 }
 
@@ -82,40 +82,44 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   const server = process.env['MOORING_TEST_POSTGRES']!;
   const name = `test_${randomBytes(6).toString('hex')}`;
   await profiled('cloning the template database', () =>
-    admin(server, `create database ${name} template mooring_template`),
+    executeAsAdmin(server, `create database ${name} template mooring_template`),
   );
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => admin(server, `drop database if exists ${name} with (force)`, name) };
+  return {
+    url: url.href,
+    drop: () => executeAsAdmin(server, `drop database if exists ${name} with (force)`, name),
+  };
 }
 
-/** The number and the pause of the checks for connections that are ending, before they are terminated. */
-const [LOOKS, LOOK_PAUSE_MS] = [200, 5];
-const USERS = "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
+/** The number of checks, and the pause between them, while connections are ending. Then the rest are terminated. */
+const [MAX_CHECKS, CHECK_INTERVAL_MS] = [200, 5];
+const SELECT_CONNECTIONS =
+  "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
 
 /**
  * Executes a statement in the database `postgres`.
- * @param left a database whose connections end first: an error of a cut connection could reach the next test file
+ * @param database a database whose connections should end first, because errors of cut connections could reach the next test file
  */
-async function admin(server: string, sql: string, left?: string): Promise<void> {
+async function executeAsAdmin(server: string, sql: string, database?: string): Promise<void> {
   const client = new pg.Client(server);
   await client.connect();
-  const isUsed = async () => !!left && (await client.query(USERS, [left])).rowCount! > 0;
-  for (let look = 0; look < LOOKS && (await isUsed()); look += 1) await pause(LOOK_PAUSE_MS);
+  const isUsed = async () => !!database && (await client.query(SELECT_CONNECTIONS, [database])).rowCount! > 0;
+  for (let checks = 0; checks < MAX_CHECKS && (await isUsed()); checks += 1) await pause(CHECK_INTERVAL_MS);
   // Two test files may clone the template at the same time, which PostgreSQL refuses: the lock makes the second one wait.
   await client.query('select pg_advisory_lock(1)');
   await client.query(sql);
   await client.end();
 }
 
-/** Longer than any test. */
-const IDLE_CONNECTION_MS = 3_600_000;
+/** The time after which the service closes an idle connection, longer than any test. */
+const IDLE_CONNECTION_TIMEOUT_MS = 3_600_000;
 
-/** Starts the service again, as a supervisor would, if it did not reach the database because the machine stalled. */
-async function listening(
+/** Starts a service. If a stalled computer makes it fail to reach the database, it is started again, as by a supervisor. */
+async function listenWithRetries(
   create: () => Promise<NestFastifyApplication>,
   port: number,
-  tries = 50,
+  attempts = 50,
 ): Promise<NestFastifyApplication> {
   let app: NestFastifyApplication | undefined;
   try {
@@ -124,7 +128,7 @@ async function listening(
     return app;
   } catch (error) {
     await app?.close();
-    if (tries > 1 && isConnectionError(error)) return listening(create, port, tries - 1);
+    if (attempts > 1 && isConnectionError(error)) return listenWithRetries(create, port, attempts - 1);
     throw error;
   }
 }
@@ -141,13 +145,13 @@ export interface ServiceOptions {
 
 // At module level: functions that are created while a service starts would keep its application in memory.
 const ignore = () => undefined;
-const into = (lines: string[]) =>
+const writeTo = (lines: string[]) =>
   new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) });
 
 /** A complete service in this process: the real application on a real port, with its own database and a clock that tests set. */
 export class Service {
   readonly #closing: (() => Promise<unknown>)[] = [];
-  /** Not `#`: some tests derive objects from a service. */
+  /** Not a `#` member, because some tests create objects whose prototype is a service. */
   private opened: NestFastifyApplication | undefined;
 
   private constructor(
@@ -156,7 +160,7 @@ export class Service {
     readonly dataDir: string,
     app: NestFastifyApplication,
     readonly clock: FakeClock,
-    /** Every line the service has logged. */
+    /** The lines that the service has logged. */
     readonly logged: string[],
     readonly database: pg.Pool,
   ) {
@@ -183,12 +187,12 @@ export class Service {
       ...options.environment,
     });
     const logged: string[] = [];
-    const log = new AppLogger(config.logLevel, into(logged));
-    // The tests use the same event loop, and their delays are no load of the service.
+    const log = new AppLogger(config.logLevel, writeTo(logged));
+    // The tests use the same event loop, so its delays do not show the load of the service.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
-    // The origin of a browser must be that of PUBLIC_URL, so a test with a browser chooses a free port first.
+    // A test with a browser chooses the port before, because the origin of the browser must be that of PUBLIC_URL.
     const port = options.environment?.['PORT'] ? config.port : 0;
-    const app = await listening(
+    const app = await listenWithRetries(
       () => createApp(AppModule.forRoot({ config, clock, log, databaseUrl }), config, log, limits),
       port,
     );
@@ -197,7 +201,7 @@ export class Service {
     const server = app.getHttpServer();
     // Node's client notices the end of an idle connection late if the event loop was stalled, and the client of a test shares
     // the loop with the service: the service must not close an idle connection while a request on it is being sent.
-    server.keepAliveTimeout = IDLE_CONNECTION_MS;
+    server.keepAliveTimeout = IDLE_CONNECTION_TIMEOUT_MS;
     const address = server.address() as { port: number };
     const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
     database.on('error', ignore);
@@ -214,7 +218,7 @@ export class Service {
 
   close(): Promise<void> {
     return profiled('closing a service', async () => {
-      // If a part cannot be closed now, a second call may close it.
+      // If a part cannot be closed, it stays in the list, and a second call tries again.
       for (; this.#closing[0]; this.#closing.shift()) await this.#closing[0]();
       // The variables of a test file stay in memory, and an application holds 2 MB.
       this.opened = undefined;
@@ -241,17 +245,17 @@ export class Service {
     wanted: Partial<NewLicense> = {},
   ): Promise<{ license_id: string; license_key: string; email: string }> {
     const email = wanted.email ?? 'ada@example.com';
-    return { ...(await this.app.get(LicensesService).issue({ ...wanted, email }, ACT)), email };
+    return { ...(await this.app.get(LicensesService).issue({ ...wanted, email }, AUDIT_CONTEXT)), email };
   }
 
   /** Creates a token of a staff member with this role. */
   async staffToken(role: Role = 'support', email = 'grace@example.com'): Promise<string> {
-    await this.app.get(StaffService).ensure(email, role, ACT);
-    return (await this.app.get(StaffTokensService).create(email, ACT)).token;
+    await this.app.get(StaffService).ensure(email, role, AUDIT_CONTEXT);
+    return (await this.app.get(StaffTokensService).create(email, AUDIT_CONTEXT)).token;
   }
 
   async setLicense(id: string, change: LicenseChange): Promise<void> {
-    await this.app.get(LicensesService).set(id, change, ACT);
+    await this.app.get(LicensesService).set(id, change, AUDIT_CONTEXT);
   }
 
   /** Activates the machine whose machine id is derived from this name. */
@@ -283,12 +287,12 @@ export async function withLimitsOfProduction<Result>(
   }
 }
 
-/** The longest wait for an event, below the time limit of a test (`jest.config.js`); no machine is so slow. */
-export const GUARD_MS = 300_000;
+/** The longest wait for an event. It is below the time limit of a test (`jest.config.js`), and no computer is so slow. */
+export const MAX_WAIT_MS = 300_000;
 
-/** Repeats a call, as a client does, while it gets 503 because the machine stalled. */
-export async function answered(work: () => Promise<Answer>): Promise<Answer> {
-  for (const began = performance.now(); performance.now() - began < GUARD_MS;) {
+/** Repeats a call while it gets 503, as a client does. A computer that stalls can cause such responses. */
+export async function retryWhileUnavailable(work: () => Promise<Answer>): Promise<Answer> {
+  for (const began = performance.now(); performance.now() - began < MAX_WAIT_MS;) {
     const answer = await work();
     if (answer.status !== 503) return answer;
   }
@@ -316,25 +320,25 @@ export async function call(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  const isSentUnchanged = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
   const response = await fetch(base + path, {
     method,
     redirect: 'manual',
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    body: raw ? (body as string | undefined) : JSON.stringify(body),
-  }).catch(explain);
+    body: isSentUnchanged ? (body as string | undefined) : JSON.stringify(body),
+  }).catch(throwWithCause);
   const text = await response.text();
-  const answered = Object.fromEntries(response.headers);
-  const violations = validateAnswer(method, path, response.status, answered, text);
+  const responseHeaders = Object.fromEntries(response.headers);
+  const violations = validateAnswer(method, path, response.status, responseHeaders, text);
   if (violations.length > 0) {
     throw new Error(
       `${method} ${path} ${response.status} is not what docs/openapi.yaml says: ${violations.join('; ')}`,
     );
   }
-  const isJson = /json/.test(answered['content-type'] ?? '');
+  const isJson = /json/.test(responseHeaders['content-type'] ?? '');
   return {
     status: response.status,
-    headers: answered,
+    headers: responseHeaders,
     cookies: response.headers.getSetCookie(),
     text,
     json: isJson && text ? JSON.parse(text) : undefined,
@@ -342,12 +346,12 @@ export async function call(
 }
 
 /** Adds the cause to the message of a failed request, because a report of a failed test shows the message only. */
-function explain(error: Error): never {
+function throwWithCause(error: Error): never {
   const { code, message } = (error.cause ?? {}) as { code?: string; message?: string };
   error.message += `: ${code ?? message}`;
   throw error;
 }
 
-/** Whether a connection broke. The error is of another realm than the test, so `instanceof` does not work. */
+/** Whether the connection of a `fetch` broke. `instanceof` does not work for its errors, which have another realm than the test. */
 export const isConnectionLost = (error: unknown): boolean =>
   /^(fetch failed|terminated)\b/.test((error as Error).message);

@@ -6,7 +6,7 @@ const SETTLING_TURNS = 3;
 /** Turns without a scheduled task after which the work has failed, because one of its promises never settles. */
 const MAX_IDLE_TURNS = 1_000;
 
-/** Resolves when all promises have settled that wait neither for the scheduler nor for I/O. */
+/** Waits until all promises have settled that wait neither for the scheduler nor for I/O. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
 }
@@ -14,7 +14,7 @@ export async function settled(): Promise<void> {
 /**
  * Releases the tasks of a scheduler one at a time, in its random order, until the work is over. Before each release the
  * code under test runs until it waits for the scheduler, so a seed always gives the same order.
- * @param isWaiting is false while the code under test waits for real I/O: then no task is released
+ * @param isWaiting returns false while the code under test waits for real I/O: then no task is released
  * @throws Error if the work is not over and nothing is left to release
  */
 export async function releaseAll<T>(

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { ofThisFile } from './of-this-file.js';
 
 /*
- * Searches for a value that must not be stored, in every form in which it could be. The searched data is full of random text:
- * tokens, ids, hashes. A form so short that it may occur there by chance is left out (four raw bytes), or is searched as a
- * whole word only (four bytes in hex). `LeakSearch` computes the probability.
+ * Searches for a canary, a value that must not be stored, in every form in which it could be stored. The searched data contains
+ * much random text: tokens, ids and hashes. A form so short that it may occur there by chance is left out (four raw bytes), or
+ * is searched as a whole word only (four bytes in hex). `LeakSearch` computes the probability of a match by chance.
  */
 
 /** One encoding of a canary; `binary` if it is not text. */
@@ -18,9 +18,9 @@ export interface Form {
 }
 
 /** A form that matches fewer random bits than this is searched as a whole word. */
-const ENOUGH_BITS = 64;
+const MIN_BITS = 64;
 /** The largest accepted probability that all searches of a test file together find a form in random data. */
-const CHANCE_AT_MOST = 1e-6;
+const MAX_CHANCE = 1e-6;
 /** The characters of a word: the symbols of hex, decimal numbers, base64 and base64url, and the hyphen of ids. */
 const WORD = /[A-Za-z0-9+/_-]/;
 
@@ -37,7 +37,7 @@ function bitsOf({ bytes, binary }: Form): number {
  * bytes follow a value without a gap, so such a form may be missed there; in the file of a table it is found.
  */
 export const isWord = (form: Form) =>
-  !form.binary && (bitsOf(form) < ENOUGH_BITS || /^(0|\\)x[\da-f]+$/i.test(form.bytes.toString('latin1')));
+  !form.binary && (bitsOf(form) < MIN_BITS || /^(0|\\)x[\da-f]+$/i.test(form.bytes.toString('latin1')));
 
 /** The forms of a text: as it is, escaped, encoded, as a list of its bytes, and hashed. */
 export function formsOfText(canary: string): Form[] {
@@ -128,7 +128,7 @@ function encodings(canary: string, bytes: Buffer): Form[] {
 function base64(canary: string, bytes: Buffer): Form[] {
   return (['base64', 'base64url'] as const).flatMap((encoding) => {
     const alone = text(`${canary} in ${encoding}`, bytes.toString(encoding).replace(/=+$/, ''));
-    if (bitsOf(alone) < ENOUGH_BITS) return [alone];
+    if (bitsOf(alone) < MIN_BITS) return [alone];
     return [0, 1, 2].map((offset) => {
       const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
       const whole = shifted.toString(encoding).replace(/=+$/, '');
@@ -163,7 +163,7 @@ function anchorOf({ bytes }: Form): number {
   return start < 0 ? last : Math.min(start, last);
 }
 
-/** Finds many forms in one pass: a table says at each byte whether the anchor of a form may begin there. */
+/** Finds many forms in one pass: a table tells whether two bytes may be the beginning of the anchor of a form. */
 export class LeakSearch {
   static readonly #ofFile = ofThisFile(() => ({ chance: 0 }));
 
@@ -194,12 +194,12 @@ export class LeakSearch {
     }
   }
 
-  /** Returns the forms that were found, each once. @throws Error if random data would match too often */
+  /** Returns the forms that were found, each once. @throws Error if a match by chance has become too probable */
   in(haystack: Buffer | string): Set<string> {
     const bytes = typeof haystack === 'string' ? Buffer.from(haystack) : haystack;
     const found = new Set<string>();
     LeakSearch.#ofFile().chance += bytes.length * this.#chanceOfAByte;
-    if (LeakSearch.chance > CHANCE_AT_MOST)
+    if (LeakSearch.chance > MAX_CHANCE)
       throw new Error(`A match by chance has the probability ${LeakSearch.chance}`);
     for (let at = 0; at + 3 < bytes.length; at += 1) {
       if (!this.#mayStart[(bytes[at]! << 8) | bytes[at + 1]!]) continue;

@@ -1,13 +1,13 @@
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { SHARED_RESULT_LIMITS } from '../../src/monitoring/shared-result.js';
-import { generous } from './request-limits.js';
+import { extendLimits } from './request-limits.js';
 
 /** The time limits of requests in production. */
 export const LIMITS_OF_PRODUCTION = { ...REQUEST_TIMEOUTS_MS };
 
-// Jest loads this module before each test file (`setupFiles`). A slow machine causes no 503; a test that needs one uses
-// `whileLocked` or `withLimitsOfProduction`. Warnings are not cached, so a test sees a change at once.
-Object.assign(REQUEST_TIMEOUTS_MS, generous(LIMITS_OF_PRODUCTION));
+// Jest loads this module before each test file (`setupFiles`). With these limits a slow computer causes no 503; a test of a 503
+// uses `whileLocked` or `withLimitsOfProduction`. Warnings are not cached, so that a test sees a change at once.
+Object.assign(REQUEST_TIMEOUTS_MS, extendLimits(LIMITS_OF_PRODUCTION));
 SHARED_RESULT_LIMITS.sharedMs = 0;
 
 /** Runs a function while requests have these time limits, in milliseconds. */
@@ -24,7 +24,7 @@ export async function withLimits<Result>(
   }
 }
 
-/** The limits of this worker process, which each test that changes them must restore. */
+/** The limits of this worker process. A test that changes them must restore them. */
 export const sharedLimits = (): Record<string, number> => ({
   ...REQUEST_TIMEOUTS_MS,
   ...SHARED_RESULT_LIMITS,

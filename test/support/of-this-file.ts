@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 
 const AFTER_FILE = Symbol.for('mooring.after-file');
 
-/** A value for each test file, in a module that is loaded once for all test files. */
+/** Returns a function for the value of the current test file. All test files of a worker share a module, but not this value. */
 export function ofThisFile<Value>(make: () => Value): () => Value {
   let path: string | undefined;
   let value: Value;

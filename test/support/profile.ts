@@ -2,7 +2,7 @@ interface Profile {
   add(kind: string, milliseconds: number): void;
 }
 
-/** Runs a function, and measures its time for `npm test -- --profile`. */
+/** Runs a function, and records its duration for `npm test -- --profile`. */
 export async function profiled<Result>(kind: string, work: () => Promise<Result>): Promise<Result> {
   const profile = (globalThis as { [key: symbol]: Profile | undefined })[Symbol.for('mooring.profile')];
   if (!profile) return work();

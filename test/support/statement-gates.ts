@@ -5,12 +5,12 @@ import type { Service } from './harness.js';
 import { releaseAll } from './interleavings.js';
 import { ORIGIN } from './http/cookie-client.js';
 
-/** The tables whose statements are held. Other statements run at once, because their order does not matter. */
-const HELD =
+/** The statements that are held: those about these tables, and commits. Others run at once, because their order is irrelevant. */
+const HELD_STATEMENTS =
   /\b(session|license|activation|one_time_code|staff|staff_link|passkey|passkey_challenge|erasure_request)\b|^commit/i;
 const BEGIN = /^(start transaction|begin)/i;
 const LOCK_TIMEOUT = /^set local lock_timeout/i;
-/** A statement that waits for a lock. Unlike pg_stat_activity, this is exact as soon as another transaction has ended. */
+/** Counts connections that wait for a lock. Unlike pg_stat_activity, this is exact as soon as another transaction has ended. */
 const COUNT_BLOCKED = `
   select count(*)::integer as blocked from unnest($1::integer[]) pid where cardinality(pg_blocking_pids(pid)) > 0`;
 
@@ -20,7 +20,7 @@ interface Operation {
   isOver: boolean;
 }
 
-/** A response to a request that was made without a socket, so that its SQL statements can be assigned to it. */
+/** A response to a request without a socket, because only then can its SQL statements be assigned to it. */
 export interface GatedAnswer {
   readonly status: number;
   readonly text: string;
@@ -36,21 +36,25 @@ export class StatementGates {
   static readonly #operation = new AsyncLocalStorage<{ operation: Operation; gates: StatementGates }>();
 
   /** Statements that are not passed to the scheduler yet. They are sorted first, so that a seed gives one order. */
-  #arrived: { readonly name: string; readonly go: () => void }[] = [];
+  #arrived: { readonly name: string; readonly release: () => void }[] = [];
+  /** The number of operations that are held at a statement. */
   #held = 0;
+  /** The number of operations that have not ended. */
   #live = 0;
-  /** The server's process ids of the connections whose statement runs. */
+  /** The process ids, at the database server, of the connections whose statement runs. */
   readonly #running = new Set<number>();
+  /** The number of changes of the fields above. */
   #changes = 0;
-  #quietAt = -1;
-  #isLooking = false;
+  /** The value of `#changes` at which all running statements were found to wait for a lock. */
+  #blockedAt = -1;
+  #isCountingBlocked = false;
 
   constructor(
     private readonly service: Service,
     private readonly scheduler: fc.Scheduler,
   ) {}
 
-  /** Holds the statements of operations on every connection of the process. @returns a function that stops this */
+  /** Makes every connection of the process hold the statements of operations. @returns a function that undoes this */
   static install(): () => void {
     const prototype = pg.Client.prototype as unknown as { query: Query };
     const { query } = prototype;
@@ -70,10 +74,10 @@ export class StatementGates {
     return () => void (prototype.query = query);
   }
 
-  /** Runs each function as an operation of its name, in the order of the scheduler. @returns their results */
+  /** Runs each function as an operation of that name, in the order of the scheduler. @returns the results */
   async all<T>(work: Readonly<Record<string, () => Promise<T>>>): Promise<T[]> {
     const operations = Object.entries(work).map(([name, each]) => this.#operate(name, each));
-    // If one fails, the others still complete, so that none leaves a transaction open.
+    // If an operation fails, the others still complete, so that none of them leaves a transaction open.
     const results = await releaseAll(this.scheduler, Promise.allSettled(operations), () => this.#isWaiting());
     return results.map((result) => {
       if (result.status === 'rejected') throw result.reason;
@@ -115,12 +119,12 @@ export class StatementGates {
     const [first] = args;
     const sql = typeof first === 'string' ? first : ((first as { text?: string }).text ?? '');
     const text = sql.replaceAll(/\s+/g, ' ').trim();
-    if (HELD.test(text)) await this.#hold(`${name}: ${text.slice(0, 80)}`);
+    if (HELD_STATEMENTS.test(text)) await this.#hold(`${name}: ${text.slice(0, 80)}`);
     const { processID } = client as unknown as { processID: number };
     this.#running.add(processID);
     this.#changes += 1;
     try {
-      // A held statement must not reach a time limit, or the result would depend on the speed of the machine.
+      // The time limits of locks and transactions are removed, so that the result does not depend on the speed of the computer.
       if (LOCK_TIMEOUT.test(text)) return await query.call(client, 'select 1');
       const result = await query.apply(client, args);
       if (BEGIN.test(text)) await query.call(client, 'set local idle_in_transaction_session_timeout = 0');
@@ -134,32 +138,32 @@ export class StatementGates {
   async #hold(name: string): Promise<void> {
     this.#held += 1;
     this.#changes += 1;
-    await new Promise<void>((go) => this.#arrived.push({ name, go }));
+    await new Promise<void>((release) => this.#arrived.push({ name, release }));
     this.#held -= 1;
     this.#changes += 1;
   }
 
-  /** Whether each operation is held, has ended or waits for a lock. If none is held, the database must end a deadlock. */
+  /** Whether each operation is held, has ended or waits for a lock. If none is held, the database must resolve a deadlock. */
   #isWaiting(): boolean {
     if (this.#live > 0 && this.#held === 0) return false;
     if (this.#held + this.#running.size !== this.#live) return false;
-    if (this.#running.size > 0 && this.#quietAt !== this.#changes) {
-      void this.#look();
+    if (this.#running.size > 0 && this.#blockedAt !== this.#changes) {
+      void this.#countBlocked();
       return false;
     }
-    for (const { name, go } of this.#arrived.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
-      void this.scheduler.schedule(Promise.resolve(), name).then(go);
+    for (const { name, release } of this.#arrived.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+      void this.scheduler.schedule(Promise.resolve(), name).then(release);
     this.#arrived = [];
     return true;
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async #countBlocked(): Promise<void> {
+    if (this.#isCountingBlocked) return;
+    this.#isCountingBlocked = true;
     const at = this.#changes;
     const running = [...this.#running];
     const [row] = await this.service.sql<{ blocked: number }>(COUNT_BLOCKED, [running]);
-    if (at === this.#changes && row!.blocked === running.length) this.#quietAt = at;
-    this.#isLooking = false;
+    if (at === this.#changes && row!.blocked === running.length) this.#blockedAt = at;
+    this.#isCountingBlocked = false;
   }
 }

@@ -1,88 +1,88 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Service } from './harness.js';
 
-/** Does something while another transaction locks a table. */
+/** Runs a function while another transaction locks a table. */
 export function whileHeld<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return within(service, `lock table ${table} in access exclusive mode`, work);
+  return withOpenTransaction(service, `lock table ${table} in access exclusive mode`, work);
 }
 
-/** Does something while another transaction locks the rows of a table: they can be read but not changed. */
+/** Runs a function while another transaction locks the rows of a table: they can be read but not changed. */
 export function whileRowsHeld<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return within(service, `select 1 from ${table} for update`, work);
+  return withOpenTransaction(service, `select 1 from ${table} for update`, work);
 }
 
-/** Does something between a statement and the end of its transaction. */
-async function within<Result>(
+/** Runs a function between a statement and the end of the transaction of the statement. */
+async function withOpenTransaction<Result>(
   service: Service,
   statement: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const holder = await service.database.connect();
+  const lockHolder = await service.database.connect();
   try {
-    await holder.query(`begin; ${statement}`);
+    await lockHolder.query(`begin; ${statement}`);
     return await work();
   } finally {
-    await holder.query('rollback');
-    holder.release();
+    await lockHolder.query('rollback');
+    lockHolder.release();
   }
 }
 
-const END_WAITS = `
+const CANCEL_LOCK_WAITS = `
   select pg_cancel_backend(pid) from pg_stat_activity
   where datname = current_database() and application_name = 'mooring' and wait_event_type = 'Lock'`;
 
 /**
- * Does something, and meanwhile ends each statement of a request that waits for a lock, with the error of its time limit
- * (57014). So no test waits for that limit, and it does not end statements that are only slow.
+ * Runs a function, and meanwhile cancels each statement of a request that waits for a lock, with the error of its time limit
+ * (57014). So no test has to wait for that limit, and statements that are only slow are not cancelled.
  * @param query runs a statement in the database of the service
  */
-export async function endingWaits<Result>(
+export async function cancelLockWaitsDuring<Result>(
   query: (sql: string) => Promise<unknown>,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const over = new AbortController();
-  const ending = (async () => {
+  const cancelling = (async () => {
     for (; !over.signal.aborted; await pause(5)) {
       // Inside a transaction PostgreSQL would show an old snapshot of the activity.
       await query('select pg_stat_clear_snapshot()');
-      await query(END_WAITS);
+      await query(CANCEL_LOCK_WAITS);
     }
   })();
   try {
     return await work();
   } finally {
     over.abort();
-    await ending;
+    await cancelling;
   }
 }
 
-/** Does something while another transaction locks a table, so that requests that need it reach their time limit. */
+/** Runs a function while another transaction locks a table, so that requests that need the table reach their time limit. */
 export async function whileLocked<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return whileHeld(service, table, () => endingWaits((sql) => service.sql(sql), work));
+  return whileHeld(service, table, () => cancelLockWaitsDuring((sql) => service.sql(sql), work));
 }
 
-/** Does something while a table is missing, which makes the service fail. */
+/** Runs a function while a table does not exist, so that requests that need the table fail. */
 export async function whileGone<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  await service.sql(`alter table ${table} rename to elsewhere`);
+  await service.sql(`alter table ${table} rename to renamed_by_test`);
   try {
     return await work();
   } finally {
-    await service.sql(`alter table elsewhere rename to ${table}`);
+    await service.sql(`alter table renamed_by_test rename to ${table}`);
   }
 }

@@ -7,7 +7,7 @@ import { Service } from '../support/harness.js';
 import {
   linkMachines,
   linkRows,
-  orders,
+  arrivalOrders,
   sortableTraces,
   tracesOf,
   type Guess,
@@ -98,7 +98,7 @@ const naive: Store = {
 };
 
 /** The clients send one after the other, 1.5 minutes apart, and again every six hours. */
-async function quietDay(store: Store, day: string): Promise<Map<string, number>> {
+async function simulateQuietDay(store: Store, day: string): Promise<Map<string, number>> {
   const clients = new Map<string, number>();
   for (let beat = 0; beat < BEATS; beat += 1) {
     for (let client = 0; client < CLIENTS; client += 1) {
@@ -112,7 +112,7 @@ async function quietDay(store: Store, day: string): Promise<Map<string, number>>
 }
 
 /** All clients send concurrently. */
-async function busyDay(store: Store, day: string): Promise<Map<string, number>> {
+async function simulateBusyDay(store: Store, day: string): Promise<Map<string, number>> {
   const clients = new Map<string, number>();
   service.clock.set(`${day}T13:00:00Z`);
   const runClient = async (client: number) => {
@@ -124,7 +124,7 @@ async function busyDay(store: Store, day: string): Promise<Map<string, number>> 
   return clients;
 }
 
-async function evidence(
+async function collectEvidence(
   [activation, telemetry]: readonly [string, string],
   day: string,
   clients: Map<string, number>,
@@ -159,58 +159,59 @@ interface Score {
 const rate = (guesses: readonly Guess[], left: readonly number[], right: readonly number[]): Score[] =>
   guesses.map(({ how, pairs }) => ({ how, score: pairs.filter(([a, b]) => left[a] === right[b]).length }));
 
-const linkedRows = ({ tables, clientOf }: Evidence) =>
+const scoreLinkedRows = ({ tables, clientOf }: Evidence) =>
   rate(linkRows(tables), clientOf.activations, clientOf.rows);
 
-const linkedMachines = ({ tables, clientOf }: Evidence) =>
+const scoreLinkedMachines = ({ tables, clientOf }: Evidence) =>
   rate(linkMachines(tables), clientOf.rows, clientOf.rows);
 
-/** How far each order deviates from a random one in the half of the quiet day in which a row came. */
-function shownHalves({ tables, clientOf, beatOf }: Evidence): Score[] {
+/** Scores how well each order shows in which half of the quiet day a row came; a random order has a score near 0. */
+function scoreHalves({ tables, clientOf, beatOf }: Evidence): Score[] {
   const isEarly = (row: number) => beatOf[row]! * CLIENTS + clientOf.rows[row]! < ROWS / 2;
-  return orders(tables).map(({ how, order }) => {
+  return arrivalOrders(tables).map(({ how, order }) => {
     const early = order.slice(0, ROWS / 2).filter(isEarly).length;
     return { how, score: Math.abs(early - ROWS / 4) };
   });
 }
 
 const best = (scores: readonly Score[]) => Math.max(...scores.map(({ score }) => score));
-const beyondLuck = (scores: readonly Score[], luck: number) => scores.filter(({ score }) => score >= luck);
+const improbableScores = (scores: readonly Score[], limit: number) =>
+  scores.filter(({ score }) => score >= limit);
 const NEARLY_ALL = 0.95;
 
 const CONTROL = ['naive.activation', 'naive.telemetry'] as const;
 
 test('the attack works: it links nearly all rows of a naive store, on a quiet day and on a busy one', async () => {
-  const quiet = await evidence(CONTROL, '2026-11-21', await quietDay(naive, '2026-11-21'));
-  expect(best(linkedRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
-  expect(best(linkedMachines(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
-  expect(best(shownHalves(quiet))).toBe(ROWS / 4);
-  const busy = await evidence(CONTROL, '2026-11-22', await busyDay(naive, '2026-11-22'));
-  expect(best(linkedRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  const quiet = await collectEvidence(CONTROL, '2026-11-21', await simulateQuietDay(naive, '2026-11-21'));
+  expect(best(scoreLinkedRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  expect(best(scoreLinkedMachines(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
+  expect(best(scoreHalves(quiet))).toBe(ROWS / 4);
+  const busy = await collectEvidence(CONTROL, '2026-11-22', await simulateBusyDay(naive, '2026-11-22'));
+  expect(best(scoreLinkedRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
 });
 
-// Until the nightly run the position of a row in the inbox is that of its arrival. The guarantee holds after the run.
-test('on a quiet day the attack links rows before the nightly run, and only by chance after it', async () => {
-  const clients = await quietDay(real, '2026-11-23');
-  const before = await evidence(['activation', 'telemetry_inbox'], '2026-11-23', clients);
-  expect(best(linkedRows(before))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
-  expect(best(linkedMachines(before))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
+// Until the retention run the position of a row in the inbox is that of its arrival. The guarantee holds after the run.
+test('on a quiet day the attack links rows before the retention run, and only by chance after it', async () => {
+  const clients = await simulateQuietDay(real, '2026-11-23');
+  const before = await collectEvidence(['activation', 'telemetry_inbox'], '2026-11-23', clients);
+  expect(best(scoreLinkedRows(before))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  expect(best(scoreLinkedMachines(before))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
   await service.app.get(RetentionService).run(new Date('2026-11-24T00:05:00Z'));
-  const after = await evidence(['activation', 'telemetry'], '2026-11-23', clients);
-  expect(beyondLuck(linkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
-  expect(beyondLuck(linkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
-  expect(beyondLuck(shownHalves(after), IMPROBABLE_HALVES)).toEqual([]);
+  const after = await collectEvidence(['activation', 'telemetry'], '2026-11-23', clients);
+  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
+  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
+  expect(improbableScores(scoreHalves(after), IMPROBABLE_HALVES)).toEqual([]);
 });
 
-test('on a busy day the rows of a batch are in random order before the nightly run, and the attack links rows only by chance after it', async () => {
-  const clients = await busyDay(real, '2026-11-24');
+test('on a busy day the rows of a batch are in random order before the retention run, and the attack links rows only by chance after it', async () => {
+  const clients = await simulateBusyDay(real, '2026-11-24');
   const batches = await service.sql<{ ids: string[] }>(
     'select array_agg(id::text order by ctid) as ids from telemetry_inbox group by xmin::text',
   );
   expect(Math.max(...batches.map(({ ids }) => ids.length))).toBeGreaterThan(3);
   for (const { ids } of batches) expect(ids).toEqual(ids.toSorted());
   await service.app.get(RetentionService).run(new Date('2026-11-25T00:05:00Z'));
-  const after = await evidence(['activation', 'telemetry'], '2026-11-24', clients);
-  expect(beyondLuck(linkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
-  expect(beyondLuck(linkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
+  const after = await collectEvidence(['activation', 'telemetry'], '2026-11-24', clients);
+  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
+  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
 });

@@ -35,16 +35,17 @@ export function sortableTraces(traces: Readonly<Record<string, unknown>>): Trace
 /** Guesses a row of each activation's machine, for each pair of a trace of activations and a trace of rows. */
 export function linkRows({ activations, rows }: Tables): Guess[] {
   const rowsPerActivation = rows.length / activations.length;
-  return traceNames(activations).flatMap((by) =>
-    traceNames(rows).flatMap((of) => {
-      const sortedActivations = sorted(activations, by);
-      const sortedRows = sorted(rows, of);
+  return traceNames(activations).flatMap((activationTrace) =>
+    traceNames(rows).flatMap((rowTrace) => {
+      const sortedActivations = sorted(activations, activationTrace);
+      const sortedRows = sorted(rows, rowTrace);
       const guess = (how: string, rowFor: (activation: number, rank: number) => number): Guess => ({
-        how: `${how}, activations by ${by}, rows by ${of}`,
+        how: `${how}, activations by ${activationTrace}, rows by ${rowTrace}`,
         pairs: sortedActivations.map((activation, rank) => [activation, rowFor(activation, rank)] as const),
       });
       const firstAfter = (activation: number) =>
-        sortedRows.find((row) => rows[row]![of]! >= activations[activation]![by]!) ?? sortedRows.at(-1)!;
+        sortedRows.find((row) => rows[row]![rowTrace]! >= activations[activation]![activationTrace]!) ??
+        sortedRows.at(-1)!;
       return [
         guess('the i-th of each', (_activation, rank) => sortedRows[rank]!),
         guess('the i-th of the last', (_activation, rank) => sortedRows.at(rank - activations.length)!),
@@ -57,24 +58,26 @@ export function linkRows({ activations, rows }: Tables): Guess[] {
 
 /** Guesses pairs of rows of one machine: neighbours, and rows whose distance is the number of machines. */
 export function linkMachines({ activations, rows }: Tables): Guess[] {
-  return traceNames(rows).flatMap((of) => {
-    const order = sorted(rows, of);
-    return [1, activations.length].map((step) => ({
-      how: `${step} apart, by ${of}`,
-      pairs: order.slice(step).map((row, rank) => [order[rank]!, row] as const),
+  return traceNames(rows).flatMap((trace) => {
+    const order = sorted(rows, trace);
+    return [1, activations.length].map((distance) => ({
+      how: `${distance} apart, by ${trace}`,
+      pairs: order.slice(distance).map((row, rank) => [order[rank]!, row] as const),
     }));
   });
 }
 
 /** The rows in each order that may be the order of their arrival. */
-export function orders({ rows }: Tables): { readonly how: string; readonly order: readonly number[] }[] {
-  return traceNames(rows).map((of) => ({ how: `by ${of}`, order: sorted(rows, of) }));
+export function arrivalOrders({
+  rows,
+}: Tables): { readonly how: string; readonly order: readonly number[] }[] {
+  return traceNames(rows).map((trace) => ({ how: `by ${trace}`, order: sorted(rows, trace) }));
 }
 
 const traceNames = (rows: readonly Traces[]) => Object.keys(rows[0]!);
 
 // The sort is stable: rows with equal traces stay in the order of their positions.
-function sorted(rows: readonly Traces[], by: string): number[] {
+function sorted(rows: readonly Traces[], trace: string): number[] {
   const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-  return [...rows.keys()].toSorted((a, b) => compare(rows[a]![by]!, rows[b]![by]!));
+  return [...rows.keys()].toSorted((a, b) => compare(rows[a]![trace]!, rows[b]![trace]!));
 }

@@ -10,5 +10,5 @@ const { cases } = JSON.parse(readFileSync(new URL('../vectors/telemetry.json', i
   cases: TelemetryCase[];
 };
 
-/** Every telemetry field with a valid value. It is the one list of example values for tests. */
+/** Every telemetry field with a valid value. Tests use it instead of example values of their own. */
 export const EVERY_FIELD = cases.find(({ name }) => name === CASE)!.telemetry;

@@ -4,21 +4,21 @@ import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/tele
 import { runs } from '../fuzz/fuzz.js';
 
 /*
- * Disguised personal data: each character may be written as a compatibility character (NFKC), percent-encoded or as an
+ * The tests send personal data in disguise: each character may be a compatibility character (NFKC), percent-encoded or an
  * HTML entity, also repeatedly, with invisible characters in between. A failure prints its seed.
  */
 
-const TEXTS = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
-/** The members in which `1.2.3.4` is a version. */
-const VERSIONS = new Set<string>(['app_version', 'os_version', 'crash_app_version']);
+const TEXT_FIELDS = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
+/** The fields in which `1.2.3.4` is a version. */
+const VERSION_FIELDS = new Set<string>(['app_version', 'os_version', 'crash_app_version']);
 
-const FULL_WIDTH = 0xff00 - 0x20;
+const FULL_WIDTH_OFFSET = 0xff00 - 0x20;
 const fullWidth = (character: string) =>
-  /[!-~]/.test(character) ? String.fromCharCode(character.charCodeAt(0) + FULL_WIDTH) : character;
+  /[!-~]/.test(character) ? String.fromCharCode(character.charCodeAt(0) + FULL_WIDTH_OFFSET) : character;
 const percentEncoded = (text: string) =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 const asEntity = (character: string) => `&#${character.codePointAt(0)};`;
-const asJavaScript = (character: string) =>
+const asJavaScriptEscape = (character: string) =>
   `%u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
 const quotedPrintable = (text: string) =>
   [...Buffer.from(text)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
@@ -27,21 +27,21 @@ const withZeroWidthSpace = (character: string) => `${character}\u200B`;
 const withVariationSelector = (character: string) => `\uFE0F${character}`;
 const plain = (character: string) => character;
 
-/** The disguises of one character. */
-const step = fc.constantFrom(
+/** A disguise of one character. `plain` is listed twice, so that more characters stay undisguised. */
+const characterDisguise = fc.constantFrom(
   plain,
   plain,
   fullWidth,
   percentEncoded,
   asEntity,
   asHexEntity,
-  asJavaScript,
+  asJavaScriptEscape,
   quotedPrintable,
   withZeroWidthSpace,
   withVariationSelector,
 );
-/** The disguises of the whole text, applied afterwards. */
-const layer = fc.constantFrom(
+/** A disguise of a whole text, applied after those of its characters. */
+const textDisguise = fc.constantFrom(
   plain,
   (text: string) => text.replaceAll('%', '%25'),
   (text: string) => text.replaceAll('%', '%2525'),
@@ -71,16 +71,20 @@ const PERSONAL = [
 ];
 const ADDRESS = '10.0.0.77';
 
-/** A disguise of a text. */
+/** The text in any disguise. */
 const disguised = (text: string) =>
   fc
-    .tuple(fc.array(step, { minLength: text.length, maxLength: text.length }), layer)
-    .map(([steps, over]) => over([...text].map((character, at) => steps[at]!(character)).join('')));
+    .tuple(fc.array(characterDisguise, { minLength: text.length, maxLength: text.length }), textDisguise)
+    .map(([disguises, disguiseText]) =>
+      disguiseText([...text].map((character, index) => disguises[index]!(character)).join('')),
+    );
 
-/** The members that store a value unchanged. */
-const stored = (value: string, members: readonly string[]) => {
+/** The members that store this value. */
+const storingMembers = (value: string, members: readonly string[]) => {
   const { values, dropped } = readTelemetry(Object.fromEntries(members.map((name) => [name, value])));
-  const storing = members.filter((name) => values[TELEMETRY_NAMES.indexOf(name as 'arch')] !== null);
+  const storing = members.filter(
+    (name) => values[(TELEMETRY_NAMES as readonly string[]).indexOf(name)] !== null,
+  );
   // Each other member is reported as dropped.
   expect(new Set([...storing, ...dropped])).toEqual(new Set(members));
   return storing;
@@ -89,16 +93,16 @@ const stored = (value: string, members: readonly string[]) => {
 test('no text member stores disguised personal data', () => {
   fc.assert(
     fc.property(fc.constantFrom(...PERSONAL).chain(disguised), (value) => {
-      expect(stored(value, TEXTS)).toEqual([]);
+      expect(storingMembers(value, TEXT_FIELDS)).toEqual([]);
     }),
     runs(2_000),
   );
 });
 
-test('no text member but versions stores a disguised IPv4 address', () => {
-  const others = TEXTS.filter((name) => !VERSIONS.has(name));
+test('no text member except versions stores a disguised IPv4 address', () => {
+  const others = TEXT_FIELDS.filter((name) => !VERSION_FIELDS.has(name));
   fc.assert(
-    fc.property(disguised(ADDRESS), (value) => expect(stored(value, others)).toEqual([])),
+    fc.property(disguised(ADDRESS), (value) => expect(storingMembers(value, others)).toEqual([])),
     runs(1_000),
   );
 });
@@ -107,7 +111,7 @@ test('crash_frame stores no disguised personal data before a line number', () =>
   const before = fc.constantFrom(...PERSONAL, ADDRESS, 'localhost', 'adas_macbook', 'mail.a.com');
   fc.assert(
     fc.property(before.chain(disguised), fc.constantFrom(':7', '：7', '%3A7', ':７'), (value, line) => {
-      expect(stored(value + line, ['crash_frame'])).toEqual([]);
+      expect(storingMembers(value + line, ['crash_frame'])).toEqual([]);
     }),
     runs(2_000),
   );
@@ -121,7 +125,7 @@ test('crash_frame stores paths of ASCII identifiers with a line number', () => {
     // Without paths that begin like a home directory or contain the name of a computer.
     .filter((text) => !/^home\.|s_(macbook|imac|mac_?mini|mbp)/.test(text));
   fc.assert(
-    fc.property(frame, (value) => expect(stored(value, ['crash_frame'])).toEqual(['crash_frame'])),
+    fc.property(frame, (value) => expect(storingMembers(value, ['crash_frame'])).toEqual(['crash_frame'])),
     runs(500),
   );
 });
@@ -142,14 +146,14 @@ test.each([
   ['a default computer name of Windows', 'DESKTOP-AB12CD3'],
   ['a default computer name of Windows for a portable', 'laptop-9k2m4x7q'],
   ['a domain', 'mail.example.com'],
-  ['the name of a computer behind a number', '3.nas.local'],
+  ['the name of a computer after a number', '3.nas.local'],
   ['the name of a computer in another script', 'жук.local'],
   ['a JavaScript escape', 'jane%u0040example%u002ecom'],
   ['quoted-printable text', 'jane=40example=2Ecom'],
   ['quoted-printable UTF-8', 'jane=EF=BC=A0example'],
   ['a named entity of an invisible character', 'nas.lo&ZeroWidthSpace;cal'],
   ['a soft hyphen as an entity', 'nas.lo&shy;cal'],
-  ['a zero-width space as a number', 'nas&#8203;.lo&#x200B;cal'],
+  ['a zero-width space as a numeric entity', 'nas&#8203;.lo&#x200B;cal'],
   ['slashes of box drawing', '╱Users╱jane╱x.py'],
   ['backslashes of box drawing', 'C꞉╲Users╲jane'],
   ['mathematical slashes', '⟋Users⟋jane'],
@@ -161,7 +165,7 @@ test.each([
   ['combining marks', 'nas.\u0323local'],
   ['digits in circles', '➀➈➁.➀➅➇.➀.➀0'],
   ['digits in black circles', '❶❾❷.❶❻❽.❶.❶0'],
-])('no text member stores %s', (_what, value) => expect(stored(value, TEXTS)).toEqual([]));
+])('no text member stores %s', (_what, value) => expect(storingMembers(value, TEXT_FIELDS)).toEqual([]));
 
 test.each([
   'MOOR_XWAT_577G_Y3KN_E457:1',
@@ -178,8 +182,9 @@ test.each([
   'jane.example.biz:443',
   'jane.example.co.uk:443',
   'a1b2c3d4e5f6:7',
-])('crash_frame does not store %s', (value) => expect(stored(value, ['crash_frame'])).toEqual([]));
+])('crash_frame does not store %s', (value) => expect(storingMembers(value, ['crash_frame'])).toEqual([]));
 
+// Values that resemble personal data, and that are stored because names of code and of devices often have their form.
 test.each([
   ['crash_frame', 'homography.box:12'],
   ['crash_frame', 'decade123456:3'],
@@ -196,4 +201,4 @@ test.each([
   ['crash_label', 'Detec&shy;tor'],
   ['crash_label', 'R&D, timeout=30 = 1.5 m²'],
   ['crash_label', 'top-most-user-code-line'],
-])('%s stores %s', (member, value) => expect(stored(value, [member])).toEqual([member]));
+])('%s stores %s', (member, value) => expect(storingMembers(value, [member])).toEqual([member]));

@@ -6,7 +6,7 @@ import { EVERY_FIELD } from './block.js';
 
 /*
  * A telemetry field is named in each place that the comment of TELEMETRY_FIELDS lists. A failure names the field and the
- * places that lack it. The types and comments of the columns are tested in database-columns.test.ts.
+ * places that lack it. The types and comments of the columns are tested in test/database/columns.test.ts.
  */
 
 interface Schema {
@@ -14,7 +14,7 @@ interface Schema {
   readonly items: Schema;
   readonly enum: string[];
 }
-type Field = readonly [name: string, means: string];
+type Field = readonly [name: string, meaning: string];
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const { schemas } = (readOpenApi() as { components: { schemas: Record<string, Schema> } }).components;
@@ -32,8 +32,8 @@ const dropped = Object.values(schemas).find(
 
 /** Each place of a field, and whether it names the field. */
 const PLACES: Record<string, (field: Field) => boolean> = {
-  'migrations: telemetry_inbox': ([name, means]) =>
-    migrations.includes(`comment on column telemetry_inbox.${name} is '${means}.';`),
+  'migrations: telemetry_inbox': ([name, meaning]) =>
+    migrations.includes(`comment on column telemetry_inbox.${name} is '${meaning}.';`),
   'docs/openapi.yaml: Telemetry': ([name]) => name in schemas['Telemetry']!.properties,
   'docs/openapi.yaml: dropped': ([name]) => dropped.items.enum.includes(name),
   'docs/clients.md: the table of members': ([name]) =>
@@ -41,8 +41,10 @@ const PLACES: Record<string, (field: Field) => boolean> = {
   'client/src/telemetry.ts: the type': ([name]) => new RegExp(`^  ${name}\\?: .+;$`, 'm').test(client),
   'client/src/telemetry.ts: the check': ([name]) => new RegExp(`^  ${name}: is\\w+,$`, 'm').test(client),
   'test/vectors/telemetry.json: the case with every field': ([name]) => name in EVERY_FIELD,
-  'docs/privacy.md: run `npm run docs:privacy`': ([name, means]) =>
-    privacy.split('\n').some((line) => line.startsWith(`| \`${name}\` | `) && line.endsWith(` | ${means} |`)),
+  'docs/privacy.md: run `npm run docs:privacy`': ([name, meaning]) =>
+    privacy
+      .split('\n')
+      .some((line) => line.startsWith(`| \`${name}\` | `) && line.endsWith(` | ${meaning} |`)),
 };
 
 /** Each place of a field that staff see in weekly counts. */
@@ -56,15 +58,15 @@ const STAFF_PLACES: Record<string, (name: string, dimension: string) => boolean>
 const missingPlaces = (field: Field) => Object.keys(PLACES).filter((place) => !PLACES[place]!(field));
 const missingStaffPlaces = (name: string, dimension: string) =>
   Object.keys(STAFF_PLACES).filter((place) => !STAFF_PLACES[place]!(name, dimension));
-const counted = Object.entries(DIMENSIONS).flatMap(([dimension, names]) =>
+const countedFields = Object.entries(DIMENSIONS).flatMap(([dimension, names]) =>
   names.map((name) => [name, dimension] as const),
 );
 
 test.each(TELEMETRY_NAMES)('%s is named in each place', (name) => {
-  expect(missingPlaces([name, TELEMETRY_FIELDS[name].means])).toEqual([]);
+  expect(missingPlaces([name, TELEMETRY_FIELDS[name].meaning])).toEqual([]);
 });
 
-test.each(counted)('%s is shown to staff in each place of %s', (name, dimension) => {
+test.each(countedFields)('%s is shown to staff in each place of %s', (name, dimension) => {
   expect(missingStaffPlaces(name, dimension)).toEqual([]);
 });
 

@@ -5,12 +5,12 @@ let fleet: Fleet;
 beforeAll(async () => {
   fleet = await Fleet.start();
 });
-afterEach(() => fleet.forget());
+afterEach(() => fleet.clear());
 afterAll(() => fleet.service.close());
 
 const SIG = '0123456789abcdef';
 const OTHER_SIG = 'fedcba9876543210';
-const groups = async (query = '') => (await fleet.ask(query)).json.crash_groups;
+const groups = async (query = '') => (await fleet.readCounts(query)).json.crash_groups;
 
 test('a crash group is shown from its first crash on, with its frame, versions and weeks', async () => {
   const crash = { crash_label: 'ValueError', crash_frame: 'app.detector.run:120', crash_sig: SIG };
@@ -18,7 +18,7 @@ test('a crash group is shown from its first crash on, with its frame, versions a
   await fleet.receive('2026-11-11', 1, { ...crash, crash_app_version: '3.9.1' });
   await fleet.receive('2026-11-12', 1, { ...crash, crash_app_version: '3.10.0' });
   await fleet.receive('2026-11-12', 1, { crash_sig: OTHER_SIG });
-  await fleet.night('2026-11-16');
+  await fleet.runRetention('2026-11-16');
   expect(await groups()).toEqual([
     {
       crash_sig: SIG,
@@ -46,7 +46,7 @@ test('versions are ordered by number', async () => {
   for (const version of ['3.9', '10.0', '3.10', '3.2.1', '9.9.9', '3.2']) {
     await fleet.receive('2026-11-11', 1, { crash_sig: SIG, crash_app_version: version });
   }
-  await fleet.night('2026-11-16');
+  await fleet.runRetention('2026-11-16');
   expect(await groups()).toMatchObject([{ first_version: '3.2', last_version: '10.0' }]);
 });
 
@@ -57,7 +57,7 @@ test('the version is crash_app_version, or app_version if the former is missing'
     app_version: '3.2.0',
   });
   await fleet.receive('2026-11-11', 1, { crash_sig: OTHER_SIG, app_version: '3.2.0' });
-  await fleet.night('2026-11-16');
+  await fleet.runRetention('2026-11-16');
   const versions = (await groups()).map(
     ({ crash_sig, first_version, last_version }: Record<string, string>) => [
       crash_sig,
@@ -75,7 +75,7 @@ test('a group has the label and frame of most of its crashes', async () => {
   await fleet.receive('2026-11-11', 2, { crash_sig: SIG, crash_label: 'KeyError', crash_frame: 'app.a:1' });
   await fleet.receive('2026-11-11', 5, { crash_sig: SIG, crash_label: 'ValueError', crash_frame: 'app.b:2' });
   await fleet.receive('2026-11-11', 9, { crash_sig: SIG });
-  await fleet.night('2026-11-16');
+  await fleet.runRetention('2026-11-16');
   expect(await groups()).toMatchObject([{ crash_label: 'ValueError', crash_frame: 'app.b:2' }]);
 });
 
@@ -86,7 +86,7 @@ test('at most 200 groups are shown, the most frequent of the requested weeks fir
     `insert into telemetry_inbox (id, received_on, crash_sig)
      select gen_random_uuid(), '2026-11-11', lpad(to_hex(n), 16, '0') from generate_series(1, 250) n`,
   );
-  await fleet.night('2026-11-16');
+  await fleet.runRetention('2026-11-16');
   const sigs = async (query: string) =>
     (await groups(query)).map(({ crash_sig }: { crash_sig: string }) => crash_sig);
   const ofTwoWeeks = await sigs('?weeks=2');
@@ -117,8 +117,8 @@ test('a crash group has no hardware and no other field that does not describe th
     crash_uptime_secs: 715_004,
   };
   await fleet.receive('2026-11-11', 1, { ...canary, ...numbers, crash_sig: SIG, app_version: '3.2.0' });
-  await fleet.night('2026-11-16');
-  const { text, json } = await fleet.ask();
+  await fleet.runRetention('2026-11-16');
+  const { text, json } = await fleet.readCounts();
   expect(json.crash_groups).toHaveLength(1);
   expect(text).not.toMatch(/canary|71500/);
   const stored = await fleet.service.sql('select * from crash_week');
@@ -128,12 +128,12 @@ test('a crash group has no hardware and no other field that does not describe th
 test('the groups are shown also with thousands of different groups in each week', async () => {
   // The planner's statistics are out of date: they show one group only.
   await fleet.receive('2026-11-04', 300, { crash_sig: SIG });
-  await fleet.night('2026-11-09');
+  await fleet.runRetention('2026-11-09');
   await fleet.service.sql(
     'insert into crash_week select crash_week.* from crash_week, generate_series(1, 299)',
   );
   await fleet.service.sql('analyze crash_week, fleet_week');
-  await fleet.forget();
+  await fleet.clear();
   await fleet.service.sql(
     `insert into fleet_week select '2026-11-15'::date - 7 * n from generate_series(0, 11) n`,
   );
@@ -141,6 +141,6 @@ test('the groups are shown also with thousands of different groups in each week'
     `insert into crash_week (week_end, crash_sig, crashes)
      select week_end, lpad(to_hex(n), 16, '0'), 1 from fleet_week, generate_series(1, 3000) n`,
   );
-  const { status, json } = await fleet.ask();
+  const { status, json } = await fleet.readCounts();
   expect([status, json.crash_groups.length, json.crash_groups[0].weeks.length]).toEqual([200, 200, 12]);
 });

@@ -1,5 +1,5 @@
 import { RetentionService, type RetentionReport } from '../../src/retention/retention.service.js';
-import { answered, Service, type Answer } from '../support/harness.js';
+import { retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
 
 /** The members of a telemetry block that a test sets; the others are null. */
 export type TelemetryValues = Readonly<Record<string, string | number | null>>;
@@ -31,7 +31,7 @@ export class Fleet {
   }
 
   /** Runs the retention at 00:05 of this day. */
-  async night(day: string): Promise<RetentionReport> {
+  async runRetention(day: string): Promise<RetentionReport> {
     const today = this.service.clock.now();
     this.service.clock.set(`${day}T00:05:00Z`);
     const report = await this.service.app.get(RetentionService).run(this.service.clock.now());
@@ -40,15 +40,15 @@ export class Fleet {
   }
 
   /** Reads the counts as staff. */
-  async ask(query = ''): Promise<Answer> {
+  async readCounts(query = ''): Promise<Answer> {
     const authorization = `Bearer ${this.token}`;
-    return answered(() =>
+    return retryWhileUnavailable(() =>
       this.service.call('GET', `/support/api/fleet${query}`, undefined, { authorization }),
     );
   }
 
   /** Deletes all telemetry and all counts. */
-  async forget(): Promise<void> {
+  async clear(): Promise<void> {
     await this.service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry');
     await this.service.sql('truncate fleet_week cascade');
   }

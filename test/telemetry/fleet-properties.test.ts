@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Fleet, type TelemetryValues } from './fleet-harness.js';
 
 /*
- * Staff who want to find out about a single machine combine all responses that they can get. A count is small below 280
+ * The tests combine all responses, as staff could who want to find out about a single machine. A count is small below 280
  * heartbeats a week, which may be fewer than ten machines. Mac and chip are one table, because a Mac implies its chip.
  */
 
@@ -15,7 +15,7 @@ const FIELDS: Partial<Record<Table, readonly (keyof TelemetryValues)[]>> = {
   detector_compute: ['detector_compute', 'detector_compute_units_resolved'],
 };
 const WEEKS = ['2026-10-26', '2026-11-02', '2026-11-09'];
-const NIGHT = '2026-11-16';
+const RUN_DAY = '2026-11-16';
 
 /** Heartbeats with the same content. */
 interface Group {
@@ -66,12 +66,12 @@ afterAll(() => fleet.service.close());
 
 /** The responses for all numbers of weeks, after the weeks are over. */
 async function allResponses(groups: readonly Group[]): Promise<Shown[][]> {
-  await fleet.forget();
+  await fleet.clear();
   for (const { week, heartbeats, values } of groups) await fleet.receive(WEEKS[week]!, heartbeats, values);
-  await fleet.night(NIGHT);
+  await fleet.runRetention(RUN_DAY);
   const answers: Shown[][] = [];
   for (let weeks = 1; weeks <= WEEKS.length + 1; weeks += 1) {
-    answers.push((await fleet.ask(`?weeks=${weeks}`)).json.weeks);
+    answers.push((await fleet.readCounts(`?weeks=${weeks}`)).json.weeks);
   }
   return answers;
 }

@@ -16,13 +16,13 @@ let fleet: Fleet;
 beforeAll(async () => {
   fleet = await Fleet.start();
 });
-afterEach(() => fleet.forget());
+afterEach(() => fleet.clear());
 afterAll(() => fleet.service.close());
 
 /** The tables of the newest week. */
-const lastWeek = async () => (await fleet.ask()).json.weeks[0];
+const lastWeek = async () => (await fleet.readCounts()).json.weeks[0];
 const weekEnds = async (query = '') => {
-  const { weeks } = (await fleet.ask(query)).json as { weeks: { week_end: string }[] };
+  const { weeks } = (await fleet.readCounts(query)).json as { weeks: { week_end: string }[] };
   return weeks.map(({ week_end }) => week_end);
 };
 
@@ -38,27 +38,27 @@ test.each<[string, Record<string, string>]>([
 test.each(['0', '106', '1000', '-1', '%2B1', '1.5', '1e1', '0x10', '', 'all', '12&weeks=12', '12%20'])(
   '422 for weeks=%s, which is not a whole number from 1 to 105',
   async (weeks) => {
-    const { status, json } = await fleet.ask(`?weeks=${weeks}`);
+    const { status, json } = await fleet.readCounts(`?weeks=${weeks}`);
     expect([status, json.code]).toEqual([422, 'invalid_request']);
     expect(json.errors).toEqual([{ pointer: '/weeks', detail: 'must be a whole number from 1 to 105' }]);
   },
 );
 
 test('without any telemetry the lists are empty', async () => {
-  await fleet.night(NEXT_MONDAY);
+  await fleet.runRetention(NEXT_MONDAY);
   for (const query of ['', '?weeks=1', '?weeks=105']) {
-    expect((await fleet.ask(query)).json).toEqual({ threshold: 280, weeks: [], crash_groups: [] });
+    expect((await fleet.readCounts(query)).json).toEqual({ threshold: 280, weeks: [], crash_groups: [] });
   }
 });
 
-test('counts complete weeks from Monday to Sunday (UTC)', async () => {
+test('a run counts complete weeks from Monday to Sunday (UTC)', async () => {
   await fleet.receive('2026-11-08', 281, { os_version: 'the Sunday before' });
   await fleet.receive(MONDAY, 282, { os_version: 'Monday' });
   await fleet.receive(SUNDAY, 283, { os_version: 'Sunday' });
-  expect((await fleet.night(SUNDAY)).weeks_counted).toBe(1);
+  expect((await fleet.runRetention(SUNDAY)).weeks_counted).toBe(1);
   expect(await weekEnds()).toEqual(['2026-11-08']);
   await fleet.receive(NEXT_MONDAY, 284, { os_version: 'the Monday after' });
-  expect((await fleet.night(NEXT_MONDAY)).weeks_counted).toBe(1);
+  expect((await fleet.runRetention(NEXT_MONDAY)).weeks_counted).toBe(1);
   expect(await weekEnds()).toEqual([SUNDAY, '2026-11-08']);
   expect((await lastWeek()).os_version).toEqual([
     { value: 'Sunday', heartbeats: 283 },
@@ -66,16 +66,19 @@ test('counts complete weeks from Monday to Sunday (UTC)', async () => {
   ]);
 });
 
-test('shows the newest week first, by default twelve weeks, and also weeks without heartbeats', async () => {
+test('the response shows the newest week first, by default twelve weeks, and also weeks without heartbeats', async () => {
   await fleet.receive('2026-08-03', 280, { os_version: 'macOS 26.1' });
   await fleet.receive(SUNDAY, 280, { os_version: 'macOS 26.1' });
-  expect((await fleet.night(NEXT_MONDAY)).weeks_counted).toBe(15);
+  expect((await fleet.runRetention(NEXT_MONDAY)).weeks_counted).toBe(15);
   const allWeeks = await weekEnds('?weeks=105');
   expect([allWeeks.length, allWeeks[0], allWeeks.at(-1)]).toEqual([15, SUNDAY, '2026-08-09']);
   expect(allWeeks).toEqual(allWeeks.toSorted().toReversed());
   expect(await weekEnds()).toEqual(allWeeks.slice(0, 12));
   expect(await weekEnds('?weeks=1')).toEqual([SUNDAY]);
-  expect((await fleet.ask('?weeks=2')).json.weeks[1]).toEqual({ week_end: '2026-11-08', ...EMPTY_TABLES });
+  expect((await fleet.readCounts('?weeks=2')).json.weeks[1]).toEqual({
+    week_end: '2026-11-08',
+    ...EMPTY_TABLES,
+  });
 });
 
 test('a missing field is counted as null, and a value `other` as any value', async () => {
@@ -83,7 +86,7 @@ test('a missing field is counted as null, and a value `other` as any value', asy
   await fleet.receive(MONDAY, 290, { ram_gb_bucket: 'other' });
   await fleet.receive(MONDAY, 400, { ram_gb_bucket: 'null' });
   for (let model = 0; model < 29; model += 1) await fleet.receive(MONDAY, 10, { ram_gb_bucket: `${model}` });
-  await fleet.night(NEXT_MONDAY);
+  await fleet.runRetention(NEXT_MONDAY);
   expect((await lastWeek()).ram_gb_bucket).toEqual([
     { value: 'null', heartbeats: 400 },
     { value: null, heartbeats: 300 },
@@ -92,7 +95,7 @@ test('a missing field is counted as null, and a value `other` as any value', asy
   ]);
 });
 
-test('counts single fields, Macs with their chips, and configured with resolved compute units', async () => {
+test('a week has counts of single fields, Macs with their chips, and configured with resolved compute units', async () => {
   const fields = { app_version: '3.2.0', os_version: 'macOS 26.1', ram_gb_bucket: '32' };
   const hardware = { mac_model: 'Mac16,8', soc_name: 'Apple M4 Pro' };
   const [ane, gpu] = ['cpu_and_ne', 'cpu_and_gpu'];
@@ -112,7 +115,7 @@ test('counts single fields, Macs with their chips, and configured with resolved 
     cpu_cores: 14,
     camera_count: 4,
   });
-  await fleet.night(NEXT_MONDAY);
+  await fleet.runRetention(NEXT_MONDAY);
   const singleFields = Object.entries(fields).map(([name, value]) => [name, [{ value, heartbeats: 2_000 }]]);
   expect(await lastWeek()).toEqual({
     week_end: SUNDAY,
@@ -128,7 +131,7 @@ test('counts single fields, Macs with their chips, and configured with resolved 
   });
 });
 
-test('shows the latency of chips with 280 measurements that are shown in the hardware table', async () => {
+test('the latency is shown for chips with 280 measurements that are shown in the hardware table', async () => {
   await fleet.service.sql(
     `insert into telemetry_inbox (id, received_on, soc_name, recent_inference_ms)
      select gen_random_uuid(), '${MONDAY}'::date, 'Apple M1', n from generate_series(1, 1000) n
@@ -138,7 +141,7 @@ test('shows the latency of chips with 280 measurements that are shown in the har
      union all select gen_random_uuid(), '${MONDAY}'::date, 'Apple M5', 9 from generate_series(1, 1)
      union all select gen_random_uuid(), '${MONDAY}'::date, null, 9 from generate_series(1, 300)`,
   );
-  await fleet.night(NEXT_MONDAY);
+  await fleet.runRetention(NEXT_MONDAY);
   const { hardware, latency } = await lastWeek();
   expect(hardware).toEqual([
     { mac_model: null, soc_name: 'Apple M1', heartbeats: 1_000 },
@@ -153,11 +156,11 @@ test('shows the latency of chips with 280 measurements that are shown in the har
   ]);
 });
 
-test('shows no latency of a chip that is counted in the remainder, although it has enough heartbeats', async () => {
+test('no latency is shown for a chip that is counted in the remainder, although it has enough heartbeats', async () => {
   await fleet.receive(MONDAY, 400, { soc_name: 'Apple M1', recent_inference_ms: 5 });
   await fleet.receive(MONDAY, 300, { soc_name: 'Apple M2', recent_inference_ms: 6 });
   await fleet.receive(MONDAY, 1, { soc_name: 'Apple M3', recent_inference_ms: 7 });
-  await fleet.night(NEXT_MONDAY);
+  await fleet.runRetention(NEXT_MONDAY);
   const { hardware, latency } = await lastWeek();
   expect(hardware).toEqual([
     { mac_model: null, soc_name: 'Apple M1', heartbeats: 400 },
@@ -166,33 +169,33 @@ test('shows no latency of a chip that is counted in the remainder, although it h
   expect(latency).toEqual([{ soc_name: 'Apple M1', p50: 5, p90: 5, p95: 5 }]);
 });
 
-test('counts a week once: late telemetry changes no count, so that two responses cannot be subtracted', async () => {
+test('a week is counted once: late telemetry changes no count, so that two responses cannot be subtracted', async () => {
   await fleet.receive(MONDAY, 300, { mac_model: 'Mac16,8', soc_name: 'Apple M4', crash_sig: 'a'.repeat(16) });
-  await fleet.night(NEXT_MONDAY);
-  const before = (await fleet.ask()).json;
+  await fleet.runRetention(NEXT_MONDAY);
+  const before = (await fleet.readCounts()).json;
   await fleet.receive(SUNDAY, 300, { mac_model: 'Mac16,8', soc_name: 'Apple M4', crash_sig: 'b'.repeat(16) });
-  const { telemetry_rows_moved, weeks_counted } = await fleet.night(NEXT_MONDAY);
+  const { telemetry_rows_moved, weeks_counted } = await fleet.runRetention(NEXT_MONDAY);
   expect([telemetry_rows_moved, weeks_counted]).toEqual([300, 0]);
-  expect((await fleet.ask()).json).toEqual(before);
+  expect((await fleet.readCounts()).json).toEqual(before);
 });
 
 test('a week is counted only when none of its rows is in the inbox; earlier weeks are counted', async () => {
   await fleet.receive('2026-11-02', 280, { mac_model: 'Mac16,8' });
-  expect((await fleet.night('2026-11-08')).weeks_counted).toBe(0);
+  expect((await fleet.runRetention('2026-11-08')).weeks_counted).toBe(0);
   await fleet.receive(SUNDAY, 280, { soc_name: 'Apple M4' });
   await fleet.service.sql('alter table telemetry add constraint broken check (soc_name is null)');
-  const { failed, weeks_counted } = await fleet.night('2026-11-23');
+  const { failed, weeks_counted } = await fleet.runRetention('2026-11-23');
   expect([failed.map(({ table }) => table), weeks_counted]).toEqual([['telemetry_inbox'], 1]);
   expect(await weekEnds()).toEqual(['2026-11-08']);
   await fleet.service.sql('alter table telemetry drop constraint broken');
-  expect((await fleet.night('2026-11-23')).weeks_counted).toBe(2);
+  expect((await fleet.runRetention('2026-11-23')).weeks_counted).toBe(2);
   expect(await weekEnds()).toEqual(['2026-11-22', SUNDAY, '2026-11-08']);
-  expect((await fleet.ask('?weeks=2')).json.weeks[1].hardware).toEqual([
+  expect((await fleet.readCounts('?weeks=2')).json.weeks[1].hardware).toEqual([
     { mac_model: null, soc_name: 'Apple M4', heartbeats: 280 },
   ]);
 });
 
-test('is deleted exactly 24 months after the end of its week', async () => {
+test('the counts of a week are deleted exactly 24 months after its end', async () => {
   const values = { crash_sig: 'a'.repeat(16), soc_name: 'Apple M4', recent_inference_ms: 3 };
   const storedCounts = () =>
     fleet.service.sql(
@@ -202,10 +205,10 @@ test('is deleted exactly 24 months after the end of its week', async () => {
        from fleet_week w where week_end = '${SUNDAY}'`,
     );
   await fleet.receive(MONDAY, 280, values);
-  await fleet.night(NEXT_MONDAY);
-  await fleet.night('2028-11-14');
+  await fleet.runRetention(NEXT_MONDAY);
+  await fleet.runRetention('2028-11-14');
   expect(await storedCounts()).toEqual([{ cells: 5, latency: 1, crashes: 1 }]);
-  await fleet.night('2028-11-15');
+  await fleet.runRetention('2028-11-15');
   expect(await storedCounts()).toEqual([]);
   for (const table of ['fleet_cell', 'fleet_latency', 'crash_week']) {
     expect(await fleet.service.sql(`select * from ${table}`)).toEqual([]);

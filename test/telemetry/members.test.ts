@@ -29,15 +29,15 @@ function membersOf(shape: string): string {
     .map(([name]) => name)
     .join(' ');
 }
-const COUNTS = membersOf('TelemetryCount');
-const WORDS = membersOf('TelemetryName');
-const TEXTS = membersOf('TelemetryText');
+const COUNT_MEMBERS = membersOf('TelemetryCount');
+const NAME_MEMBERS = membersOf('TelemetryName');
+const TEXT_MEMBERS = membersOf('TelemetryText');
 
 /** Valid values by members. They are stored exactly as they were sent. */
 const VALID: Record<string, unknown[]> = {
-  [COUNTS]: [0, 1, 2_147_483_647],
-  [WORDS]: ['arm64', 'x86_64', 'not_needed', 'faulting-thread', 'cpu+ne', '0', 'a.b', 'x'.repeat(40)],
-  [TEXTS]: [
+  [COUNT_MEMBERS]: [0, 1, 2_147_483_647],
+  [NAME_MEMBERS]: ['arm64', 'x86_64', 'not_needed', 'faulting-thread', 'cpu+ne', '0', 'a.b', 'x'.repeat(40)],
+  [TEXT_MEMBERS]: [
     'Apple M3 Max',
     'NULL',
     'null',
@@ -76,9 +76,9 @@ const BLANK_OR_UNSTORABLE = ['', ' ', '\t\n', 'a\0', '\0', '\ud83d', '\ude00x'];
 
 /** Invalid values by members. They are stored as null and reported as dropped. */
 const INVALID: Record<string, unknown[]> = {
-  [COUNTS]: [-1, 2_147_483_648, 1.5, 1e300, '8', '', null, true, [], [1], {}],
-  [TEXTS]: [...NOT_A_STRING, ...BLANK_OR_UNSTORABLE, 'x'.repeat(121)],
-  [WORDS]: [
+  [COUNT_MEMBERS]: [-1, 2_147_483_648, 1.5, 1e300, '8', '', null, true, [], [1], {}],
+  [TEXT_MEMBERS]: [...NOT_A_STRING, ...BLANK_OR_UNSTORABLE, 'x'.repeat(121)],
+  [NAME_MEMBERS]: [
     ...NOT_A_STRING,
     ...BLANK_OR_UNSTORABLE,
     'two words',

@@ -26,7 +26,7 @@ async function idsInFiles(ids: readonly string[]): Promise<string[]> {
   );
 }
 
-// The two nights empty one table and then the other.
+// The first run empties one of the two inbox tables, and the second run the other.
 test.each(['2026-11-21', '2026-11-22'])(
   'after the run of %s the moved rows are neither in the files of the inboxes nor in the statistics of the planner',
   async (day) => {

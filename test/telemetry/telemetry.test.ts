@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { Batch, TooManyWait } from '../../src/database/batch.js';
+import { Batch, BatchQueueFull } from '../../src/database/batch.js';
 import { poolOf } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
@@ -34,7 +34,7 @@ async function send(telemetry: unknown): Promise<{ stored: boolean; dropped: str
 const stored = () =>
   service.sql<Record<string, unknown>>('select *, received_on::text as received_on from telemetry_inbox');
 
-test('stores all fields with the day and a random id, and nothing else', async () => {
+test('a heartbeat stores all fields with the day and a random id, and nothing else', async () => {
   service.clock.set('2026-11-20T23:59:59.999Z');
   expect(await send(EVERY_FIELD)).toEqual({ stored: true, dropped: [] });
   service.clock.set('2026-11-21T00:00:00.000Z');
@@ -47,12 +47,12 @@ test('stores all fields with the day and a random id, and nothing else', async (
   expect(rows[0]!['id']).not.toBe(rows[1]!['id']);
 });
 
-test('stores crash_sig in lower case', async () => {
+test('crash_sig is stored in lower case', async () => {
   expect(await send({ crash_sig: '0123456789ABCDEF' })).toEqual({ stored: true, dropped: [] });
   expect(await stored()).toMatchObject([{ crash_sig: '0123456789abcdef' }]);
 });
 
-test('ignores unknown members: they are not in the response, the database or the log', async () => {
+test('unknown members are ignored: they are not in the response, the database or the log', async () => {
   const canary = { serial: 'canary7151', canary7152: 1, nested: { canary7153: ['canary7154'] } };
   const block = JSON.stringify({ arch: 'arm64', ...canary }).replace('{', '{"__proto__":{"cpu_cores":7},');
   const body = `{"token":"${token}","app_version":"3.2","telemetry":${block}}`;
@@ -85,14 +85,14 @@ test.each([
   ['an object over 8 KiB in bytes alone', JSON.stringify({ arch: 'arm64', more: 'é'.repeat(4_100) })],
   ['an object with a member 5,000 deep', `{"arch":"arm64","more":${deep(5_000, ['[', ']'])}}`],
   ['an object 1,500 deep', `{"arch":${deep(1_500, ['{"a":[', ']}'])}}`],
-])('stores nothing if telemetry is %s, and confirms the heartbeat', async (_what, telemetry) => {
+])('if telemetry is %s, nothing is stored, and the heartbeat is confirmed', async (_what, telemetry) => {
   const body = `{"token":"${token}","app_version":"3.2","telemetry":${telemetry}}`;
   const { status, json } = await service.call('POST', '/v1/heartbeat', body);
   expect([status, json.telemetry]).toEqual([200, { stored: false, dropped: [] }]);
   expect(await stored()).toEqual([]);
 });
 
-test('accepts a block of exactly 8 KiB', async () => {
+test('a block of exactly 8 KiB is accepted, and a larger one is not', async () => {
   const padding = (size: number) => ({
     arch: 'arm64',
     more: 'x'.repeat(size - '{"arch":"arm64","more":""}'.length),
@@ -151,7 +151,7 @@ test('blocks of one batch are inserted in the order of their random ids, not in 
 
 test.each([
   ['a failure is logged', new Error('gone'), 1],
-  ['nothing is logged if too many wait, because each would be a line', new TooManyWait(), 0],
+  ['nothing is logged if too many callers wait, because each would write a line', new BatchQueueFull(), 0],
 ])('%s', async (_what, error, lines) => {
   const store = service.app.get(TelemetryStore);
   const logged = () => service.logged.filter((line) => line.includes('telemetry not stored')).length;
@@ -188,24 +188,24 @@ test('if the database does not store the block in time, the heartbeat is confirm
 });
 
 test('the time of the confirmation reduces the time for storing the block', async () => {
-  const [confirmed, storing] = [
+  const [confirmSpy, storeSpy] = [
     jest.spyOn(service.app.get(HeartbeatService), 'confirm'),
     jest.spyOn(service.app.get(TelemetryStore), 'store'),
   ];
   const now = performance.now.bind(performance);
-  let passed = 0;
-  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  let passedMs = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
   try {
-    confirmed.mockImplementationOnce(async (...given) => {
-      passed = REQUEST_TIMEOUTS_MS.telemetry;
+    confirmSpy.mockImplementationOnce(async (...given) => {
+      passedMs = REQUEST_TIMEOUTS_MS.telemetry;
       return Reflect.apply(HeartbeatService.prototype.confirm, service.app.get(HeartbeatService), given);
     });
     expect(await send(EVERY_FIELD)).toEqual({ stored: false, dropped: [] });
-    const [, timeLeft] = storing.mock.calls[0]!;
+    const [, timeLeft] = storeSpy.mock.calls[0]!;
     expect(timeLeft).toBeLessThanOrEqual(0);
     // Without time left, the row is not inserted either: the client may send it again.
     expect(await stored()).toEqual([]);
   } finally {
-    for (const spy of [clock, confirmed, storing]) spy.mockRestore();
+    for (const spy of [clock, confirmSpy, storeSpy]) spy.mockRestore();
   }
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Batch, TooManyWait } from '../../src/database/batch.js';
+import { Batch, BatchQueueFull } from '../../src/database/batch.js';
 import { runs } from '../fuzz/fuzz.js';
 import { releaseAll } from '../support/interleavings.js';
 
@@ -40,7 +40,7 @@ class ScheduledBatch {
   readonly batch: Batch<number, string | undefined>;
   readonly starts: number[][] = [];
   readonly runningCounts: number[] = [];
-  /** What each item's caller must get: an answer, the error of its batch, or TooManyWait. */
+  /** What each item's caller must get: an answer, the error of its batch, or BatchQueueFull. */
   readonly expected = new Map<number, unknown>();
   #waiting: number[] = [];
   #running = 0;
@@ -55,7 +55,7 @@ class ScheduledBatch {
 
   /** Makes one call. @returns the item, and the answer or error that the caller got */
   async call(item: number): Promise<[number, unknown]> {
-    if (this.#waiting.length >= this.plan.maxWaiting) this.expected.set(item, TooManyWait);
+    if (this.#waiting.length >= this.plan.maxWaiting) this.expected.set(item, BatchQueueFull);
     else this.#waiting.push(item);
     return [item, await this.batch.add(item).catch((error: unknown) => error)];
   }
@@ -97,7 +97,7 @@ test('each caller gets its own answer, or the error of a batch that it waited fo
       );
       for (const [item, result] of (await releaseAll(scheduler, Promise.all(arrivals))).flat()) {
         const expected = scheduled.expected.get(item);
-        if (expected === TooManyWait) expect(result).toBeInstanceOf(TooManyWait);
+        if (expected === BatchQueueFull) expect(result).toBeInstanceOf(BatchQueueFull);
         else expect(result).toBe(expected);
       }
       const sizes = scheduled.starts.map(({ length }) => length);

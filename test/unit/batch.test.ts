@@ -2,27 +2,28 @@ import { expect, test } from '@jest/globals';
 import { Batch } from '../../src/database/batch.js';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a caller above the limit of waiting callers gets a connection error, until there is capacity again', async () => {
-  const underWay: (() => void)[] = [];
+  // One function for each running batch, which ends it.
+  const finishRunning: (() => void)[] = [];
   const batch = new Batch<number, number>(
-    (items) => new Promise((resolve) => underWay.push(() => resolve(items))),
+    (items) => new Promise((resolve) => finishRunning.push(() => resolve(items))),
     1,
     1,
     3,
   );
   const first = batch.add(0);
-  await settle();
+  await nextTurn();
   const waiting = [1, 2, 3].map((item) => batch.add(item));
   expect(isConnectionError(await batch.add(4).catch((error: unknown) => error))).toBe(true);
-  underWay.shift()!();
+  finishRunning.shift()!();
   expect(await first).toBe(0);
-  while (underWay.length === 0) await settle();
+  while (finishRunning.length === 0) await nextTurn();
   const answers = Promise.all([...waiting, batch.add(5)]);
   for (let turn = 0; turn < 20; turn += 1) {
-    underWay.shift()?.();
-    await settle();
+    finishRunning.shift()?.();
+    await nextTurn();
   }
   expect(await answers).toEqual([1, 2, 3, 5]);
 });
@@ -33,9 +34,9 @@ test('after a failure rejects all waiting callers, no empty batch starts', async
     sizes.push(items.length);
     return Promise.reject(new Error('no database'));
   }, 1);
-  const both = await Promise.allSettled([failing.add(1), failing.add(2)]);
-  await settle();
-  await settle();
-  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const results = await Promise.allSettled([failing.add(1), failing.add(2)]);
+  await nextTurn();
+  await nextTurn();
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(sizes).toEqual([1]);
 });

@@ -4,11 +4,11 @@ import { utcDay } from '../../src/core/clock.js';
 import { firstDayKept } from '../../src/retention/cutoff.js';
 
 /** Whether retention still keeps a row of this day. */
-function stays(day: string, asOf: string, months: number): boolean {
+function isKept(day: string, asOf: string, months: number): boolean {
   return day >= firstDayKept(new Date(asOf), months);
 }
 
-describe('a row is deleted on the same day of the month, when its months are over', () => {
+describe('a row is deleted on the same day of the month, when its period is over', () => {
   test.each([
     // day of the row, months, last instant at which it is kept, first instant at which it is not
     ['2024-11-20', 24, '2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.000Z'],
@@ -30,7 +30,7 @@ describe('a row is deleted on the same day of the month, when its months are ove
     ['2024-12-31', 24, '2026-12-30T23:59:59.999Z', '2026-12-31T00:00:00.000Z'],
     ['2025-01-01', 24, '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
   ])('a row of %s with a period of %i months is kept at %s and deleted at %s', (day, months, last, first) => {
-    expect([stays(day, last, months), stays(day, first, months)]).toEqual([true, false]);
+    expect([isKept(day, last, months), isKept(day, first, months)]).toEqual([true, false]);
   });
 });
 
@@ -48,15 +48,15 @@ test.each([
   expect(firstDayKept(new Date(asOf), months)).toBe(day);
 });
 
-/** The same day of the month, this many months later; the last day of that month where it has no such day. */
-function monthsOn(day: string, months: number): string {
+/** The same day of the month, this many months later; the last day of a month that is too short. */
+function addMonths(day: string, months: number): string {
   const [year, month, date] = day.split('-').map(Number) as [number, number, number];
   const count = year * 12 + (month - 1) + months;
   const [toYear, toMonth] = [Math.floor(count / 12), (count % 12) + 1];
   const isLeap = (toYear % 4 === 0 && toYear % 100 !== 0) || toYear % 400 === 0;
   const lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-  const two = (number: number) => String(number).padStart(2, '0');
-  return `${toYear}-${two(toMonth)}-${two(Math.min(date, lengths[toMonth - 1]!))}`;
+  const twoDigits = (number: number) => String(number).padStart(2, '0');
+  return `${toYear}-${twoDigits(toMonth)}-${twoDigits(Math.min(date, lengths[toMonth - 1]!))}`;
 }
 
 test('for any day and any number of months: a row is kept until the day before its period ends, and deleted that day', () => {
@@ -64,12 +64,12 @@ test('for any day and any number of months: a row is kept until the day before i
   const someDay = fc
     .integer({ min: Date.UTC(1995, 0, 1) / DAY_MS, max: Date.UTC(2105, 0, 1) / DAY_MS })
     .map((days) => utcDay(new Date(days * DAY_MS)));
-  const term = fc.oneof(fc.constantFrom(12, 24, 120), fc.integer({ min: 1, max: 1200 }));
+  const period = fc.oneof(fc.constantFrom(12, 24, 120), fc.integer({ min: 1, max: 1200 }));
   const timeOfDay = fc.integer({ min: 0, max: DAY_MS - 1 });
-  const property = fc.property(someDay, term, timeOfDay, (day, months, time) => {
-    const end = Date.parse(monthsOn(day, months)) + time;
-    expect(stays(day, new Date(end - DAY_MS).toISOString(), months)).toBe(true);
-    expect(stays(day, new Date(end).toISOString(), months)).toBe(false);
+  const property = fc.property(someDay, period, timeOfDay, (day, months, time) => {
+    const end = Date.parse(addMonths(day, months)) + time;
+    expect(isKept(day, new Date(end - DAY_MS).toISOString(), months)).toBe(true);
+    expect(isKept(day, new Date(end).toISOString(), months)).toBe(false);
     // The first day kept only moves forward, so a deleted row stays outside the period.
     expect(firstDayKept(new Date(end + DAY_MS), months) > day).toBe(true);
   });

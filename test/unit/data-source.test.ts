@@ -19,7 +19,7 @@ test('parameters of DATABASE_URL do not replace the session settings that the co
   });
 });
 
-test('an address without such parameters is not changed', () => {
+test('a DATABASE_URL without session settings is not changed', () => {
   const socket = 'postgres:///mooring?host=%2Fvar%2Frun%2Fpostgresql';
   expect(requestDataSource(socket)).toMatchObject({ url: socket, extra: { options: REQUEST_OPTIONS } });
 });

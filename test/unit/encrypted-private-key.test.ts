@@ -23,20 +23,23 @@ test.each(FILES)('$kind: Node opens it with the passphrase alone', ({ kind, key,
     /^-----BEGIN ENCRYPTED PRIVATE KEY-----\n([\w+/]{64}\n)+[\w+/]{0,64}={0,2}\n-----END ENCRYPTED PRIVATE KEY-----\n$/,
   );
   expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(key)).toBe(true);
-  if (kind === 'rsa') return; // a wrong passphrase is the same for any key
-  // One wrong passphrase in 256 gives bytes with a valid padding; then it is the key in them that cannot be decoded.
+  if (kind === 'rsa') return; // A wrong passphrase fails in the same way for each kind of key.
+  // One wrong passphrase in 256 gives bytes with a valid padding; then decoding the key in them fails.
   expect(() => createPrivateKey({ key: pem, passphrase: `${PASSPHRASE} ` })).toThrow(/bad decrypt|decode/i);
 });
 
-test.each(FILES)('$kind: openssl opens it without an option, and names scrypt', ({ key, pem }) => {
-  const opened = openssl(['pkey', '-passin', `pass:${PASSPHRASE}`], pem);
-  if (opened.error) return; // no openssl on this machine
-  expect([opened.status, opened.stdout]).toEqual([0, key.export({ format: 'pem', type: 'pkcs8' })]);
-  const { stdout } = openssl(['asn1parse'], pem);
-  const named = [...stdout.matchAll(/(?:OBJECT|INTEGER) +:(?:id-)?(\S+)/g)].map(([, value]) => value);
-  // N, r, p and the length of the key, in hexadecimal.
-  expect(named).toEqual(['PBES2', 'scrypt', '4000', '08', '0A', '20', 'aes-256-cbc']);
-});
+test.each(FILES)(
+  '$kind: openssl opens it without an option, and lists scrypt and its parameters',
+  ({ key, pem }) => {
+    const opened = openssl(['pkey', '-passin', `pass:${PASSPHRASE}`], pem);
+    if (opened.error) return; // no openssl on this machine
+    expect([opened.status, opened.stdout]).toEqual([0, key.export({ format: 'pem', type: 'pkcs8' })]);
+    const { stdout } = openssl(['asn1parse'], pem);
+    const values = [...stdout.matchAll(/(?:OBJECT|INTEGER) +:(?:id-)?(\S+)/g)].map(([, value]) => value);
+    // N, r, p and the length of the key, in hexadecimal.
+    expect(values).toEqual(['PBES2', 'scrypt', '4000', '08', '0A', '20', 'aes-256-cbc']);
+  },
+);
 
 test('two files of the same key and passphrase differ in salt and ciphertext', () => {
   const [one, two] = [FILES[0]!.pem, encryptedPrivateKey(KEYS.ed25519, PASSPHRASE)].map((pem) =>
@@ -61,7 +64,7 @@ function expectShortestLengths(der: Buffer, from: number, to: number): void {
   }
 }
 
-// Of prime192v1 the encrypted key has 128 bytes, the first number that does not fit into one byte with a length.
+// The encrypted prime192v1 key has 128 bytes, the smallest length that DER does not write in a single byte.
 test.each(['prime192v1', 'secp224r1'])(
   '%s: the file is DER, with each length in its shortest form',
   (namedCurve) => {

@@ -4,14 +4,14 @@ import { hashErasedAddress } from '../../src/keys/erased-address.js';
 
 const secret = Buffer.alloc(32, 7);
 
-test('is HMAC-SHA256 of the address under a separate key', () => {
+test('the hash of an erased address is HMAC-SHA256 under a separate key', () => {
   const key = createHmac('sha256', secret).update('mooring erased address v1\0').digest();
   const expected = createHmac('sha256', key).update('ada@example.com').digest('hex');
   expect(hashErasedAddress(secret, 'ada@example.com')).toBe(expected);
   expect(expected).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test('differs for another secret, and for another address', () => {
+test('the hash of an erased address differs for another secret, and for another address', () => {
   const hashes = [
     hashErasedAddress(secret, 'ada@example.com'),
     hashErasedAddress(Buffer.alloc(32, 8), 'ada@example.com'),

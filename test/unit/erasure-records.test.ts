@@ -21,9 +21,9 @@ const directory = mkdtempSync(join(tmpdir(), 'mooring-records-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const NOON = new Date('2026-11-20T12:00:00Z');
-const before = (ms: number) => new Date(NOON.getTime() - ms);
+const beforeNoon = (ms: number) => new Date(NOON.getTime() - ms);
 const keys = new LicenseKeys(Buffer.alloc(32, 7), 'MOOR');
-const hash = (email: string) => keys.erasedAddress(email);
+const hash = (email: string) => keys.hashErasedAddress(email);
 
 interface Identity {
   readonly id: string;
@@ -32,10 +32,10 @@ interface Identity {
 }
 
 /** A fake database that answers the identity queries as one with these rows would. */
-function databaseOf(rows: Identity[], incarnation: string, cancelled: readonly string[] = []) {
-  const asked: string[] = [];
+function fakeDatabase(rows: Identity[], incarnation: string, cancelled: readonly string[] = []) {
+  const statements: string[] = [];
   const query = async (sql: string, values: unknown[] = []) => {
-    asked.push(sql.trim().split(/\s+/, 2).join(' '));
+    statements.push(sql.trim().split(/\s+/, 2).join(' '));
     if (sql.includes('pg_control_system')) return [{ incarnation }];
     if (sql.includes('insert into database_identity')) {
       const [id, of, since] = values as [string, string, Date];
@@ -45,32 +45,32 @@ function databaseOf(rows: Identity[], incarnation: string, cancelled: readonly s
       return rows.map((row) => ({ ...row, is_current: row.incarnation === values[0] }));
     return cancelled.filter((id) => (values[0] as string[]).includes(id)).map((id) => ({ id }));
   };
-  return { query: query as EntityManager['query'], asked };
+  return { query: query as EntityManager['query'], statements };
 }
 
 describe('a database', () => {
-  test('that has an identity is queried once, and keeps its name', async () => {
+  test('that has an identity keeps its id, and nothing is written', async () => {
     const [first, own] = [randomUUID(), randomUUID()];
     const rows = [
-      { id: first, incarnation: 'a', since: before(2_000) },
-      { id: own, incarnation: 'b', since: before(1_000) },
+      { id: first, incarnation: 'a', since: beforeNoon(2_000) },
+      { id: own, incarnation: 'b', since: beforeNoon(1_000) },
     ];
-    const database = databaseOf(rows, 'b');
-    const identity = { id: own, lineage: new Set([first, own]), since: before(2_000) };
+    const database = fakeDatabase(rows, 'b');
+    const identity = { id: own, lineage: new Set([first, own]), since: beforeNoon(2_000) };
     expect(await identifyDatabase(database, NOON)).toEqual(identity);
-    expect(database.asked).toEqual(["select concat_ws('", 'select id,']);
+    expect(database.statements).toEqual(["select concat_ws('", 'select id,']);
   });
 
-  test('that is a copy gets a name of its own beside the name of the original', async () => {
+  test('that is a copy gets an id of its own, and its lineage has the id of the original too', async () => {
     const first = randomUUID();
-    const rows = [{ id: first, incarnation: 'a', since: before(2_000) }];
-    const { id, lineage, since } = await identifyDatabase(databaseOf(rows, 'b'), NOON);
+    const rows = [{ id: first, incarnation: 'a', since: beforeNoon(2_000) }];
+    const { id, lineage, since } = await identifyDatabase(fakeDatabase(rows, 'b'), NOON);
     expect(rows[1]).toEqual({ id, incarnation: 'b', since: NOON });
-    expect([lineage, since]).toEqual([new Set([first, id]), before(2_000)]);
+    expect([lineage, since]).toEqual([new Set([first, id]), beforeNoon(2_000)]);
   });
 });
 
-describe('of TOMBSTONE_FILE', () => {
+describe('reading TOMBSTONE_FILE:', () => {
   const recordsOf = (file: string) => {
     const environment = { DATABASE_URL: 'postgres://localhost/none', TOMBSTONE_FILE: file };
     return new ErasureRecords(new Clock(), new Config(environment), keys);
@@ -84,19 +84,19 @@ describe('of TOMBSTONE_FILE', () => {
 
   test('a block of another restored copy does not count, unless it was written before the copy was made', async () => {
     const file = join(directory, randomUUID());
-    const [own, theirs] = [randomUUID(), randomUUID()];
+    const [ownDatabase, otherDatabase] = [randomUUID(), randomUUID()];
     const blocks = {
-      own: block({ database: own, at: NOON }),
-      nameless: block({ at: NOON }),
-      earlier: block({ database: theirs, at: before(1) }),
-      atTheMoment: block({ database: theirs, at: NOON }),
-      later: block({ database: theirs, at: before(-1) }),
-      undated: block({ database: theirs }),
+      own: block({ database: ownDatabase, at: NOON }),
+      withoutDatabase: block({ at: NOON }),
+      earlier: block({ database: otherDatabase, at: beforeNoon(1) }),
+      whenCopied: block({ database: otherDatabase, at: NOON }),
+      later: block({ database: otherDatabase, at: beforeNoon(-1) }),
+      undated: block({ database: otherDatabase }),
     };
     for (const each of Object.values(blocks)) await recordErased(file, each);
-    const database = databaseOf([{ id: own, incarnation: 'a', since: NOON }], 'a');
+    const database = fakeDatabase([{ id: ownDatabase, incarnation: 'a', since: NOON }], 'a');
     expect(await recordsOf(file).read(database)).toEqual({
-      erased: [blocks.own, blocks.nameless, blocks.earlier],
+      erased: [blocks.own, blocks.withoutDatabase, blocks.earlier],
       cancelled: [],
     });
   });
@@ -105,17 +105,17 @@ describe('of TOMBSTONE_FILE', () => {
     const file = join(directory, randomUUID());
     const [kept, cancelled] = [block(), block()];
     for (const each of [kept, cancelled]) await recordErased(file, each);
-    const database = databaseOf([], 'a', [...cancelled.erasure_request, randomUUID()]);
+    const database = fakeDatabase([], 'a', [...cancelled.erasure_request, randomUUID()]);
     expect((await recordsOf(file).read(database)).erased).toEqual([kept]);
   });
 
-  test('both kinds of block say when, and by which database, they were written', async () => {
+  test('the block of an erasure and that of a cancellation have their time and their database', async () => {
     const file = join(directory, randomUUID());
     const records = recordsOf(file);
     const own = { id: randomUUID(), incarnation: 'a', since: NOON };
     const [id, license, purchase] = [randomUUID(), [randomUUID()], [randomUUID()]];
     await records.recordErased(
-      databaseOf([own], 'a'),
+      fakeDatabase([own], 'a'),
       { id, email: 'ada@example.com', at: NOON },
       { license, purchase },
     );
@@ -124,7 +124,7 @@ describe('of TOMBSTONE_FILE', () => {
       erased: [{ ...written, address: hash('ada@example.com') }],
       cancelled: [],
     });
-    await records.recordCancelled(databaseOf([own], 'a'), id);
+    await records.recordCancelled(fakeDatabase([own], 'a'), id);
     expect(await readTombstones(file)).toEqual({ erased: [], cancelled: [id] });
     const origins: TombstoneOrigin[] = [];
     await readTombstones(file, (origin) => origins.push(origin) > 0);
@@ -133,19 +133,19 @@ describe('of TOMBSTONE_FILE', () => {
 });
 
 describe('addresses that a restore brought back', () => {
-  const erased = (email: string, at: Date, id: string = randomUUID()): ErasedIds => {
+  const blockOf = (email: string, at: Date, id: string = randomUUID()): ErasedIds => {
     const ids = { license: [], purchase: [], erasure_request: [id] };
     return { ...ids, at, address: hash(email) };
   };
 
   /** A fake manager of a database that has these addresses and these erasure requests. */
-  function managerOf(addresses: Record<string, string[]>, known: string[] = []) {
+  function fakeManager(addresses: Record<string, string[]>, knownRequests: string[] = []) {
     const tables: string[] = [];
     const repeated: unknown[] = [];
     const query = async (sql: string, values: unknown[]) => {
       if (sql.includes('insert into repeated_erasure')) return void repeated.push(...values);
       const table = /distinct email from (\w+)/.exec(sql)?.[1];
-      if (!table) return known.map((id) => ({ id }));
+      if (!table) return knownRequests.map((id) => ({ id }));
       tables.push(table);
       const limit = Number(/limit (\d+)/.exec(sql)![1]);
       const after = (addresses[table] ?? []).toSorted().filter((email) => email > (values[0] as string));
@@ -154,64 +154,64 @@ describe('addresses that a restore brought back', () => {
     return { manager: { query } as unknown as EntityManager, tables, repeated };
   }
 
-  test('are found in every table that has addresses, with the last moment of their erasure', async () => {
+  test('are found in every table that has addresses, with the time of their latest erasure', async () => {
     const tables = ['license', 'purchase', 'session', 'one_time_code', 'mail_recipient', 'erasure_request'];
-    const at = (i: number) => before(1_000 * i);
-    const { manager, ...did } = managerOf(
+    const at = (i: number) => beforeNoon(1_000 * i);
+    const { manager, ...recorded } = fakeManager(
       Object.fromEntries(tables.map((table) => [table, [`${table}@example.com`, 'other@example.com']])),
     );
     const blocks = tables.flatMap((table, i) => [
-      erased(`${table}@example.com`, at(i + 1)),
-      erased(`${table}@example.com`, at(i)),
-      erased(`${table}@example.com`, at(i + 2)),
+      blockOf(`${table}@example.com`, at(i + 1)),
+      blockOf(`${table}@example.com`, at(i)),
+      blockOf(`${table}@example.com`, at(i + 2)),
     ]);
     expect(await findErasedAddresses(manager, blocks, hash, NOON)).toEqual(
       tables.map((table, i) => ({ email: `${table}@example.com`, at: at(i) })),
     );
-    expect(did.tables).toEqual(tables);
-    expect(did.repeated).toEqual([blocks.flatMap(({ erasure_request }) => erasure_request), NOON]);
+    expect(recorded.tables).toEqual(tables);
+    expect(recorded.repeated).toEqual([blocks.flatMap(({ erasure_request }) => erasure_request), NOON]);
   });
 
-  test('are searched once; a request that the database has, or a block without an address, is not searched', async () => {
-    const [known, fresh] = [randomUUID(), randomUUID()];
-    const holding = { license: ['ada@example.com', 'bob@example.com'] };
-    const nameless = { license: [], purchase: [], erasure_request: [randomUUID()] };
+  test('are searched only for blocks with a time, an address and a request that the database does not have', async () => {
+    const [knownRequest, newRequest] = [randomUUID(), randomUUID()];
+    const addresses = { license: ['ada@example.com', 'bob@example.com'] };
+    const noOrigin = { license: [], purchase: [], erasure_request: [randomUUID()] };
     const blocks = [
-      erased('ada@example.com', NOON, known),
-      { ...nameless, at: NOON },
-      { ...nameless, address: hash('ada@example.com') },
+      blockOf('ada@example.com', NOON, knownRequest),
+      { ...noOrigin, at: NOON },
+      { ...noOrigin, address: hash('ada@example.com') },
     ];
-    const none = managerOf(holding, [known]);
-    expect(await findErasedAddresses(none.manager, blocks, hash, NOON)).toEqual([]);
-    expect([none.tables, none.repeated]).toEqual([[], []]);
-    const some = managerOf(holding, [known]);
-    const more = [...blocks, erased('bob@example.com', NOON, fresh)];
-    expect(await findErasedAddresses(some.manager, more, hash, NOON)).toEqual([
+    const withoutNew = fakeManager(addresses, [knownRequest]);
+    expect(await findErasedAddresses(withoutNew.manager, blocks, hash, NOON)).toEqual([]);
+    expect([withoutNew.tables, withoutNew.repeated]).toEqual([[], []]);
+    const withNew = fakeManager(addresses, [knownRequest]);
+    const allBlocks = [...blocks, blockOf('bob@example.com', NOON, newRequest)];
+    expect(await findErasedAddresses(withNew.manager, allBlocks, hash, NOON)).toEqual([
       { email: 'bob@example.com', at: NOON },
     ]);
-    expect(some.repeated).toEqual([[fresh], NOON]);
+    expect(withNew.repeated).toEqual([[newRequest], NOON]);
   });
 
   test('are removed from licenses and purchases, and their codes, sessions and mail recipients are deleted', async () => {
-    const [ids, asked] = [[randomUUID(), randomUUID()], new Map<string, unknown[]>()];
+    const [ids, statements] = [[randomUUID(), randomUUID()], new Map<string, unknown[]>()];
     const query = async (sql: string, values: unknown[]) => {
-      asked.set(sql.trim().split(/\s+/, 3).join(' '), values);
+      statements.set(sql.trim().split(/\s+/, 3).join(' '), values);
       return sql.startsWith('select id from license') ? ids.map((id) => ({ id })) : [[], 3];
     };
-    const [email, at] = ['ada@example.com', before(1_000)];
+    const [email, at] = ['ada@example.com', beforeNoon(1_000)];
     const manager = { query } as unknown as EntityManager;
     expect(await clearErasedAddress(manager, { email, at }, NOON)).toBe(ids.length + 3);
-    expect(asked.get('update license set')).toEqual([ids, NOON]);
-    expect(asked.get('update purchase set')).toEqual([email, at]);
+    expect(statements.get('update license set')).toEqual([ids, NOON]);
+    expect(statements.get('update purchase set')).toEqual([email, at]);
     for (const table of ['one_time_code', 'session', 'mail_recipient'])
-      expect([table, asked.get(`delete from ${table}`)]).toEqual([table, [[email], at]]);
+      expect([table, statements.get(`delete from ${table}`)]).toEqual([table, [[email], at]]);
   });
 
-  test('are all read, 10,000 at a time', async () => {
+  test('are all read, in batches of 10,000', async () => {
     const license = Array.from({ length: 20_000 }, (_, i) => `${String(i).padStart(5, '0')}@example.com`);
     const [first, last] = [license[0]!, license.at(-1)!];
-    const { manager, tables } = managerOf({ license });
-    const blocks = [erased(last, NOON), erased(first, NOON)];
+    const { manager, tables } = fakeManager({ license });
+    const blocks = [blockOf(last, NOON), blockOf(first, NOON)];
     expect(await findErasedAddresses(manager, blocks, hash, NOON)).toEqual([
       { email: first, at: NOON },
       { email: last, at: NOON },

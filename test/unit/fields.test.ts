@@ -21,7 +21,7 @@ describe('a field gives the canonical value', () => {
     [machinesAllowedField, max, max],
     [optional(emailField), undefined, undefined],
     [oneOf(['keep', 'stop']), 'stop', 'stop'],
-  ])('%#: of %j', (field, input, value) => expect(field.parse(input)).toEqual(value));
+  ])('%#: for the input %j', (field, input, value) => expect(field.parse(input)).toEqual(value));
 });
 
 describe('a field refuses', () => {
@@ -49,11 +49,11 @@ interface Schema {
   readonly maximum?: number;
 }
 
-/** Every schema under the name `machines_allowed` and has a limit. */
+/** Every schema that has the name `machines_allowed` and a limit. */
 function limitsOf(node: unknown, name = ''): Schema[] {
   if (typeof node !== 'object' || node === null) return [];
-  const own = name === 'machines_allowed' && 'maximum' in node ? [node as Schema] : [];
-  return [...own, ...Object.entries(node).flatMap(([key, each]) => limitsOf(each, key))];
+  const found = name === 'machines_allowed' && 'maximum' in node ? [node as Schema] : [];
+  return [...found, ...Object.entries(node).flatMap(([key, each]) => limitsOf(each, key))];
 }
 
 test('the number of machines has the same limits in the API document, the schema and the page', () => {

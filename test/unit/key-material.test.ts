@@ -11,7 +11,7 @@ import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import {
   developmentManifestKey,
-  existingKeyRing,
+  openExistingKeyRing,
   licenseKeySecret,
   openKeyRing,
   tokenKeysDir,
@@ -41,12 +41,12 @@ describe('the secret of license keys', () => {
 
   test('is made once in development: 32 bytes that only the owner may read', async () => {
     const secrets = await Promise.all(Array.from({ length: 40 }, () => licenseKeySecret(config())));
-    const one = await licenseKeySecret(config());
-    expect(one).toHaveLength(32);
+    const secret = await licenseKeySecret(config());
+    expect(secret).toHaveLength(32);
     // Programs that start at the same time share one secret.
-    expect(secrets).toEqual(secrets.map(() => one));
+    expect(secrets).toEqual(secrets.map(() => secret));
     const file = join(dir, 'keys/license-key.secret');
-    expect(Buffer.from(await readFile(file, 'utf8'), 'base64')).toEqual(one);
+    expect(Buffer.from(await readFile(file, 'utf8'), 'base64')).toEqual(secret);
     expect([await modeOf(file), await modeOf(join(dir, 'keys'))]).toEqual([0o600, 0o700]);
   });
 
@@ -79,15 +79,15 @@ describe('the secret of license keys', () => {
 });
 
 describe('the key ring', () => {
-  test('is made in development, and only once where two programs start together', async () => {
+  test('is made in development, and only once if two programs start at the same time', async () => {
     expect(tokenKeysDir(config())).toBe(join(dir, 'keys/tokens'));
     const [one, two] = await Promise.all([openKeyRing(config(), NOW), openKeyRing(config(), NOW)]);
     expect(two.active.kid).toBe(one.active.kid);
-    expect((await existingKeyRing(config())).active.kid).toBe(one.active.kid);
+    expect((await openExistingKeyRing(config())).active.kid).toBe(one.active.kid);
   });
 
-  test('is never made for a command that changes one', async () => {
-    const refused = existingKeyRing(config());
+  test('is never made for a command that changes a ring', async () => {
+    const refused = openExistingKeyRing(config());
     await expect(refused).rejects.toBeInstanceOf(ConfigError);
     await expect(refused).rejects.toThrow(/^DATA_DIR cannot be used: .*keys\/tokens holds no ring\.json/);
     expect(await readdir(dir)).toEqual([]);
@@ -115,7 +115,7 @@ describe('the key ring', () => {
 });
 
 describe('the keys of manifests', () => {
-  test('are read from the settings, by key_id, and then none is made', async () => {
+  test('are read from the settings, by key_id, and then no key is made', async () => {
     const keys = [0, 1].map(() => generateKeyPairSync('ed25519').publicKey);
     const given = config({ MANIFEST_PUBLIC_KEYS: keys.map((key) => publicJwk(key).x).join(',') });
     const trusted = await trustedManifestKeys(given);
@@ -169,7 +169,7 @@ test('keys, ids and codes are derived with the secret of the deployment, and lic
   expect(keys.signInCode({ id, nonce })).toBe(deriveSignInCode(secret, { id, nonce }));
   expect(keys.staffLink({ id, nonce })).toBe(deriveStaffLink(secret, { id, nonce }));
   const key = createHmac('sha256', secret).update('mooring erased address v1\0').digest();
-  expect(keys.erasedAddress('ada@example.com')).toBe(
+  expect(keys.hashErasedAddress('ada@example.com')).toBe(
     createHmac('sha256', key).update('ada@example.com').digest('hex'),
   );
 });

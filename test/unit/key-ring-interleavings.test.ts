@@ -63,11 +63,11 @@ class KeyDirectory {
   readonly #files = new Map<string, string>();
   /** What each ring.json lists, undefined where it is broken. */
   readonly versions: (RingEntry[] | undefined)[] = [];
-  /** Whatever may make a reload fail that is under way. */
+  /** The number of events that may make a running reload fail. */
   faults = 0;
   /** Reads of ring.json that have begun and not ended. */
   ringReads = 0;
-  /** Called where another read of ring.json begins. */
+  /** Called when a read of ring.json begins. */
   onRingRead = () => {};
   #entries: RingEntry[] = [];
   #reads = 0;
@@ -105,17 +105,17 @@ class KeyDirectory {
     if (command === 'break ring.json') this.#breakRing();
     else if (command === 'rotate') this.#promote('verifying');
     else if (command === 'revoke the active key') this.#promote('revoked');
-    else this.#write(this.#moved(of('verifying'), 'revoked'));
+    else this.#write(this.#withState(of('verifying'), 'revoked'));
   }
 
-  #promote(before: KeyState): void {
+  #promote(oldActive: KeyState): void {
     const of = (state: KeyState) => this.#entries.find((entry) => entry.state === state);
-    this.#entries = this.#moved(of('active'), before);
-    this.#write([...this.#moved(of('next'), 'active'), this.#create('next')]);
+    this.#entries = this.#withState(of('active'), oldActive);
+    this.#write([...this.#withState(of('next'), 'active'), this.#create('next')]);
   }
 
-  #moved(which: RingEntry | undefined, state: KeyState): RingEntry[] {
-    // Its owner destroys a revoked key at once.
+  #withState(which: RingEntry | undefined, state: KeyState): RingEntry[] {
+    // The operator deletes the file of a revoked key at once.
     if (which && state === 'revoked') this.#files.delete(which.file);
     return this.#entries.map((entry) => (entry === which ? { ...entry, state } : entry));
   }
@@ -126,7 +126,7 @@ class KeyDirectory {
     return { kid, file: `${kid}.pem`, state, since: '' };
   }
 
-  /** Each version differs, also where a broken one is repaired: the time of its keys is its number. */
+  /** Each version is unique, also after a repair: the `since` of its keys encodes the number of the version. */
   #write(entries: RingEntry[]): void {
     const since = new Date(START + this.versions.length * 1_000).toISOString();
     this.#entries = entries.map((entry) => ({ ...entry, since }));
@@ -198,7 +198,10 @@ class RingObserver {
 }
 
 /** The ring of a directory whose first version was read. From then on reads fail as the plan says. */
-async function opened(scheduler: fc.Scheduler, failures: boolean[]): Promise<[KeyDirectory, RingObserver]> {
+async function openDirectory(
+  scheduler: fc.Scheduler,
+  failures: boolean[],
+): Promise<[KeyDirectory, RingObserver]> {
   const directory = new KeyDirectory(scheduler);
   const ring = await releaseAll(scheduler, KeyRing.open('tokens', directory.read));
   directory.failures = failures;
@@ -208,7 +211,7 @@ async function opened(scheduler: fc.Scheduler, failures: boolean[]): Promise<[Ke
 test('no order of reloads, changes of the ring and failing reads brings an older ring or a revoked key back', () =>
   fc.assert(
     fc.asyncProperty(fc.scheduler(), PLAN, async (scheduler, { commands, failures }) => {
-      const [directory, observer] = await opened(scheduler, failures);
+      const [directory, observer] = await openDirectory(scheduler, failures);
       const pause = (label: string) => scheduler.schedule(Promise.resolve(), label);
       const work = commands.map(async (command) => {
         await pause(command);
@@ -241,25 +244,25 @@ test('a watcher runs one reload at a time, reports each error once, and does not
       PLAN,
       fc.integer({ min: 0, max: 20 }),
       async (scheduler, { commands, failures }, stopsAt) => {
-        const [directory, observer] = await opened(scheduler, failures);
+        const [directory, observer] = await openDirectory(scheduler, failures);
         const { ring } = observer;
         let [lastReported, isStopped, isTicking] = [null as string | null, false, false];
-        // Gathered, because the watch itself catches what is thrown within it.
-        const broken: string[] = [];
+        // Violations are collected, because the watcher catches what is thrown within its callbacks.
+        const violations: string[] = [];
         const stop = ring.watch(({ message }) => {
-          if (isStopped) broken.push('an error was reported after the end');
-          if (message === lastReported) broken.push('an error was reported twice');
+          if (isStopped) violations.push('an error was reported after the end');
+          if (message === lastReported) violations.push('an error was reported twice');
           lastReported = message;
         });
         directory.onRingRead = () => {
-          if (!isTicking) broken.push('a look began without a tick');
-          if (directory.ringReads > 0) broken.push('a look began while another was under way');
+          if (!isTicking) violations.push('a reload began without a tick of the timer');
+          if (directory.ringReads > 0) violations.push('a reload began during another reload');
         };
         const tick = () => {
           isTicking = true;
           jest.advanceTimersByTime(RELOAD_MS);
         };
-        const released = () => {
+        const checkStep = () => {
           isTicking = false;
           if (ring.lastError === null) lastReported = null;
           else if (!isStopped) expect(ring.lastError).toBe(lastReported);
@@ -273,7 +276,7 @@ test('a watcher runs one reload at a time, reports each error once, and does not
           } else if (CALLS.some((call) => call === command)) tick();
           else if (index < commands.length) directory.change(command);
         });
-        await releaseAll(scheduler, Promise.all(work), released);
+        await releaseAll(scheduler, Promise.all(work), checkStep);
 
         await releaseQueued(scheduler);
         directory.failures = [false];
@@ -285,7 +288,7 @@ test('a watcher runs one reload at a time, reports each error once, and does not
         if (!isStopped) expect(ring.lastError).toBeNull();
         stop();
         expect(jest.getTimerCount()).toBe(0);
-        expect(broken).toEqual([]);
+        expect(violations).toEqual([]);
       },
     ),
     runs(150),

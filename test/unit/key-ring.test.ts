@@ -124,9 +124,9 @@ describe('a new key ring', () => {
   });
 
   test.each([
-    ['another user than root', () => 1_000],
-    ['a system without user ids', undefined],
-  ])('belongs to its maker on %s', async (_name, getuid) => {
+    ['under a user other than root', () => 1_000],
+    ['on a system without user ids', undefined],
+  ])('belongs to its maker %s', async (_name, getuid) => {
     await mkdir(dir);
     if (process.getuid?.() === 0) await chown(dir, OWNER, OWNER);
     const original = process.getuid;
@@ -230,18 +230,18 @@ describe('an open key ring', () => {
     const errors: string[] = [];
     const stop = ring.watch((error) => errors.push(error.message));
     await setStates({ active: 'verifying', next: 'active' });
-    await pass(1_900);
+    await advance(1_900);
     expect(ring.active.kid).toBe(old);
-    await pass(100, () => ring.active.kid !== old);
+    await advance(100, () => ring.active.kid !== old);
     expect(ring.lastError).toBeNull();
     const rotated = await readFile(join(dir, 'ring.json'), 'utf8');
     await rm(join(dir, 'ring.json'));
-    await pass(2_000, () => errors.length > 0);
-    await pass(2_000);
+    await advance(2_000, () => errors.length > 0);
+    await advance(2_000);
     expect(errors).toEqual([`${dir} holds no ring.json that can be read.`]);
     expect(ring.lastError).toBe(errors[0]);
     await writeFile(join(dir, 'ring.json'), rotated);
-    await pass(2_000, () => ring.lastError === null);
+    await advance(2_000, () => ring.lastError === null);
     stop();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
@@ -296,7 +296,7 @@ describe('a ring that is wrong is refused in one sentence:', () => {
 });
 
 /** Advances the watcher's timers, and then waits for file reads until a condition holds. */
-async function pass(milliseconds: number, holds = () => true): Promise<void> {
+async function advance(milliseconds: number, holds = () => true): Promise<void> {
   jest.advanceTimersByTime(milliseconds);
   do await new Promise((resolve) => setTimeout(resolve, 100));
   while (!holds());
@@ -315,8 +315,8 @@ describe('an entry of ring.json', () => {
     ...Object.keys(good).map((name) => [`no ${name}`, { [name]: undefined }] as const),
     ...Object.entries(good).map(([name, value]) => [`a list for its ${name}`, { [name]: [value] }] as const),
     ['a time with an offset', { since: '2026-11-20T13:00:00+01:00' }],
-    ['a time after something', { since: `x${good.since}` }],
-    ['a time before something', { since: `${good.since}x` }],
+    ['text before its time', { since: `x${good.since}` }],
+    ['text after its time', { since: `${good.since}x` }],
     ['a fraction without digits', { since: '2026-11-20T13:00:00.Z' }],
     ['a day alone', { since: '2026-11-20' }],
     ['a file of another kind', { file: 'k.key' }],

@@ -16,7 +16,7 @@ test('a short form is found where it is a word, and not in the middle of random 
 
 test('a long form is found anywhere', () => {
   expect(find('x127.0.0.77x')).toContain('127.0.0.77');
-  // Its base64 in a longer text, at an offset of one byte.
+  // The address is encoded within a longer text, at an offset of one byte.
   const inToken = Buffer.from('a127.0.0.77b').toString('base64url');
   expect(find(inToken)).toContain('127.0.0.77 in base64url, offset 1');
 });
@@ -25,13 +25,13 @@ test('all searches of a file together find something by chance in less than one 
   const search = new LeakSearch([...forms, ...formsOfText('a canary of a test')]);
   const before = LeakSearch.chance;
   search.in(randomBytes(1_000_000));
-  const ofAMegabyte = LeakSearch.chance - before;
+  const chancePerMegabyte = LeakSearch.chance - before;
   // test/http/address.test.ts searches a hundred megabytes.
-  expect(100 * ofAMegabyte).toBeLessThan(1e-6);
+  expect(100 * chancePerMegabyte).toBeLessThan(1e-6);
 });
 
 test('a search that would find something by chance more often fails instead', () => {
-  // Four bytes as they are: 32 bits, of which a megabyte holds a certain one in one of some four thousand.
-  const bare = { what: 'four bytes', bytes: Buffer.from([127, 0, 0, 77]), binary: true };
-  expect(() => new LeakSearch([bare]).in(Buffer.alloc(1_000_000))).toThrow(/match by chance/);
+  // A given value of four bytes is in about one of 4,096 random megabytes.
+  const rawBytes = { what: 'four bytes', bytes: Buffer.from([127, 0, 0, 77]), binary: true };
+  expect(() => new LeakSearch([rawBytes]).in(Buffer.alloc(1_000_000))).toThrow(/match by chance/);
 });

@@ -40,9 +40,9 @@ const CASES: [name: string, leave: Leftover, found: string][] = [
     'a replaced method of a built-in class',
     () => {
       const { at } = Array.prototype;
-      // oxlint-disable-next-line no-extend-native -- the change that must be noticed
+      // oxlint-disable-next-line no-extend-native -- the test checks that this change is reported
       Array.prototype.at = () => undefined;
-      // oxlint-disable-next-line no-extend-native -- and its end
+      // oxlint-disable-next-line no-extend-native -- undoes the change
       return () => (Array.prototype.at = at);
     },
     'globals: Array.prototype.at',
@@ -84,18 +84,21 @@ const CASES: [name: string, leave: Leftover, found: string][] = [
   ],
 ];
 
-test.each(CASES)('%s is noticed, and nothing once it is undone', async (_name, leave, found) => {
-  const before = await sharedState();
-  const undo = await leave();
-  try {
-    expect(await leftovers(before, 0)).toContain(found);
-  } finally {
-    undo();
-  }
-  expect(await leftovers(before)).toEqual([]);
-});
+test.each(CASES)(
+  '%s is reported, and nothing is reported after it is undone',
+  async (_name, leave, found) => {
+    const before = await sharedState();
+    const undo = await leave();
+    try {
+      expect(await leftovers(before, 0)).toContain(found);
+    } finally {
+      undo();
+    }
+    expect(await leftovers(before)).toEqual([]);
+  },
+);
 
-test('a child process is noticed until it has ended', async () => {
+test('a child process is reported until it has ended', async () => {
   const before = await sharedState();
   const child = spawn('sleep', ['600']);
   await once(child, 'spawn');

@@ -21,27 +21,31 @@ describe('a header', () => {
     expect(importColumns(ALL)).toEqual(ALL);
   });
 
-  const needed =
+  const missingColumn =
     'The first line must name the columns license_key and email, with commas or semicolons between.';
-  const known = 'is unknown; known are license_key, email, machines_allowed, expires_at, on_expiry.';
+  const unknownColumn = 'is unknown; known are license_key, email, machines_allowed, expires_at, on_expiry.';
   test.each<[what: string, sentence: string, header: string[]]>([
-    ['none', needed, []],
-    ['one without the e-mail', needed, ['license_key', 'machines_allowed']],
-    ['one without the key', needed, ['email']],
-    ['one with another delimiter', needed, ['license_key\temail']],
-    ['another spelling', needed, ['license key', 'email']],
-    ['an unknown column, by name', `The column Note ${known}`, ['license_key', 'email', ' Note ']],
-    ['the name of a method', `The column constructor ${known}`, ['license_key', 'email', 'constructor']],
-    ['no name', `Column 3 ${known}`, ['license_key', 'email', '', 'on_expiry']],
-    ['what would move the cursor', `Column 3 ${known}`, ['license_key', 'email', 'a\u001b[2Jb']],
-    ['what begins like no name', `Column 3 ${known}`, ['license_key', 'email', '-x']],
-    ['what is too long for a name', `Column 3 ${known}`, ['license_key', 'email', 'x'.repeat(41)]],
+    ['an empty header', missingColumn, []],
+    ['one without the e-mail', missingColumn, ['license_key', 'machines_allowed']],
+    ['one without the key', missingColumn, ['email']],
+    ['one with another delimiter', missingColumn, ['license_key\temail']],
+    ['another spelling', missingColumn, ['license key', 'email']],
+    ['an unknown column, by name', `The column Note ${unknownColumn}`, ['license_key', 'email', ' Note ']],
+    [
+      'the name of a method',
+      `The column constructor ${unknownColumn}`,
+      ['license_key', 'email', 'constructor'],
+    ],
+    ['an empty name', `Column 3 ${unknownColumn}`, ['license_key', 'email', '', 'on_expiry']],
+    ['a name with a control character', `Column 3 ${unknownColumn}`, ['license_key', 'email', 'a\u001b[2Jb']],
+    ['a name that begins with a hyphen', `Column 3 ${unknownColumn}`, ['license_key', 'email', '-x']],
+    ['a name of 41 characters', `Column 3 ${unknownColumn}`, ['license_key', 'email', 'x'.repeat(41)]],
     ['a column twice', 'The column email is named twice.', ['email', 'license_key', 'EMAIL']],
   ])('is refused: %s', (_what, sentence, header) => {
     expect(() => importColumns(header)).toThrow(new ImportRefused(sentence));
   });
 
-  test('that is really a row is refused, and the message repeats neither its key nor its address', () => {
+  test('that is in fact a data row is refused, and the message repeats neither its key nor its address', () => {
     const rows = [
       [KEY, 'ada@example.com'],
       ['license_key', KEY, 'email'],
@@ -93,7 +97,7 @@ describe('a row', () => {
     expect({ key, faults }).toEqual({ key: 'X1_0011-UUUU-AAAA-AAAA', faults: [] });
   });
 
-  const must = {
+  const SENTENCES = {
     license_key: 'license_key must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX',
     email: 'email must be an e-mail address of at most 254 characters',
     machines_allowed: 'machines_allowed must be a whole number from 1 to 100000',
@@ -101,7 +105,7 @@ describe('a row', () => {
       'expires_at must be a day such as 2027-01-04 or a time such as 2027-01-04T12:00:00Z, or never',
     on_expiry: 'on_expiry must be one of keep, stop',
   };
-  const wrong: Record<ImportColumn, string[]> = {
+  const INVALID_CELLS: Record<ImportColumn, string[]> = {
     license_key: [
       KEY.slice(0, -1),
       `${KEY}-AAAA`,
@@ -123,30 +127,30 @@ describe('a row', () => {
     ],
     on_expiry: ['Stop', 'run', 'true'],
   };
-  const cases = ALL.flatMap((name) => wrong[name].map((cell) => [name, cell] as const));
+  const cases = ALL.flatMap((name) => INVALID_CELLS[name].map((cell) => [name, cell] as const));
   test.each(cases)('is refused where %s is %p', (name, cell) => {
     const cells = ALL.map(
       (column) => ({ license_key: KEY, email: 'a@b.c', [name]: cell })[column as string] ?? '',
     );
-    expect(parseRow(ALL, cells, DEFAULTS).faults).toEqual([must[name]]);
+    expect(parseRow(ALL, cells, DEFAULTS).faults).toEqual([SENTENCES[name]]);
   });
 
   test('reports all its faults, in a fixed order', () => {
     expect(parseRow(ALL, ['x', '', '0', 'x', 'x'], DEFAULTS).faults).toEqual([
-      must.license_key,
+      SENTENCES.license_key,
       'email is missing',
-      must.machines_allowed,
-      must.expires_at,
-      must.on_expiry,
+      SENTENCES.machines_allowed,
+      SENTENCES.expires_at,
+      SENTENCES.on_expiry,
     ]);
     expect(parseRow(ALL, ['', 'a@b', '', '', ''], DEFAULTS).faults).toEqual(['license_key is missing']);
   });
 
   test('with another number of cells is refused', () => {
     const sentence = 'the number of cells must be 2, as in the header';
-    const fault = (cells: string[]) => parseRow(['license_key', 'email'], cells, DEFAULTS);
-    expect(fault([KEY])).toEqual({ faults: [sentence] });
-    expect(fault([KEY, 'a@b', ''])).toEqual({ faults: [sentence] });
+    const parsed = (cells: string[]) => parseRow(['license_key', 'email'], cells, DEFAULTS);
+    expect(parsed([KEY])).toEqual({ faults: [sentence] });
+    expect(parsed([KEY, 'a@b', ''])).toEqual({ faults: [sentence] });
   });
 
   test('never makes the parser throw, and no fault repeats a cell', () => {

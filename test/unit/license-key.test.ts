@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
-import { checkSymbolHolds, readLicenseKey } from '../../src/keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey } from '../../src/keys/license-key-text.js';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -53,8 +53,8 @@ describe('a license key', () => {
     expect(readLicenseKey(text, 'MOOR')).toBe(canonical);
   });
 
-  test.each(vectors.check_symbol)('its check symbol holds: $canonical $holds', ({ canonical, holds }) => {
-    expect(checkSymbolHolds(canonical)).toBe(holds);
+  test.each(vectors.check_symbol)('hasValidCheckSymbol($canonical) is $holds', ({ canonical, holds }) => {
+    expect(hasValidCheckSymbol(canonical)).toBe(holds);
   });
 
   test('is canonical as derived, and its check symbol holds', () => {
@@ -62,7 +62,7 @@ describe('a license key', () => {
       fc.property(derivedKey, (key) => {
         expect(key).toMatch(/^MOOR_([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/);
         expect(readLicenseKey(key)).toBe(key);
-        expect(checkSymbolHolds(key)).toBe(true);
+        expect(hasValidCheckSymbol(key)).toBe(true);
       }),
     );
   });
@@ -79,7 +79,7 @@ describe('a license key', () => {
     expect(() => deriveLicenseKey(Buffer.alloc(32), 'MOOR', '42', 1)).toThrow('A license id is a UUID.');
   });
 
-  test('is read without regard to case, look-alikes, separators and the prefix', () => {
+  test('is read without regard to case, similar characters, separators and the prefix', () => {
     const lookAlikes: Record<string, string[]> = { 0: ['0', 'O', 'o'], 1: ['1', 'I', 'i', 'L', 'l'] };
     const separators = ['', '-', ' ', '–', '—', ' - ', '\u00a0', '.', '\u200b'];
     const typedKey = derivedKey.chain((key) =>
@@ -112,46 +112,46 @@ describe('a license key', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const canonical = readLicenseKey(text);
-        expect(canonical === null || typeof checkSymbolHolds(canonical) === 'boolean').toBe(true);
-        expect(typeof checkSymbolHolds(text)).toBe('boolean');
+        expect(canonical === null || typeof hasValidCheckSymbol(canonical) === 'boolean').toBe(true);
+        expect(typeof hasValidCheckSymbol(text)).toBe('boolean');
       }),
     );
   });
 });
 
 describe('the check symbol', () => {
-  test('holds for 16 symbols of the alphabet alone', () => {
+  test('holds only for exactly 16 symbols of the alphabet', () => {
     const zeros = (count: number) => `MOOR_${'0'.repeat(count)}`;
-    expect([14, 15, 16, 17, 18].map((count) => checkSymbolHolds(zeros(count)))).toEqual([
+    expect([14, 15, 16, 17, 18].map((count) => hasValidCheckSymbol(zeros(count)))).toEqual([
       false,
       false,
       true,
       false,
       false,
     ]);
-    // The sum of -1, as an unknown symbol would count, is not 0 at any position; all of them together are refused too.
+    // ALPHABET.indexOf gives -1 for an unknown symbol, which must not count as a value.
     for (const unknown of ['U', 'I', 'L', 'O', 'a', '!'])
-      expect(checkSymbolHolds(`MOOR_${unknown.repeat(16)}`)).toBe(false);
+      expect(hasValidCheckSymbol(`MOOR_${unknown.repeat(16)}`)).toBe(false);
   });
 
-  test('catches every single wrong symbol, at every position', () => {
+  test('detects every single wrong symbol, at every position', () => {
     fc.assert(
       fc.property(derivedKey, (key) => {
         const wrong = POSITIONS.flatMap((i) => [...ALPHABET].map((symbol) => replaceAt(key, i, symbol)));
-        expect(wrong.filter((text) => text !== key && checkSymbolHolds(text))).toEqual([]);
+        expect(wrong.filter((text) => text !== key && hasValidCheckSymbol(text))).toEqual([]);
         expect(wrong.filter((text) => text !== key)).toHaveLength(16 * 31);
       }),
       { numRuns: 30 },
     );
   });
 
-  test('catches every swap of two symbols, however far apart', () => {
+  test('detects every swap of two symbols, however far apart', () => {
     fc.assert(
       fc.property(derivedKey, (key) => {
         const swapped = POSITIONS.flatMap((i) =>
           POSITIONS.map((j) => replaceAt(replaceAt(key, i, key.charAt(j)), j, key.charAt(i))),
         );
-        expect(swapped.filter((text) => text !== key && checkSymbolHolds(text))).toEqual([]);
+        expect(swapped.filter((text) => text !== key && hasValidCheckSymbol(text))).toEqual([]);
       }),
     );
   });

@@ -16,7 +16,7 @@ import {
 const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 13, 0, second));
 const NOW = at(30);
 
-/** Each pair of what staff and the purchase say, and the status that follows. */
+/** Each staff status and purchase state, with the status of the license. */
 const STATUSES: [StaffStatus, PurchaseState | null, LicenseStatus][] = [
   ['active', null, 'active'],
   ['active', 'paid', 'active'],
@@ -44,23 +44,26 @@ const facts = (more: Partial<LicenseFacts> = {}): LicenseFacts => ({
 });
 
 describe('the status of a license', () => {
-  test.each(STATUSES)('staff say %s, its purchase %s: it is %s', (staff_status, purchase_state, status) => {
-    expect(licenseStatus({ staff_status, purchase_state })).toBe(status);
-    const refusal = statusRefusal(facts({ staff_status, purchase_state }));
-    expect(refusal?.code).toBe(status === 'active' ? undefined : `license_${status}`);
-  });
+  test.each(STATUSES)(
+    'with the staff status %s and the purchase state %s is %s',
+    (staff_status, purchase_state, status) => {
+      expect(licenseStatus({ staff_status, purchase_state })).toBe(status);
+      const refusal = statusRefusal(facts({ staff_status, purchase_state }));
+      expect(refusal?.code).toBe(status === 'active' ? undefined : `license_${status}`);
+    },
+  );
 
-  test('an expiry changes no status', () => {
+  test('does not depend on the expiry', () => {
     expect(statusRefusal(facts({ expires_at: at(0) }))).toBeUndefined();
   });
 });
 
-describe('the expiry of a license that says stop', () => {
+describe('a license with on_expiry stop', () => {
   test.each([
-    ['a second before', at(31), false],
-    ['a millisecond before', new Date(NOW.getTime() + 1), false],
-    ['in the same millisecond', NOW, true],
-    ['a second after', at(29), true],
+    ['is valid a second before it expires', at(31), false],
+    ['is valid a millisecond before it expires', new Date(NOW.getTime() + 1), false],
+    ['has expired in the millisecond of expires_at', NOW, true],
+    ['has expired a second after expires_at', at(29), true],
   ])('%s', (_when, expires_at, isExpired) => {
     const refusal = expiryRefusal(facts({ expires_at }), NOW);
     expect(refusal instanceof Problem).toBe(isExpired);
@@ -72,7 +75,7 @@ describe('the expiry of a license that says stop', () => {
     expect(expiryRefusal(facts({ expires_at, on_expiry: 'keep' }), NOW)).toBeUndefined();
   });
 
-  test('there is none', () => expect(expiryRefusal(facts(), NOW)).toBeUndefined());
+  test('never expires without expires_at', () => expect(expiryRefusal(facts(), NOW)).toBeUndefined());
 });
 
 describe('the end of a license', () => {
@@ -82,14 +85,17 @@ describe('the end of a license', () => {
       NOW,
     );
 
-  test.each(STATUSES)('staff say %s, its purchase %s', (staff_status, purchase_state, status) => {
-    const hasEnded = status === 'refunded' || status === 'revoked';
-    expect(end({ staff_status, purchase_state })).toEqual(hasEnded ? NOW : null);
-    // What ended before keeps its moment, and what was taken back has none.
-    expect(end({ staff_status, purchase_state, ended_at: at(1) })).toEqual(hasEnded ? at(1) : null);
-  });
+  test.each(STATUSES)(
+    'with the staff status %s and the purchase state %s',
+    (staff_status, purchase_state, status) => {
+      const hasEnded = status === 'refunded' || status === 'revoked';
+      expect(end({ staff_status, purchase_state })).toEqual(hasEnded ? NOW : null);
+      // A license that has ended already keeps that time, unless its status no longer ends it.
+      expect(end({ staff_status, purchase_state, ended_at: at(1) })).toEqual(hasEnded ? at(1) : null);
+    },
+  );
 
-  test('an erased holder ends it, an address that a restore lost does not', () => {
+  test('is now if the address was erased, but not if a restore lost the address', () => {
     expect(end({ email: null })).toEqual(NOW);
     expect(end({ email: null, address_lost_at: null })).toEqual(NOW);
     expect(end({ email: null, address_lost_at: at(2) })).toBeNull();
@@ -97,7 +103,7 @@ describe('the end of a license', () => {
   });
 });
 
-describe('when the end of a license was last changed', () => {
+describe('end_changed_at of a license, if', () => {
   const changed = (
     before: Partial<Parameters<typeof endChangedAt>[0]>,
     after: Partial<Parameters<typeof endChangedAt>[1]>,
@@ -107,10 +113,10 @@ describe('when the end of a license was last changed', () => {
   };
 
   test.each([
-    ['it has no end, before and after', {}, {}, at(0)],
+    ['it has no end before and after a change', {}, {}, at(0)],
     ['it gets an expiry', {}, { expires_at: at(5) }, NOW],
     ['it loses its expiry', { expires_at: at(5) }, {}, NOW],
-    ['its expiry stays', { expires_at: at(5) }, { expires_at: at(5) }, at(0)],
+    ['its expiry does not change', { expires_at: at(5) }, { expires_at: at(5) }, at(0)],
     ['its expiry moves by a second', { expires_at: at(5) }, { expires_at: at(6) }, NOW],
     ['it ends', {}, { ended_at: at(5) }, NOW],
     [
@@ -119,20 +125,15 @@ describe('when the end of a license was last changed', () => {
       { ended_at: at(3), expires_at: at(6) },
       at(0),
     ],
+    ['it had expired, and then ends', { expires_at: at(3) }, { ended_at: at(5), expires_at: at(3) }, at(0)],
     [
-      'its expiry came first, and it ends later',
-      { expires_at: at(3) },
-      { ended_at: at(5), expires_at: at(3) },
-      at(0),
-    ],
-    [
-      'it keeps running, and its expiry moves',
+      'on_expiry is keep, and its expiry moves',
       { on_expiry: 'keep' as const, expires_at: at(5) },
       { on_expiry: 'keep' as const, expires_at: at(6) },
       at(0),
     ],
     [
-      'it no longer keeps running',
+      'on_expiry changes from keep to stop',
       { on_expiry: 'keep' as const, expires_at: at(5) },
       { expires_at: at(5) },
       NOW,

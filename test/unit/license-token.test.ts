@@ -36,21 +36,24 @@ const privateKey = createPrivateKey({
 });
 
 let dir: string;
-/** The published key as `active`, private half held: checked by signing again. */
+/** Holds the key of the vectors as `active`, with its private half: a token is checked by signing its claims again. */
 let ring: KeyRing;
-/** The published key as `verifying`, public half alone: checked by verifying. */
+/** Holds only the public half of that key, as `verifying`: a token is checked by verifying its signature. */
 let publicRing: KeyRing;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'license-token-'));
   const { kid } = vector.key;
   const entry = { kid, file: `${kid}.pem`, since: '2026-11-20T13:00:00Z' };
-  const own = join(dir, 'own');
-  await createKeyRing(own, new Date());
-  await writeFile(join(own, entry.file), privateKey.export({ format: 'pem', type: 'pkcs8' }));
-  const entries = parseRing(readFileSync(join(own, 'ring.json'), 'utf8'));
-  await writeRing(own, [{ ...entry, state: 'active' }, ...entries.filter(({ state }) => state === 'next')]);
-  ring = await KeyRing.open(own);
+  const ringDir = join(dir, 'ring');
+  await createKeyRing(ringDir, new Date());
+  await writeFile(join(ringDir, entry.file), privateKey.export({ format: 'pem', type: 'pkcs8' }));
+  const entries = parseRing(readFileSync(join(ringDir, 'ring.json'), 'utf8'));
+  await writeRing(ringDir, [
+    { ...entry, state: 'active' },
+    ...entries.filter(({ state }) => state === 'next'),
+  ]);
+  ring = await KeyRing.open(ringDir);
   const publicHalf = join(dir, 'public');
   await createKeyRing(publicHalf, new Date());
   await writeFile(
@@ -88,7 +91,7 @@ const anyClaims: fc.Arbitrary<LicenseClaims> = fc.record({
 });
 
 describe('a license token', () => {
-  test('is byte for byte the published one', () => {
+  test('is byte for byte the token of the vectors', () => {
     expect(machineDigest(Buffer.from(vector.machine_id, 'hex'))).toBe(claims.mch);
     expect(Buffer.from(ring.active.header, 'base64url').toString()).toBe(vector.header);
     const token = signLicenseToken(ring.active, claims);
@@ -104,20 +107,20 @@ describe('a license token', () => {
 
   test('is verified by jose, and read back with either half of the key', async () => {
     await fc.assert(
-      fc.asyncProperty(anyClaims, async (some) => {
-        const token = signLicenseToken(ring.active, some);
+      fc.asyncProperty(anyClaims, async (someClaims) => {
+        const token = signLicenseToken(ring.active, someClaims);
         const { payload, protectedHeader } = await compactVerify(token, ring.active.publicKey, {
           algorithms: ['Ed25519'],
         });
-        expect(Buffer.from(payload).toString()).toBe(JSON.stringify(some));
+        expect(Buffer.from(payload).toString()).toBe(JSON.stringify(someClaims));
         expect(protectedHeader.kid).toBe(vector.key.kid);
-        expect(verifyLicenseToken(ring, some.aud, token)).toEqual(some);
-        expect(verifyLicenseToken(publicRing, some.aud, token)).toEqual(some);
+        expect(verifyLicenseToken(ring, someClaims.aud, token)).toEqual(someClaims);
+        expect(verifyLicenseToken(publicRing, someClaims.aud, token)).toEqual(someClaims);
       }),
     );
   });
 
-  test('is a JWT to jose, with its type, issuer and audience', async () => {
+  test('is accepted by jose as a JWT with its type, issuer and audience', async () => {
     const { payload } = await jwtVerify(vector.token, ring.active.publicKey, {
       algorithms: ['Ed25519'],
       typ: 'license+jwt',
@@ -132,7 +135,7 @@ describe('a license token', () => {
     const { token } = vector;
     const symbols = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let i = 0; i < token.length; i += 1) {
-      // The highest bit of a symbol is never one of the unused ones, which jose does not look at.
+      // The highest bit of a symbol is never one of the unused bits, which jose ignores.
       const symbol = symbols.charAt((symbols.indexOf(token.charAt(i)) + 32) % 64);
       const changed = token.slice(0, i) + symbol + token.slice(i + 1);
       expect([i, verifyLicenseToken(ring, PRODUCT, changed)]).toEqual([i, null]);
@@ -156,7 +159,7 @@ describe('a license token', () => {
     expect(verifyLicenseToken(ring, PRODUCT, signLicenseToken(ring.active, old))).toEqual(old);
   });
 
-  test('is refused for another product, issuer, alg, typ or kid, however well signed', () => {
+  test('is refused for another product, issuer, alg, typ or kid, although its signature is genuine', () => {
     const header = (change: object): string =>
       Buffer.from(JSON.stringify({ ...(JSON.parse(vector.header) as object), ...change })).toString(
         'base64url',
@@ -198,8 +201,8 @@ describe('a genuine signature over wrong claims is no license token:', () => {
   });
 });
 
-describe('no text is dangerous:', () => {
-  test('over 2,048 characters nothing is even looked at', () => {
+describe('a text that is no license token', () => {
+  test('is refused over 2,048 characters, although its signature is genuine', () => {
     expect(padded(1_100).length).toBeLessThan(2_048);
     expect(verifyLicenseToken(ring, PRODUCT, padded(1_100))).toEqual(claims);
     expect(padded(1_200).length).toBeGreaterThan(2_048);
@@ -217,13 +220,13 @@ describe('no text is dangerous:', () => {
     vector.token.split('.').slice(0, 2).join('.'),
     `${vector.token.split('.').slice(0, 2).join('.')}.`,
     '.'.repeat(2048),
-  ])('the wrong number of parts: %s', (token) => {
+  ])('is refused with the wrong number of parts: %s', (token) => {
     expect(verifyLicenseToken(ring, PRODUCT, token)).toBeNull();
   });
 
-  test('whatever is sent, alone or behind a known header, is null and never throws', () => {
+  test('is refused and never makes the check throw, also after a known header', () => {
     const part = fc.oneof(anyText(), fc.string(), fc.base64String());
-    const behind = fc
+    const afterHeader = fc
       .tuple(part, part)
       .map(([payload, signature]) => `${ring.active.header}.${payload}.${signature}`);
     const [header, payload] = vector.token.split('.');
@@ -232,7 +235,7 @@ describe('no text is dangerous:', () => {
       .map((text) => `${header}.${payload}.${text}`);
     const surrogates = fc.constantFrom('\ud800', `${ring.active.header}.\udfff.\ud800`);
     fc.assert(
-      fc.property(fc.oneof(part, behind, signature, surrogates), (token) => {
+      fc.property(fc.oneof(part, afterHeader, signature, surrogates), (token) => {
         expect(verifyLicenseToken(ring, PRODUCT, token)).toBeNull();
         expect(verifyLicenseToken(publicRing, PRODUCT, token)).toBeNull();
       }),
@@ -245,15 +248,15 @@ test('a token has at most 2,048 characters', () => {
   const tokenOf = (aud: string) => signLicenseToken(ring.active, { ...claims, aud });
   const length = Math.floor(((2_048 - tokenOf('x').length) * 3) / 4);
   const tokens = [0, 1, 2, 3]
-    .map((more) => 'x'.repeat(length - 1 + more))
+    .map((added) => 'x'.repeat(length - 1 + added))
     .map((aud) => ({ aud, token: tokenOf(aud) }));
-  // In base64url no token of this header has 2,048 itself.
+  // With this header no payload in base64url gives a token of exactly 2,048 characters.
   expect(tokens.map(({ token }) => token.length)).toEqual([2_045, 2_046, 2_047, 2_049]);
   for (const { aud, token } of tokens)
     expect(verifyLicenseToken(ring, aud, token) !== null).toBe(token.length < 2_048);
 });
 
-test('a token whose ids are no texts is none, although a text could be made of them', () => {
+test('a token is refused if an id is a list, or has text before or after the UUID', () => {
   for (const id of ['sub', 'lic'] as const) {
     for (const value of [[claims[id]], `x${claims[id]}`, `${claims[id]}x`]) {
       const wrong = { ...claims, [id]: value } as LicenseClaims;

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { errorFields } from '../../src/core/logger.js';
 
-test('of an error the log keeps where it was thrown, and nothing of its text', () => {
+test('the log keeps where an error was thrown, and nothing of its text', () => {
   const error = new TypeError('bad value x\n    at ada@example.com\n    at eve (/x/y.js:1:2)\nmore');
   const fields = errorFields(error);
   expect(fields).toMatchObject({ error: 'TypeError', at: expect.stringContaining('log.test') });
   expect(JSON.stringify(fields)).not.toMatch(/bad value|ada@|eve|more/);
 });
 
-test('of a database error it keeps the code and the constraint', () => {
+test('the log keeps the code and the constraint of a database error', () => {
   const driverError = Object.assign(new Error('Key (email)=(ada@example.com) already exists'), {
     code: '23505',
     constraint: 'staff_email_key',
@@ -19,6 +19,6 @@ test('of a database error it keeps the code and the constraint', () => {
   expect(JSON.stringify(fields)).not.toContain('ada');
 });
 
-test('what is no error is reported by its type alone', () => {
+test('a thrown value that is not an error is logged by its type alone', () => {
   expect(errorFields('ada@example.com')).toEqual({ error: 'string' });
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { messageHtml, messageText, type Block } from '../../src/mail/mail-message.js';
 
 const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body });
-/** The text between the body's tags, a block a line. */
+/** The HTML between the tags of the body, with one line for each block. */
 const inner = (body: Block[]) => /<body[^>]*>\n(.*)\n<\/body>/s.exec(html(body))![1]!;
 
 const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
@@ -34,7 +34,7 @@ const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
 ];
 
 describe.each(blocks)('%s', (_what, block, text, markup) => {
-  test('is alone in the plain text', () => {
+  test('is a paragraph of its own in the plain text', () => {
     expect(messageText({ body: [block] })).toBe(`${text}\n`);
     expect(messageText({ body: ['Before.', block, 'After.'] })).toBe(`Before.\n\n${text}\n\nAfter.\n`);
   });
@@ -49,34 +49,34 @@ describe.each(blocks)('%s', (_what, block, text, markup) => {
   });
 });
 
-test('a letter is an HTML document that says its language and its encoding, and takes its subject as a title', () => {
+test('a message is an HTML document with its language and its encoding, and with its subject as the title', () => {
   expect(html(['Hello.'], 'Tom & Jerry')).toMatch(
     /^<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">.*<title>Tom &amp; Jerry<\/title><\/head>\n<body [^>]*>\n<p>Hello\.<\/p>\n<\/body>\n<\/html>\n$/,
   );
 });
 
-const MARKS = `<b onclick="x">&amp;'`;
+const MARKUP = `<b onclick="x">&amp;'`;
 const ESCAPED = '&lt;b onclick=&quot;x&quot;&gt;&amp;amp;&#39;';
 
 test.each<[string, Block]>([
-  ['a paragraph', MARKS],
-  ['a text to be copied', { code: MARKS }],
-  ['the name of a fact', { facts: [[MARKS, '1']] }],
-  ['a fact', { facts: [['Machine', MARKS]] }],
-  ['a link', { link: MARKS }],
+  ['a paragraph', MARKUP],
+  ['a text to be copied', { code: MARKUP }],
+  ['the name of a fact', { facts: [[MARKUP, '1']] }],
+  ['a fact', { facts: [['Machine', MARKUP]] }],
+  ['a link', { link: MARKUP }],
 ])('nothing in %s becomes markup', (_what, block) => {
   expect(inner([block])).toContain(ESCAPED);
   expect(inner([block]).replaceAll(ESCAPED, '')).not.toMatch(/onclick|amp/);
-  expect(messageText({ body: [block] })).toContain(MARKS);
+  expect(messageText({ body: [block] })).toContain(MARKUP);
 });
 
-test('whatever a text holds, it adds no mark to the HTML and removes none', () => {
-  const marks = (markup: string) => markup.replaceAll(/[^<>"']/g, '');
+test('no text adds markup characters to the HTML or removes any', () => {
+  const markupOf = (text: string) => text.replaceAll(/[^<>"']/g, '');
   fc.assert(
     fc.property(fc.string(), fc.string(), (one, two) => {
       const given: Block[] = [one, { code: two }, { link: one }, { facts: [[two, one]] }];
       const plain: Block[] = ['x', { code: 'x' }, { link: 'x' }, { facts: [['x', 'x']] }];
-      expect(marks(html(given, one))).toBe(marks(html(plain, 'x')));
+      expect(markupOf(html(given, one))).toBe(markupOf(html(plain, 'x')));
     }),
   );
 });

@@ -12,7 +12,7 @@ describe('SMTP_URL', () => {
     'smtps://mail.example.com',
     'smtp://[::1]:25',
     'smtp://127.0.0.1:2525?tls.rejectUnauthorized=false',
-  ])('%s is one', (given) => expect(new Config({ SMTP_URL: given, MAIL_FROM }).smtpUrl).toBe(given));
+  ])('%s is accepted', (given) => expect(new Config({ SMTP_URL: given, MAIL_FROM }).smtpUrl).toBe(given));
 
   test.each([
     'kanari.example.com',
@@ -23,8 +23,8 @@ describe('SMTP_URL', () => {
     'smtp://kanari:x@',
     'smtp://kanari:99999',
     'kanari',
-  ])('%s is none', (given) =>
-    refused({ SMTP_URL: given, MAIL_FROM }, /^SMTP_URL must be an address of the form smtp:\/\//),
+  ])('%s is refused', (given) =>
+    expectRefused({ SMTP_URL: given, MAIL_FROM }, /^SMTP_URL must be an address of the form smtp:\/\//),
   );
 });
 
@@ -35,7 +35,7 @@ describe('MAIL_FROM', () => {
     [MAIL_FROM, { name: 'Example App', address: 'licenses@example.com' }],
     ['"Example, App" <licenses@example.com>', { name: 'Example, App', address: 'licenses@example.com' }],
     ['Büro <licenses@example.com>', { name: 'Büro', address: 'licenses@example.com' }],
-  ])('%s is an address, and a name that means the product', (given, parts) => {
+  ])('%s gives the address and the name of the sender, by default the product', (given, parts) => {
     expect(new Config({ SMTP_URL, MAIL_FROM: given }).mailFrom).toEqual(parts);
   });
 
@@ -52,13 +52,13 @@ describe('MAIL_FROM', () => {
     'Kanari\r\nBcc: other@example.com <licenses@example.com>',
     '"Kanari\r\nBcc: x" <licenses@example.com>',
     'kanari@example.com\r\nBcc: other@example.com',
-  ])('%j is none', (given) => {
-    refused({ SMTP_URL, MAIL_FROM: given }, /^MAIL_FROM must be an e-mail address, or a name and one/);
+  ])('%j is refused', (given) => {
+    expectRefused({ SMTP_URL, MAIL_FROM: given }, /^MAIL_FROM must be an e-mail address, or a name and one/);
   });
 
   test('is needed with SMTP_URL, and has a default without', () => {
-    refused({ SMTP_URL }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
-    refused({ SMTP_URL, MAIL_FROM: ' ' }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
+    expectRefused({ SMTP_URL }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
+    expectRefused({ SMTP_URL, MAIL_FROM: ' ' }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
     expect(new Config({ PRODUCT: 'com.example.editor' }).mailFrom).toEqual({
       name: 'com.example.editor',
       address: 'licenses@localhost',
@@ -84,8 +84,11 @@ describe('PURCHASE_WEBHOOK_SECRET', () => {
     'kanari-is-no-base64!',
     `${base64(32)} x`,
     `WHSEC_${base64(32)}`,
-  ])('%s is none', (given) =>
-    refused({ PURCHASE_WEBHOOK_SECRET: given }, /^PURCHASE_WEBHOOK_SECRET must be 24 to 64 bytes in base64/),
+  ])('%s is refused', (given) =>
+    expectRefused(
+      { PURCHASE_WEBHOOK_SECRET: given },
+      /^PURCHASE_WEBHOOK_SECRET must be 24 to 64 bytes in base64/,
+    ),
   );
 });
 
@@ -109,8 +112,8 @@ function configOrError(environment: Record<string, string>): unknown {
   }
 }
 
-/** One sentence, which repeats nothing of what was given. */
-function refused(environment: Record<string, string>, sentence: RegExp): void {
+/** Expects an error of one sentence that repeats no value: each refused value contains `kanari`, the sentence must not. */
+function expectRefused(environment: Record<string, string>, sentence: RegExp): void {
   const error = configOrError(environment);
   expect(error).toBeInstanceOf(ConfigError);
   const { message } = error as ConfigError;

@@ -20,28 +20,28 @@ const PORTAL = 'https://licenses.example.org/shop/portal/';
 const keys = new LicenseKeys(Buffer.alloc(32, 7), 'MOOR');
 const ID = randomUUID();
 
-type Make = (id: string) => Promise<MailMessage | null>;
+type ComposeMail = (id: string) => Promise<MailMessage | null>;
 
-/** What a service would answer with, where its database answers each question with these rows. */
+/** Collects the mails that a service registers; its fake database answers each query with these rows. */
 class Mails {
-  readonly asked: unknown[] = [];
-  readonly #makers = new Map<string, Make>();
+  readonly queryValues: unknown[] = [];
+  readonly #composers = new Map<string, ComposeMail>();
   readonly mail = {
-    register: (kind: string, make: Make) => void this.#makers.set(kind, make),
+    register: (kind: string, compose: ComposeMail) => void this.#composers.set(kind, compose),
   } as unknown as MailService;
   readonly dataSource: DataSource;
 
   constructor(rows: object[]) {
-    const query = async (_sql: string, values: unknown[]) => (this.asked.push(...values), rows);
+    const query = async (_sql: string, values: unknown[]) => (this.queryValues.push(...values), rows);
     this.dataSource = { query, manager: { query } } as unknown as DataSource;
   }
 
   get kinds(): string[] {
-    return [...this.#makers.keys()];
+    return [...this.#composers.keys()];
   }
 
-  async of(kind: string): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
-    const mail = await this.#makers.get(kind)!(ID);
+  async compose(kind: string): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
+    const mail = await this.#composers.get(kind)!(ID);
     return mail && { to: mail.to, subject: mail.subject, text: messageText(mail) };
   }
 }
@@ -81,7 +81,7 @@ describe('the mails about a license', () => {
     ],
   ])('%s has the key, and all that is needed to enter it', async (kind, subject, opening) => {
     const mails = mailsOf(license);
-    expect(await mails.of(kind)).toEqual({
+    expect(await mails.compose(kind)).toEqual({
       to: 'ada@example.com',
       subject,
       text: [
@@ -93,35 +93,35 @@ describe('the mails about a license', () => {
         `${PORTAL}\n`,
       ].join('\n'),
     });
-    expect(mails.asked).toEqual([ID]);
+    expect(mails.queryValues).toEqual([ID]);
     const expiring = { ...license, expires_at: new Date('2027-01-04T00:00:00Z') };
-    expect((await mailsOf({ ...expiring, on_expiry: 'keep' }).of(kind))!.text).toContain(
+    expect((await mailsOf({ ...expiring, on_expiry: 'keep' }).compose(kind))!.text).toContain(
       'Machines: 3\nUpdates: through 3 January 2027\n',
     );
-    expect((await mailsOf({ ...expiring, on_expiry: 'stop' }).of(kind))!.text).toContain(
+    expect((await mailsOf({ ...expiring, on_expiry: 'stop' }).compose(kind))!.text).toContain(
       'Machines: 3\nRuns: through 3 January 2027\n',
     );
   });
 
-  test('no key is mailed of a license that is erased, refunded, revoked or deleted', async () => {
+  test('no key is mailed for a license that is erased, refunded, revoked or deleted', async () => {
     for (const rows of [
       [],
       [{ ...license, email: null }],
       [{ ...license, purchase_state: 'refunded' }],
       [{ ...license, staff_status: 'revoked' }],
     ])
-      expect(await mailsOf(...rows).of('license_key')).toBeNull();
-    expect(await mailsOf({ ...license, purchase_state: 'disputed' }).of('license_key')).not.toBeNull();
+      expect(await mailsOf(...rows).compose('license_key')).toBeNull();
+    expect(await mailsOf({ ...license, purchase_state: 'disputed' }).compose('license_key')).not.toBeNull();
   });
 
-  test('a key that was not made here is not guessed at: the mail fails', async () => {
+  test('the mail fails if the derived key is not the key of the license', async () => {
     const unknown = mailsOf({ ...license, key_generation: 3 });
-    await expect(unknown.of('license_key')).rejects.toThrow(JobFailure);
+    await expect(unknown.compose('license_key')).rejects.toThrow(JobFailure);
   });
 
-  test('a change of address names neither address', async () => {
+  test('the mail about a change of address names neither address', async () => {
     const mails = mailsOf();
-    expect(await mails.of('email_changed')).toEqual({
+    expect(await mails.compose('email_changed')).toEqual({
       to: null,
       subject: 'The e-mail address of your license for Example App has changed',
       text: [
@@ -130,10 +130,10 @@ describe('the mails about a license', () => {
         'If you did not ask for this, please answer this mail.\n',
       ].join('\n'),
     });
-    expect(mails.asked).toEqual([]);
+    expect(mails.queryValues).toEqual([]);
   });
 
-  test('a release names the machine, its times and the end of the key', async () => {
+  test('the mail about a release names the machine, its times and the end of the key', async () => {
     const released = {
       email: 'ada@example.com',
       key_hint: 'X6',
@@ -142,7 +142,7 @@ describe('the mails about a license', () => {
       ended_at: new Date('2026-11-21T14:00:00Z'),
     };
     const mails = mailsOf(released);
-    expect(await mails.of('binding_released')).toEqual({
+    expect(await mails.compose('binding_released')).toEqual({
       to: 'ada@example.com',
       subject: 'A machine was released from your license for Example App',
       text: [
@@ -152,17 +152,17 @@ describe('the mails about a license', () => {
         `${PORTAL}\n`,
       ].join('\n'),
     });
-    expect(mails.asked).toEqual([ID]);
-    const nameless = await mailsOf({ ...released, hostname_hint: null }).of('binding_released');
+    expect(mails.queryValues).toEqual([ID]);
+    const nameless = await mailsOf({ ...released, hostname_hint: null }).compose('binding_released');
     expect(nameless!.text).toContain('Machine: without a name\n');
-    expect(await mailsOf().of('binding_released')).toBeNull();
+    expect(await mailsOf().compose('binding_released')).toBeNull();
   });
 
-  test('a release is announced by the id of the activation, and waits once', async () => {
-    const asked: unknown[] = [];
-    const query = async (_sql: string, values: unknown[]) => void asked.push(...values);
+  test('the mail about a release is queued under the id of the activation, so that it is queued only once', async () => {
+    const queryValues: unknown[] = [];
+    const query = async (_sql: string, values: unknown[]) => void queryValues.push(...values);
     await enqueueReleaseMail({ query } as unknown as EntityManager, ID, new Date());
-    expect(asked).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
+    expect(queryValues).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
   });
 
   test('are these, and no other', () => {
@@ -185,10 +185,10 @@ describe('the mails about a deletion', () => {
     return mails;
   }
 
-  test('a request says when it is carried out, and where it is taken back', async () => {
+  test('the mail about a request says when it is carried out, and where it can be cancelled', async () => {
     const runs_at = new Date('2026-11-23T13:00:00Z');
     const mails = await mailsOf({ email: 'ada@example.com', runs_at });
-    expect(await mails.of('erasure_requested')).toEqual({
+    expect(await mails.compose('erasure_requested')).toEqual({
       to: 'ada@example.com',
       subject: 'You asked for your data with Example App to be deleted',
       text: [
@@ -198,29 +198,29 @@ describe('the mails about a deletion', () => {
         'If you did not ask for this, take it back now, or answer this mail.\n',
       ].join('\n'),
     });
-    expect(mails.asked).toEqual([ID]);
-    expect(await (await mailsOf()).of('erasure_requested')).toBeNull();
+    expect(mails.queryValues).toEqual([ID]);
+    expect(await (await mailsOf()).compose('erasure_requested')).toBeNull();
   });
 
   test('a receipt says what was deleted, what stays and until when', async () => {
     const honoured_at = new Date('2026-11-23T13:00:00Z');
     const erased = { licenses: 2, activations: 5, purchases: 1, purchases_kept_until: '2036-12-31' };
     const mails = await mailsOf({ honoured_at, erased });
-    const receipt = await mails.of('erasure_receipt');
-    const [first, facts, law, left, ...others] = receipt!.text.split('\n\n');
-    expect([receipt!.to, receipt!.subject, mails.asked]).toEqual([
+    const receipt = await mails.compose('erasure_receipt');
+    const [deleted, counts, keptByLaw, keptForMonths, ...others] = receipt!.text.split('\n\n');
+    expect([receipt!.to, receipt!.subject, mails.queryValues]).toEqual([
       null,
       'Your data with Example App was deleted',
       [ID],
     ]);
-    expect(first).toBe(
+    expect(deleted).toBe(
       'What we held about you with Example App was deleted on 23 November 2026: your e-mail address, the names you gave your machines, and their ids. Your licenses have ended.',
     );
-    expect(facts).toBe('Licenses: 2\nActivations: 5\nPurchases: 1');
-    expect(law).toBe(
+    expect(counts).toBe('Licenses: 2\nActivations: 5\nPurchases: 1');
+    expect(keptByLaw).toBe(
       'For tax and refunds, the law requires us to keep some data of each purchase: the payment processor’s transaction id, its status and its day, until 31 December 2036 at the latest.',
     );
-    expect(left).toBe(
+    expect(keptForMonths).toBe(
       'Of the licenses and activations, the data that is not personal (ids, states and dates) is kept for 12 months.',
     );
     expect(others).toEqual([
@@ -228,28 +228,30 @@ describe('the mails about a deletion', () => {
       'The last traces are removed from the files of the database within 25 days. Copies in backups are deleted with the backups. If a backup is restored before, your data is deleted from it again.',
       'Your address was needed only to send this mail. It is deleted as well, once the mail is sent.\n',
     ]);
-    const free = { ...erased, purchases: 0, purchases_kept_until: null };
-    const without = await (await mailsOf({ honoured_at, erased: free })).of('erasure_receipt');
-    expect(without!.text).toBe(
-      receipt!.text.replace('Purchases: 1', 'Purchases: 0').replace(`${law}\n\n`, ''),
+    const withoutPurchases = { ...erased, purchases: 0, purchases_kept_until: null };
+    const shorter = await (
+      await mailsOf({ honoured_at, erased: withoutPurchases })
+    ).compose('erasure_receipt');
+    expect(shorter!.text).toBe(
+      receipt!.text.replace('Purchases: 1', 'Purchases: 0').replace(`${keptByLaw}\n\n`, ''),
     );
-    expect(await (await mailsOf()).of('erasure_receipt')).toBeNull();
+    expect(await (await mailsOf()).compose('erasure_receipt')).toBeNull();
   });
 
   test('are registered with the job that carries a request out', async () => {
     const mails = new Mails([]);
-    const done: unknown[] = [];
+    const calls: unknown[] = [];
     let work: ((payload: { erasure_id?: string }) => Promise<unknown>) | undefined;
-    const erasures = { runQueued: async (id: string) => void done.push(id) } as unknown as ErasureService;
+    const erasures = { runQueued: async (id: string) => void calls.push(id) } as unknown as ErasureService;
     const jobs = {
       register: (task: string, run: typeof work) => {
-        done.push(task);
+        calls.push(task);
         work = run;
       },
     } as unknown as JobWorker;
     new ErasureMails(erasures, mails.dataSource, mails.mail, jobs, config).onModuleInit();
     await work!({ erasure_id: ID });
     expect([...mails.kinds]).toEqual(['erasure_requested', 'erasure_receipt']);
-    expect(done).toEqual(['erasure', ID]);
+    expect(calls).toEqual(['erasure', ID]);
   });
 });

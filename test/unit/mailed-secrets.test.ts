@@ -6,8 +6,8 @@ import { deriveStaffLink } from '../../src/keys/staff-link.js';
 const secret = Buffer.alloc(32, 7);
 const row = { id: '01980000-0000-4000-8000-000000000001', nonce: Buffer.alloc(32, 1) };
 
-// They were computed with another program: printf, openssl dgst -mac HMAC, and bc for the remainder.
-test('derives a code and a link from the secret, the id and the nonce, each with a label of its own', () => {
+// The expected values were computed with other programs: printf, openssl dgst -mac HMAC, and bc for the remainder.
+test('a sign-in code and a staff link are derived from the secret, the id and the nonce, each with its own label', () => {
   expect(deriveSignInCode(secret, row)).toBe('67402944');
   expect(deriveStaffLink(secret, row)).toBe('L5_4dpwHhg6uY0uRr2zWNbAWeVo5vy4EfBd7F0JBgrY');
 });
@@ -16,7 +16,7 @@ test.each([
   ['another nonce', secret, { ...row, nonce: Buffer.alloc(32, 2) }],
   ['another id', secret, { ...row, id: '01980000-0000-4000-8000-000000000002' }],
   ['another secret', Buffer.alloc(32, 8), row],
-])('with %s both are others', (_what, otherSecret, otherRow) => {
+])('with %s the code and the link are different', (_what, otherSecret, otherRow) => {
   expect(deriveSignInCode(otherSecret, otherRow)).not.toBe(deriveSignInCode(secret, row));
   expect(deriveStaffLink(otherSecret, otherRow)).not.toBe(deriveStaffLink(secret, row));
 });

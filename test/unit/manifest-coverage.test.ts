@@ -26,7 +26,7 @@ const content = parseSigned(vectors.manifest.signed);
 const YEARS = ['2025', '2027', '2028'].map((year) => `${year}-01-01T00:00:00Z`);
 const [y25 = '', y27 = '', y28 = ''] = YEARS;
 
-/** All four parts of a version, the missing ones 0. */
+/** All four parts of a version; missing parts are 0. */
 function padded(parts: bigint[]): bigint[] {
   return [...parts, 0n, 0n, 0n].slice(0, 4);
 }
@@ -39,12 +39,15 @@ function versions(entries: ManifestEntry[]): string[] {
   return entries.map(({ version }) => version);
 }
 
-function live({ version, minimum_license_expiry }: ManifestEntry, older: ManifestEntry[]): ManifestContent {
+function manifestOf(
+  { version, minimum_license_expiry }: ManifestEntry,
+  older: ManifestEntry[],
+): ManifestContent {
   return { ...content, version, minimum_license_expiry, also_available: older };
 }
 
 describe('versions', () => {
-  test.each(vectors.compare_versions)('$a against $b is $sign', ({ a, b, sign }) => {
+  test.each(vectors.compare_versions)('compareVersions($a, $b) has the sign $sign', ({ a, b, sign }) => {
     expect(Math.sign(compareVersions(a, b))).toBe(sign);
     expect(Math.sign(compareVersions(b, a))).toBe(-sign + 0);
   });
@@ -91,18 +94,21 @@ describe('versions', () => {
 });
 
 describe('what a license covers', () => {
-  test.each(vectors.covers)('$license_expires_at for $minimum_license_expiry: $covered', (vector) => {
-    const expiry = vector.license_expires_at === null ? null : new Date(vector.license_expires_at);
-    expect(covers(vector.minimum_license_expiry, expiry)).toBe(vector.covered);
-  });
+  test.each(vectors.covers)(
+    'a license until $license_expires_at and the minimum $minimum_license_expiry: $covered',
+    (vector) => {
+      const expiry = vector.license_expires_at === null ? null : new Date(vector.license_expires_at);
+      expect(covers(vector.minimum_license_expiry, expiry)).toBe(vector.covered);
+    },
+  );
 
   test.each([
     ['the same minimum keeps only what was there', y27, y27, ['2', '1']],
     ['a raised minimum keeps the version before', y28, y27, ['3', '2', '1']],
     ['a lowered minimum drops what is not needed', y25, y27, ['1']],
-    ['a version for everyone needs no other', null, y27, []],
+    ['a version without a minimum needs no other', null, y27, []],
   ])('%s', (_name, newMinimum, minimum, kept) => {
-    const previous = live(entry('3', minimum), [entry('2', y25), entry('1', null)]);
+    const previous = manifestOf(entry('3', minimum), [entry('2', y25), entry('1', null)]);
     expect(versions(alsoAvailable(newMinimum, previous))).toEqual(kept);
   });
 
@@ -115,7 +121,7 @@ describe('what a license covers', () => {
         for (const [i, newMinimum] of minimums.entries()) {
           const also: ManifestEntry[] = current ? alsoAvailable(newMinimum, current) : [];
           const latest = entry(`${i + 1}`, newMinimum);
-          current = parseSigned(manifestBytes(live(latest, also)));
+          current = parseSigned(manifestBytes(manifestOf(latest, also)));
           published.unshift(latest);
         }
         const licensed = expiry === null ? null : new Date(expiry);

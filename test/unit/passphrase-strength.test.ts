@@ -32,6 +32,6 @@ test.each([
   'the secret garden of Burnett',
   'пароль от сейфа',
   '1234 ways to leave it',
-])('%j is not', (passphrase) => {
+])('%j is not weak', (passphrase) => {
   expect(isWeakPassphrase(passphrase)).toBe(false);
 });

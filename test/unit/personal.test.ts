@@ -3,7 +3,7 @@ import { frameLooksPersonal, looksPersonal } from '../../src/telemetry/personal-
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { readDecodings } from '../../src/telemetry/text-readings.js';
 
-/* Each part of each pattern decides about a text here that no other pattern knows. */
+/* For each part of each pattern there is a text here that no other pattern recognizes. */
 
 describe('a text that looks personal', () => {
   test.each([
@@ -55,7 +55,7 @@ describe('a text that looks personal', () => {
     ['a URL', 'x-app://open'],
   ])('is %s: %s', (_what, text) => expect(looksPersonal(text!)).toBe(true));
 
-  test('is four numbers, unless it may be a version', () => {
+  test('has four numbers, unless it may be a version', () => {
     expect([looksPersonal('1.2.3.4'), looksPersonal('1.2.3.4', true)]).toEqual([true, false]);
   });
 });
@@ -139,9 +139,9 @@ test.each([
   ['a\u3002b', 'a.b'],
   ['a\u2236b', 'a:b'],
   ...Object.entries({ ...ENTITIES, ...MORE_ENTITIES }).map(([name, sign]) => [`a&${name};b`, `a${sign}b`]),
-])('%s reads %s in the end', (text, read) => expect(readDecodings(text!)?.at(-1)).toBe(read));
+])('%s is decoded to %s', (text, read) => expect(readDecodings(text!)?.at(-1)).toBe(read));
 
-test('a text may be decoded five times, and what is still another then cannot be read', () => {
+test('a text is decoded five times at most, and one that is still encoded then cannot be read', () => {
   const encoded = (times: number) => `a%${'25'.repeat(times - 1)}41`;
   expect(readDecodings(encoded(5))).toHaveLength(6);
   expect(readDecodings(encoded(5))?.at(-1)).toBe('aA');
@@ -159,7 +159,7 @@ test.each<[member: string, value: unknown, isKept: boolean]>([
   ['crash_sig', ['0123456789abcdef'], false],
 ])('%s of %j: is it kept? %s', (member, value, isKept) => {
   const { values, dropped } = readTelemetry({ [member]: value });
-  expect(values[TELEMETRY_NAMES.indexOf(member as 'arch')]).toBe(isKept ? value : null);
+  expect(values[(TELEMETRY_NAMES as readonly string[]).indexOf(member)]).toBe(isKept ? value : null);
   expect(dropped).toEqual(isKept ? [] : [member]);
 });
 

@@ -31,13 +31,13 @@ const next: ManifestContent = {
   dmg: { url: 'https://dl.example.com/App-3.3.0.dmg', size: 2, sha256: 'b'.repeat(64) },
   previous: manifestDigest(manifestBytes(live)),
 };
-/** A build that turns out bad, and what takes it back. */
+/** A version with an error, and the manifest that withdraws it. */
 const bad = next;
-const back = { ...live, sequence: 9, previous: manifestDigest(manifestBytes(next)) };
-const newest = { ...next, version: '3.4', sequence: 10, previous: manifestDigest(manifestBytes(back)) };
+const withdrawal = { ...live, sequence: 9, previous: manifestDigest(manifestBytes(next)) };
+const newest = { ...next, version: '3.4', sequence: 10, previous: manifestDigest(manifestBytes(withdrawal)) };
 const refresh = { ...live, sequence: 8, expires_at: '2027-05-01T00:00:00Z', previous: next.previous };
 
-/** What was published, in its order; the last is live. */
+/** The state after these manifests were published in this order; the last is live. */
 const versionsOf = (...published: ManifestContent[]) => {
   const versions = new PublishedVersions();
   for (const content of published) versions.add(content);
@@ -49,9 +49,9 @@ const publish = (
   published: ManifestContent[] = [live],
   { isWithdrawal = false, now = NOW } = {},
 ) => {
-  const on = published.at(-1);
+  const liveContent = published.at(-1);
   refuseUnpublishable(content, {
-    live: on ? { content: on, signed: manifestBytes(on) } : null,
+    live: liveContent ? { content: liveContent, signed: manifestBytes(liveContent) } : null,
     versions: versionsOf(...published),
     product: PRODUCT,
     now,
@@ -65,7 +65,7 @@ describe('may be published', () => {
     publish({ ...next, minimum_license_expiry: null });
   });
 
-  test('the first one', () => publish({ ...next, previous: null }, []));
+  test('the first manifest', () => publish({ ...next, previous: null }, []));
 
   test('the highest sequence that is not too high', () => {
     publish({ ...next, sequence: 1_000_000_006 });
@@ -79,13 +79,13 @@ describe('may be published', () => {
     publish({ ...refresh, version: '3.2', minimum_license_expiry: null });
   });
 
-  test('a withdrawal: back to a version that was published, and marked as one', () => {
-    publish(back, [live, bad], { isWithdrawal: true });
+  test('a withdrawal: back to a version that was published, and marked as a withdrawal', () => {
+    publish(withdrawal, [live, bad], { isWithdrawal: true });
   });
 
-  test('what was withdrawn, again, where it was not the image that was bad', () => {
-    const again = { ...bad, sequence: 10, previous: manifestDigest(manifestBytes(back)) };
-    publish(again, [live, bad, back]);
+  test('a withdrawn version again, with the same image', () => {
+    const again = { ...bad, sequence: 10, previous: manifestDigest(manifestBytes(withdrawal)) };
+    publish(again, [live, bad, withdrawal]);
   });
 });
 
@@ -102,13 +102,13 @@ describe('is refused', () => {
       { ...next, product: 'com.example.other' },
     ],
     [
-      'what has expired, to the second',
+      'a manifest that expires at this second',
       'This manifest expired at 2026-11-20T13:00:00Z.',
       { ...next, expires_at: '2026-11-20T13:00:00Z' },
     ],
     ['a url without https', 'Every url of a manifest must be https.', { ...next, dmg: older.dmg }],
     [
-      'an older version without it',
+      'an older version with a url without https',
       'Every url of a manifest must be https.',
       { ...next, also_available: [older] },
     ],
@@ -118,7 +118,7 @@ describe('is refused', () => {
       { ...refresh, minimum_license_expiry: '2026-01-04T00:00:01Z' },
     ],
     [
-      'a minimum where everyone had the version',
+      'a minimum for a version that had none',
       'Version 3.2.0 is published already, and its minimum license expiry cannot be raised.',
       { ...refresh, previous: manifestDigest(manifestBytes(forEveryone)) },
       [forEveryone],
@@ -157,7 +157,11 @@ describe('is refused', () => {
       'The sequence 1000000007 is too high: clients accept no lower sequence afterwards.',
       { ...next, sequence: 1_000_000_007 },
     ],
-    ['what is live already', 'This manifest is already live: there is nothing to publish.', live],
+    [
+      'the manifest that is live already',
+      'This manifest is already live: there is nothing to publish.',
+      live,
+    ],
     [
       'a password in a url',
       'No url of a manifest may hold a user name or a password.',
@@ -177,7 +181,7 @@ describe('is refused', () => {
       },
     ],
     [
-      'an older version forgotten that lapsed licenses own',
+      'a missing older version that lapsed licenses own',
       'also_available lacks version 3.1, which expired licenses cover: sign again.',
       { ...next, previous: manifestDigest(manifestBytes({ ...live, also_available: [old] })) },
       [{ ...live, also_available: [old] }],
@@ -189,7 +193,7 @@ describe('is refused', () => {
       [{ ...live, ...old, sequence: 6 }, live],
     ],
     [
-      'a first one marked as a withdrawal',
+      'a first manifest marked as a withdrawal',
       'This manifest withdraws nothing: no manifest is live.',
       { ...next, previous: null },
       [],
@@ -206,7 +210,7 @@ describe('is refused', () => {
       { ...next, previous: manifestDigest('another') },
     ],
     [
-      'a second first one',
+      'a second first manifest',
       'Another manifest is live now (sequence 7, version 3.2.0): sign again on top of it.',
       { ...next, previous: null },
     ],
@@ -237,16 +241,16 @@ describe('is refused', () => {
       { isWithdrawal: true },
     ],
     [
-      'a withdrawal to what was withdrawn itself',
+      'a withdrawal to a withdrawn version',
       'Version 3.3.0 is withdrawn.',
       { ...bad, sequence: 11, previous: manifestDigest(manifestBytes(newest)) },
-      [live, bad, back, newest],
+      [live, bad, withdrawal, newest],
       { isWithdrawal: true },
     ],
     [
       'a withdrawal to a version with another image',
       'Version 3.2.0 is published with another image: give the new image a new version.',
-      { ...back, dmg: next.dmg },
+      { ...withdrawal, dmg: next.dmg },
       [live, bad],
       { isWithdrawal: true },
     ],

@@ -3,18 +3,18 @@ import { derivePurchaseIds } from '../../src/keys/purchase-ids.js';
 
 const secret = Buffer.alloc(32, 7);
 
-// They were computed with another program: echo, openssl dgst -mac HMAC, and the six bits of RFC 9562 by hand.
-test('derives the ids of a transaction, by a label of their own each', () => {
+// The expected ids were computed with other programs: echo, openssl dgst -mac HMAC, and the six bits of RFC 9562 by hand.
+test('a purchase id and a license id are derived from a transaction id, each with its own label', () => {
   expect(derivePurchaseIds(secret, 'pi_3QWErTyUiOp')).toEqual({
     purchase_id: '9f9bd35e-211f-736a-b070-3b8b4c13a50d',
     license_id: 'c631566c-7fe2-7672-a998-4ef93752a079',
   });
 });
 
-test('another transaction or another secret has other ids, each in the form of all ids', () => {
-  const sales = Array.from({ length: 1_000 }, (_, n) => derivePurchaseIds(secret, `pi_${n}`));
+test('another transaction id or another secret gives other ids, each a UUID of version 7', () => {
+  const derived = Array.from({ length: 1_000 }, (_, n) => derivePurchaseIds(secret, `pi_${n}`));
   const others = [derivePurchaseIds(Buffer.alloc(32, 8), 'pi_1'), derivePurchaseIds(secret, 'pi_1 ')];
-  const ids = [...sales, ...others].flatMap(({ purchase_id, license_id }) => [purchase_id, license_id]);
+  const ids = [...derived, ...others].flatMap(({ purchase_id, license_id }) => [purchase_id, license_id]);
   expect(new Set(ids).size).toBe(2_004);
   for (const id of ids)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -20,7 +20,7 @@ const retryAfter = (work: () => void) => {
   return undefined;
 };
 
-test('refuses the next one after so many of one, and of no other', () => {
+test('the next attempt of a client that has reached the limit is refused, and no other client is', () => {
   const limit = new RateLimit(2, 60);
   expect(codesOf(limit, 'ada', 'ada', 'ada', 'grace')).toEqual([
     'counted',
@@ -30,7 +30,7 @@ test('refuses the next one after so many of one, and of no other', () => {
   ]);
 });
 
-test('counts from the first attempt, says for how long, and then begins anew', () => {
+test('the period begins with the first attempt; a refusal says how long it still lasts, and then counting starts again', () => {
   let now = 5_000;
   const limit = new RateLimit(2, 60, 10, () => now);
   limit.count('ada');
@@ -43,14 +43,14 @@ test('counts from the first attempt, says for how long, and then begins anew', (
   expect(codesOf(limit, 'ada', 'ada', 'ada')).toEqual(['counted', 'counted', 'too_many_requests']);
 });
 
-test('a check refuses as the next attempt would be, and counts nothing', () => {
+test('a check refuses if the next attempt would be refused, and counts nothing', () => {
   const limit = new RateLimit(1, 60);
   for (let times = 0; times < 3; times += 1) limit.check('ada');
   expect(codesOf(limit, 'ada')).toEqual(['counted']);
   expect(retryAfter(() => limit.check('ada'))).toBe('60');
 });
 
-test('a flood of others makes it forget those with the fewest attempts, the oldest of them first', () => {
+test('above the limit of known clients, those with the fewest attempts are forgotten, the oldest of them first', () => {
   const limit = new RateLimit(3, 60, 3);
   codesOf(limit, 'twice', 'once', 'twice', 'once too');
   // Forgets `once`, then `once too`.
@@ -59,20 +59,20 @@ test('a flood of others makes it forget those with the fewest attempts, the olde
   expect(codesOf(limit, 'once', 'once', 'once', 'once').at(-1)).toBe('too_many_requests');
 });
 
-test('one that has reached its limit is not forgotten, however many others come', () => {
+test('a client that has reached its limit is not forgotten, however many others come', () => {
   const limit = new RateLimit(10, 60, 50);
   codesOf(limit, ...Array<string>(10).fill('ada'));
   for (let number = 0; number < 5_000; number += 1) codesOf(limit, `other ${number}`, `other ${number}`);
   expect(codesOf(limit, 'ada')).toEqual(['too_many_requests']);
 });
 
-test('where all have reached their limit a new one is let through, and none of them is', () => {
+test('if all known clients have reached their limit, a new one is not limited, and the known ones stay limited', () => {
   const limit = new RateLimit(1, 60, 3);
   expect(codesOf(limit, 'a', 'b', 'c', 'd', 'd')).toEqual(Array(5).fill('counted'));
   expect(codesOf(limit, 'a', 'b', 'c')).toEqual(Array(3).fill('too_many_requests'));
 });
 
-test('forgets what has ended, so that others take its place', () => {
+test('a client whose period has ended is forgotten, so that another can be counted', () => {
   let now = 0;
   const limit = new RateLimit(1, 60, 1, () => now);
   codesOf(limit, 'a');

@@ -16,13 +16,14 @@ const ALL_BUT_TIMERS = [
 beforeEach(() => void jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMERS] }));
 afterEach(() => void jest.useRealTimers());
 
-const LOOK_MS = 2_000;
+/** The interval in which Replica checks its server. */
+const CHECK_INTERVAL_MS = 2_000;
 const COMMANDS = [
   'heartbeat',
-  'look',
+  'check',
   'time limit',
-  'well',
-  'behind',
+  'healthy',
+  'lagging',
   'failing',
   'reads failing',
   'primary unavailable',
@@ -35,20 +36,24 @@ interface Query {
 /** A replica whose server, whose primary and whose timers wait for a scheduler. */
 class ScheduledReplica {
   readonly replica: Replica;
-  readonly broken: string[] = [];
-  #mode: Command = 'well';
+  readonly violations: string[] = [];
+  #mode: Command = 'healthy';
   #isPrimaryUnavailable = false;
-  #looks = 0;
-  #sent = 0;
-  /** The number of the last query sent when the replica was found unwell, and that of the last good look. */
-  #failedAt = 0;
-  #goodLook = 0;
+  #runningChecks = 0;
+  /** Queries are numbered in the order in which they are sent. */
+  #lastQuery = 0;
+  /** The last query that had been sent when the last failure was reported. */
+  #lastQueryAtFailure = 0;
+  #lastSuccessfulCheck = 0;
   #now = Date.parse('2026-11-20T13:00:00Z');
   isClosed = false;
 
   constructor(private readonly scheduler: fc.Scheduler) {
     const clock = Object.assign(new Clock(), { now: () => new Date(this.#now) });
-    const log = { info: () => this.#turnedWell(), failed: () => void (this.#failedAt = this.#sent) };
+    const log = {
+      info: () => this.#reportHealthy(),
+      failed: () => void (this.#lastQueryAtFailure = this.#lastQuery),
+    };
     const url = 'postgres://127.0.0.1:1/unused';
     const config = new Config({ DATABASE_URL: url, DATABASE_READ_URL: url });
     const dataSource = { driver: { master: { query: () => this.#position() } } };
@@ -61,64 +66,65 @@ class ScheduledReplica {
     Object.assign(this.replica.pool!, { query: (query: Query) => this.#query(query) });
   }
 
-  command(command: Command): Promise<void> | void {
+  perform(command: Command): Promise<void> | void {
     if (command === 'heartbeat') return this.#heartbeat();
-    if (command === 'look') this.#pass(LOOK_MS);
-    else if (command === 'time limit') this.#pass(REQUEST_TIMEOUTS_MS.replica);
+    if (command === 'check') this.#advance(CHECK_INTERVAL_MS);
+    else if (command === 'time limit') this.#advance(REQUEST_TIMEOUTS_MS.replica);
     else if (command === 'primary unavailable') this.#isPrimaryUnavailable = !this.#isPrimaryUnavailable;
     else this.#mode = command;
   }
 
-  #pass(milliseconds: number): void {
+  #advance(milliseconds: number): void {
     this.#now += milliseconds;
     jest.advanceTimersByTime(milliseconds);
   }
 
-  /** An answer is the row that was asked for, or none; a heartbeat never fails because of a replica. */
+  /** The result is the requested row or none: a heartbeat never fails because of a replica. */
   async #heartbeat(): Promise<void> {
-    const id = `activation ${this.#sent}`;
+    const id = `activation ${this.#lastQuery}`;
     const found = await this.replica.find(id);
-    if (found && found.activation_id !== id) this.broken.push('the row of another heartbeat');
+    if (found && found.activation_id !== id) this.violations.push('a heartbeat got the row of another one');
   }
 
   async #position(): Promise<unknown> {
-    if (this.isClosed) this.broken.push('a look after the end');
-    if ((this.#looks += 1) > 1) this.broken.push('two looks at once');
+    if (this.isClosed) this.violations.push('a check began after the shutdown');
+    if ((this.#runningChecks += 1) > 1) this.violations.push('two checks ran at the same time');
     const isUnavailable = this.#isPrimaryUnavailable;
     await this.scheduler.schedule(Promise.resolve(), 'position');
-    this.#looks -= 1;
+    this.#runningChecks -= 1;
     if (isUnavailable) throw new Error('the primary is unavailable');
     return { rows: [{ position: '0/1' }] };
   }
 
   async #query({ values: [ids] }: Query): Promise<unknown> {
-    const sent = (this.#sent += 1);
-    const isLook = ids.length === 0;
+    const query = (this.#lastQuery += 1);
+    const isCheck = ids.length === 0;
     if (this.isClosed) throw new Error('Cannot use a pool after calling end on the pool');
-    if (!isLook && this.replica.isDegraded) this.broken.push('asked while it was unwell');
+    if (!isCheck && this.replica.isDegraded) this.violations.push('a degraded replica was queried');
     const mode = this.#mode;
     const deadline = this.#now + REQUEST_TIMEOUTS_MS.replica;
-    await this.scheduler.schedule(Promise.resolve(), `${isLook ? 'look' : 'read'} ${mode}`);
-    if (mode === 'failing' || (mode === 'reads failing' && !isLook))
+    await this.scheduler.schedule(Promise.resolve(), `${isCheck ? 'check' : 'read'} ${mode}`);
+    if (mode === 'failing' || (mode === 'reads failing' && !isCheck))
       throw new Error('the replica is unavailable');
-    const keeps_up = mode !== 'behind';
-    if (isLook && keeps_up && this.#now < deadline) this.#goodLook = sent;
+    const keeps_up = mode !== 'lagging';
+    if (isCheck && keeps_up && this.#now < deadline) this.#lastSuccessfulCheck = query;
     const rows = ids.map((activation_id) => ({ activation_id, keeps_up }));
     return { rows: rows.length > 0 ? rows : [{ activation_id: null, keeps_up }] };
   }
 
-  #turnedWell(): void {
-    if (this.#goodLook <= this.#failedAt) this.broken.push('used again before a later look found it well');
+  #reportHealthy(): void {
+    if (this.#lastSuccessfulCheck <= this.#lastQueryAtFailure)
+      this.violations.push('the replica was used again before a later check succeeded');
   }
 }
 
-test('no order of answers, failures and time limits has an unwell replica used, or two looks at once', () =>
+test('in any order of answers, failures and time limits, no degraded replica is queried and no two checks overlap', () =>
   fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
       fc.array(
         fc.oneof(
-          { weight: 3, arbitrary: fc.constantFrom<Command>('heartbeat', 'look', 'reads failing') },
+          { weight: 3, arbitrary: fc.constantFrom<Command>('heartbeat', 'check', 'reads failing') },
           { weight: 2, arbitrary: fc.constantFrom(...COMMANDS) },
         ),
         { minLength: 4, maxLength: 25 },
@@ -126,7 +132,7 @@ test('no order of answers, failures and time limits has an unwell replica used, 
       fc.boolean(),
       async (scheduler, commands, closesEarly) => {
         const scheduled = new ScheduledReplica(scheduler);
-        const { replica, broken } = scheduled;
+        const { replica, violations } = scheduled;
         const close = async () => {
           const closed = replica.onApplicationShutdown();
           scheduled.isClosed = true;
@@ -136,22 +142,22 @@ test('no order of answers, failures and time limits has an unwell replica used, 
         if (!closesEarly) await releaseAll(scheduler, bootstrapped);
         const work = commands.map(async (command) => {
           await scheduler.schedule(Promise.resolve(), command);
-          await scheduled.command(command);
+          await scheduled.perform(command);
         });
         if (closesEarly) work.push(scheduler.schedule(Promise.resolve(), 'close').then(close));
-        // What is late ends by its time limit, also where no command lets time pass any more.
+        // If nothing else is left, the clock is advanced, so that late queries end by their time limit.
         await releaseAll(scheduler, Promise.all(work), () => {
-          if (scheduler.count() === 0) scheduled.command('time limit');
+          if (scheduler.count() === 0) scheduled.perform('time limit');
           return true;
         });
         if (!closesEarly) await close();
         await releaseQueued(scheduler);
-        scheduled.command('time limit');
+        scheduled.perform('time limit');
         await bootstrapped;
-        scheduled.command('look');
+        scheduled.perform('check');
         await releaseQueued(scheduler);
         expect(jest.getTimerCount()).toBe(0);
-        expect(broken).toEqual([]);
+        expect(violations).toEqual([]);
       },
     ),
     runs(250),

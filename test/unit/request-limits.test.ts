@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import { requestDataSource } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { LIMITS_OF_PRODUCTION as LIMITS } from '../support/limits.js';
-import { generous } from '../support/request-limits.js';
+import { extendLimits } from '../support/request-limits.js';
 
 test('the time limits of production let each answer to a client go out within 2 seconds', () => {
   expect(LIMITS.answer).toBeLessThan(2_000);
-  // Each step ends by itself before that, whatever part of the database is unavailable.
+  // Each step ends before the limit of the answer, whatever part of the database is unavailable.
   expect(LIMITS.connection + LIMITS.statement).toBeLessThan(LIMITS.answer);
   expect(LIMITS.connection + LIMITS.silence).toBeLessThanOrEqual(LIMITS.answer);
   expect(LIMITS.statement).toBeLessThan(LIMITS.silence);
@@ -14,7 +14,7 @@ test('the time limits of production let each answer to a client go out within 2 
   expect(LIMITS.replica + LIMITS.telemetry).toBeLessThan(LIMITS.answer);
 });
 
-test('the connections of requests keep them', () => {
+test('the connections of requests have these time limits', () => {
   expect(requestDataSource('postgres://h/d').extra).toMatchObject({
     connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,
@@ -22,8 +22,8 @@ test('the connections of requests keep them', () => {
   });
 });
 
-test('a test that is not about them has so much time that no machine is too slow', () => {
-  const wide = generous(LIMITS);
+test('tests that do not check the time limits have limits that no machine exceeds', () => {
+  const wide = extendLimits(LIMITS);
   const names = ['connection', 'statement', 'silence', 'idleInTransaction', 'answer', 'telemetry'] as const;
   for (const name of names) expect(wide[name]).toBeGreaterThan(40_000);
 });

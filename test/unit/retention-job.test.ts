@@ -22,32 +22,32 @@ const ALL_BUT_TIMEOUTS = [
 ] as const;
 
 let logged: Record<string, unknown>[];
-let done: string[];
-beforeEach(() => void ([logged, done] = [[], []]));
+let calls: string[];
+beforeEach(() => void ([logged, calls] = [[], []]));
 
 function jobOf(retain: () => Promise<RetentionReport | null>, erase = async () => undefined as unknown) {
   const sink = new Writable({
     write: (chunk, _encoding, next) => (logged.push(JSON.parse(String(chunk))), next()),
   });
-  const retention = { run: () => (done.push('retention'), retain()) } as unknown as RetentionService;
-  const erasures = { runDue: () => (done.push('erasures'), erase()) } as unknown as ErasureService;
+  const retention = { run: () => (calls.push('retention'), retain()) } as unknown as RetentionService;
+  const erasures = { runDue: () => (calls.push('erasures'), erase()) } as unknown as ErasureService;
   return new RetentionJob(retention, erasures, new AppLogger('info', sink));
 }
 
 const lines = () => logged.map((line) => ({ ...line, time: '' }));
 
-test('a run says what it did, in numbers', async () => {
+test('a run logs what it did, in numbers', async () => {
   const job = jobOf(async () => REPORT);
   job.onApplicationBootstrap();
   await job.whenIdle();
-  expect(done).toEqual(['retention', 'erasures']);
+  expect(calls).toEqual(['retention', 'erasures']);
   const counts = { telemetry_rows_moved: 5, weeks_counted: 1, activations_ended: 2 };
   expect(lines()).toEqual([
     { level: 30, time: '', ...counts, rows_deleted: 7, files_rewritten: 6, msg: expect.any(String) },
   ]);
 });
 
-test('a run says in which tables it failed', async () => {
+test('a run logs in which tables it failed', async () => {
   const failed = ['license', 'session'].map((table) => ({ table, error: new TypeError(table) }));
   const job = jobOf(async () => ({ ...REPORT, failed }));
   job.run();
@@ -58,14 +58,14 @@ test('a run says in which tables it failed', async () => {
   ]);
 });
 
-test('where another instance is at it, it says nothing', async () => {
+test('if another instance runs retention, nothing is logged', async () => {
   const job = jobOf(async () => null);
   job.run();
   await job.whenIdle();
-  expect([done, logged]).toEqual([['retention', 'erasures'], []]);
+  expect([calls, logged]).toEqual([['retention', 'erasures'], []]);
 });
 
-test('what fails is logged, and keeps neither the erasures nor the next run from their work', async () => {
+test('a failure is logged, and the erasures and the next run still start', async () => {
   const fail = () => Promise.reject(new Error('broken'));
   const job = jobOf(fail, fail);
   job.run();
@@ -73,10 +73,10 @@ test('what fails is logged, and keeps neither the erasures nor the next run from
   expect(logged.map((line) => line['level'])).toEqual([50, 50]);
   job.run();
   await job.whenIdle();
-  expect(done).toEqual(['retention', 'erasures', 'retention', 'erasures']);
+  expect(calls).toEqual(['retention', 'erasures', 'retention', 'erasures']);
 });
 
-test('a run that never ends is given up after half an hour, so that the erasures and the next run have their turn', async () => {
+test('a run that never ends is given up after half an hour, so that the erasures and the next run can start', async () => {
   const answers = [new Promise<never>(() => undefined), Promise.resolve(REPORT)];
   const job = jobOf(() => answers.shift()!);
   jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMEOUTS] });
@@ -84,13 +84,13 @@ test('a run that never ends is given up after half an hour, so that the erasures
     job.run();
     jest.advanceTimersByTime(30 * 60_000 - 1);
     await new Promise(setImmediate);
-    expect(done).toEqual(['retention']);
+    expect(calls).toEqual(['retention']);
     jest.advanceTimersByTime(1);
     await job.whenIdle();
-    expect([done, lines()]).toEqual([['retention', 'erasures'], [expect.objectContaining({ level: 50 })]]);
+    expect([calls, lines()]).toEqual([['retention', 'erasures'], [expect.objectContaining({ level: 50 })]]);
     job.run();
     await job.whenIdle();
-    expect([done.length, logged.length, jest.getTimerCount()]).toEqual([4, 2, 0]);
+    expect([calls.length, logged.length, jest.getTimerCount()]).toEqual([4, 2, 0]);
   } finally {
     jest.useRealTimers();
   }
@@ -101,12 +101,12 @@ test('there is one run at a time, and a shutdown waits for it', async () => {
   const job = jobOf(() => promise);
   job.run();
   job.run();
-  expect(done).toEqual(['retention']);
+  expect(calls).toEqual(['retention']);
   let isClosed = false;
   const closing = job.beforeApplicationShutdown().then(() => (isClosed = true));
   await new Promise(setImmediate);
   expect(isClosed).toBe(false);
   resolve(REPORT);
   await closing;
-  expect(done).toEqual(['retention', 'erasures']);
+  expect(calls).toEqual(['retention', 'erasures']);
 });

@@ -48,37 +48,37 @@ async function kidOf(state: KeyState): Promise<string> {
   return (await ring()).find((entry) => entry.state === state)!.kid;
 }
 
-/** All that is in the folder, byte for byte, but for the lock. */
-async function everything(): Promise<Record<string, string>> {
+/** The contents of all files in the folder except the lock. */
+async function folderContents(): Promise<Record<string, string>> {
   const names = (await readdir(dir)).filter((name) => name !== 'ring.lock').toSorted();
   const contents = await Promise.all(names.map((name) => readFile(join(dir, name), 'utf8')));
   return Object.fromEntries(names.map((name, i) => [name, contents[i]!]));
 }
 
-/** No key file that the ring does not name, and no half-written ring. */
+/** Expects no key file that the ring does not name, and no half-written ring. */
 async function expectNoOrphans(): Promise<void> {
   const named = (await ring()).map(({ file }) => file);
   const files = (await readdir(dir)).filter((name) => name !== 'ring.lock');
   expect(files.toSorted()).toEqual([...named, 'ring.json'].toSorted());
 }
 
-async function signed(): Promise<string> {
+async function signToken(): Promise<string> {
   return signLicenseToken((await KeyRing.open(dir)).active, CLAIMS);
 }
 
-async function accepts(token: string): Promise<boolean> {
+async function isAccepted(token: string): Promise<boolean> {
   return verifyLicenseToken(await KeyRing.open(dir), CLAIMS.aud, token) !== null;
 }
 
-/** Refused with this sentence, and nothing was touched. */
+/** Expects that a change is refused with this sentence and changes no file. */
 async function expectRefused(change: () => Promise<unknown>, sentence: string): Promise<void> {
-  const before = await everything();
+  const before = await folderContents();
   await expect(change()).rejects.toThrow(new RotationRefused(sentence));
-  expect(await everything()).toEqual(before);
+  expect(await folderContents()).toEqual(before);
 }
 
 describe('a rotation', () => {
-  test('moves each key on: next signs, active only verifies, and there is a new next', async () => {
+  test('changes the state of each key: next signs, active only verifies, and there is a new next', async () => {
     const [active, next] = (await ring()) as [RingEntry, RingEntry];
     const since = at(60).toISOString();
     const moved = await rotateKeys(dir, at(60));
@@ -92,7 +92,7 @@ describe('a rotation', () => {
 
     const again = await rotateKeys(dir, at(120));
     expect(again.map(({ state }) => state)).toEqual(['verifying', 'verifying', 'active', 'next']);
-    // One that stays what it is keeps its day.
+    // A key that keeps its state keeps its time.
     expect(again[0]).toEqual(moved[0]);
     await expectNoOrphans();
   });
@@ -105,12 +105,12 @@ describe('a rotation', () => {
     [4.999, 1],
     // A clock that goes back makes the key no older.
     [-30, 35],
-  ])('of a next that is %d seconds old is refused, with the seconds to wait: %d', async (age, wait) => {
+  ])('with a next key that is %d seconds old is refused, with the seconds to wait: %d', async (age, wait) => {
     const sentence = `The next key is too young for every instance to know it: try again in ${wait} s.`;
     await expectRefused(() => rotateKeys(dir, at(age)), sentence);
   });
 
-  test('of a next that is 5 seconds old to the millisecond goes', async () => {
+  test('with a next key that is exactly 5 seconds old is carried out', async () => {
     await rotateKeys(dir, at(5));
     expect(await states()).toEqual(['verifying', 'active', 'next']);
     await expect(rotateKeys(dir, at(9.999))).rejects.toThrow('in 1 s.');
@@ -118,7 +118,7 @@ describe('a rotation', () => {
     expect(await states()).toEqual(['verifying', 'verifying', 'active', 'next']);
   });
 
-  test('gives a ring without a next one, and moves nothing else', async () => {
+  test('gives a ring without a next key a new one, and changes no other key', async () => {
     const [active] = (await ring()) as [RingEntry];
     await writeRing(dir, [active]);
     const given = await rotateKeys(dir, at(1));
@@ -128,7 +128,7 @@ describe('a rotation', () => {
     expect((await rotateKeys(dir, at(6)))[0]?.state).toBe('verifying');
   });
 
-  test('makes keys that their owner alone may read, and that another program reads', async () => {
+  test('makes keys that only their owner may read, and that jose can read', async () => {
     for (const seconds of [10, 20, 30]) await rotateKeys(dir, at(seconds));
     const entries = await ring();
     expect(entries).toHaveLength(5);
@@ -142,18 +142,18 @@ describe('a rotation', () => {
     expect((await stat(join(dir, 'ring.json'))).mode & 0o777).toBe(0o600);
   });
 
-  test('leaves every token good, however many follow', async () => {
-    const tokens = [await signed()];
+  test('leaves every token valid, however many rotations follow', async () => {
+    const tokens = [await signToken()];
     for (let i = 1; i <= 30; i++) {
       await rotateKeys(dir, at(i * 5));
-      tokens.push(await signed());
+      tokens.push(await signToken());
     }
     expect(new Set(tokens.map((token) => token.split('.')[0])).size).toBe(31);
     const last = await KeyRing.open(dir);
     for (const token of tokens) expect(verifyLicenseToken(last, CLAIMS.aud, token)).toEqual(CLAIMS);
   });
 
-  test('is followed by a ring that is open, which loses no key it knew', async () => {
+  test('is loaded by an open ring, which loses no key it knew', async () => {
     const open = await KeyRing.open(dir);
     const before = open.publishedKeys().map(({ kid }) => kid);
     await rotateKeys(dir, at(5));
@@ -163,27 +163,27 @@ describe('a rotation', () => {
   });
 
   test('that cannot be written changes nothing, and leaves no key behind', async () => {
-    // A ring of over 1024 bytes, and a process that may write no larger file: its key is written, the ring is not.
+    // The ring has more than 1,024 bytes, and the process may write no larger file: it can write the key, but not the ring.
     for (let i = 1; i <= 6; i++) await rotateKeys(dir, at(i * 5));
-    const before = await everything();
+    const before = await folderContents();
     const script = `import('${ROTATION}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
       .catch((error) => console.log(error.code))`;
     const limited = ['-c', 'ulimit -f 2; exec "$0" "$@"', process.execPath, '-e', script, dir];
     const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
     expect(await text(child.stdout)).toBe('EFBIG\n');
-    expect(await everything()).toEqual(before);
+    expect(await folderContents()).toEqual(before);
     expect((await rotateKeys(dir, at(60))).at(-1)?.state).toBe('next');
   });
 });
 
 describe('a revocation', () => {
-  test('of the active key lets next sign, makes a new next, and refuses that key’s tokens alone', async () => {
-    const older = await signed();
+  test('of the active key lets the next key sign, makes a new next, and refuses that key’s tokens alone', async () => {
+    const older = await signToken();
     await rotateKeys(dir, at(10));
     const leaked = await kidOf('active');
     const next = await kidOf('next');
-    const token = await signed();
-    expect(await accepts(token)).toBe(true);
+    const token = await signToken();
+    expect(await isAccepted(token)).toBe(true);
 
     const since = at(20).toISOString();
     const changed = await revokeKey(dir, leaked, at(20));
@@ -191,11 +191,11 @@ describe('a revocation', () => {
     expect(changed[1]).toMatchObject({ kid: leaked, since });
     expect(changed[2]).toMatchObject({ kid: next, since });
     expect(await ring()).toEqual(changed);
-    expect(await Promise.all([older, token, await signed()].map(accepts))).toEqual([true, false, true]);
+    expect(await Promise.all([older, token, await signToken()].map(isAccepted))).toEqual([true, false, true]);
     await expectNoOrphans();
   });
 
-  test('of the active key waits until every instance knows the next', async () => {
+  test('of the active key is refused until every instance knows the next key', async () => {
     await rotateKeys(dir, at(10));
     const active = await kidOf('active');
     const sentence = (seconds: number) =>
@@ -205,23 +205,23 @@ describe('a revocation', () => {
     expect((await revokeKey(dir, active, at(15)))[1]?.state).toBe('revoked');
   });
 
-  test('of the active key is refused where none could sign instead', async () => {
+  test('of the active key is refused if there is no next key', async () => {
     const [active] = (await ring()) as [RingEntry];
     await writeRing(dir, [active]);
     const sentence = 'There is no next key to sign instead: run mooring keys rotate first.';
     await expectRefused(() => revokeKey(dir, active.kid, at(60)), sentence);
   });
 
-  test('of a verifying key refuses its tokens, at any time, and moves nothing else', async () => {
-    const token = await signed();
+  test('of a verifying key refuses its tokens, at any time, and changes no other key', async () => {
+    const token = await signToken();
     const verifying = await kidOf('active');
     const [before, active, next] = (await rotateKeys(dir, at(10))) as [RingEntry, RingEntry, RingEntry];
     const changed = await revokeKey(dir, verifying, at(10.001));
     expect(changed).toEqual([{ ...before, state: 'revoked', since: at(10.001).toISOString() }, active, next]);
-    expect(await accepts(token)).toBe(false);
+    expect(await isAccepted(token)).toBe(false);
   });
 
-  test('of the next key makes another one, which has to wait in its turn', async () => {
+  test('of the next key makes another one, which cannot sign for 5 seconds', async () => {
     const next = await kidOf('next');
     const changed = await revokeKey(dir, next, at(1));
     expect(changed.map(({ state }) => state)).toEqual(['active', 'revoked', 'next']);
@@ -233,7 +233,7 @@ describe('a revocation', () => {
     await expectNoOrphans();
   });
 
-  test('of a key that is revoked already, or that there is not, says so', async () => {
+  test('of a revoked key or an unknown key is refused', async () => {
     const next = await kidOf('next');
     await revokeKey(dir, next, at(10));
     await expectRefused(() => revokeKey(dir, next, at(20)), `The key ${next} is revoked already.`);
@@ -253,17 +253,17 @@ describe('a revocation', () => {
   });
 });
 
-describe('a ring that is broken is not made worse:', () => {
+describe('a broken ring is not changed:', () => {
   test.each(['{', '{"keys":[]}', '{"keys":[{"kid":"x"}]}', ''])('%p', async (broken) => {
     await writeFile(join(dir, 'ring.json'), broken);
-    const before = await everything();
+    const before = await folderContents();
     await expect(rotateKeys(dir, at(60))).rejects.toThrow(/^ring\.json (is not JSON|must )/);
     await expect(revokeKey(dir, 'any', at(60))).rejects.toThrow(/^ring\.json (is not JSON|must )/);
-    expect(await everything()).toEqual(before);
+    expect(await folderContents()).toEqual(before);
   });
 });
 
-test('a next key whose time is an hour ahead is of a wrong clock, and delays nothing', async () => {
+test('a next key whose time is an hour ahead was made with a wrong clock, and delays no rotation', async () => {
   const text = await readFile(join(dir, 'ring.json'), 'utf8');
   const made = parseRing(text);
   const since = (milliseconds: number) =>
@@ -289,16 +289,16 @@ test('a ring whose lock cannot be taken stays as it is', async () => {
   expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
 });
 
-describe('commands at once', () => {
-  test('of two, one wins and the other is refused with a sentence', async () => {
+describe('concurrent commands', () => {
+  test('of one process are not queued: the second one is refused with a sentence', async () => {
     const results = await Promise.allSettled([rotateKeys(dir, at(60)), rotateKeys(dir, at(60))]);
     expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    const [lost] = results.filter((result) => result.status === 'rejected');
-    expect(lost!.reason).toEqual(new RotationRefused(BUSY));
+    const [refused] = results.filter((result) => result.status === 'rejected');
+    expect(refused!.reason).toEqual(new RotationRefused(BUSY));
     expect(await states()).toEqual(['verifying', 'active', 'next']);
   });
 
-  test('in one process never lose a revocation, and always leave one key that signs', async () => {
+  test('of one process never lose a revocation, and always leave one key that signs', async () => {
     const revoked = new Set<string>();
     let seconds = 0;
     const perform = async (change: () => Promise<unknown>): Promise<boolean> => {
@@ -320,8 +320,10 @@ describe('commands at once', () => {
       for (let i = 0; i < 6; i++) {
         const kid = (await ring()).find((entry) => entry.state === state)?.kid;
         if (kid && (await perform(() => revokeKey(dir, kid, at((seconds += 5)))))) revoked.add(kid);
-        const gone = (await ring()).filter((entry) => entry.state === 'revoked').map((entry) => entry.kid);
-        expect(gone).toEqual(expect.arrayContaining([...revoked]));
+        const revokedNow = (await ring())
+          .filter((entry) => entry.state === 'revoked')
+          .map((entry) => entry.kid);
+        expect(revokedNow).toEqual(expect.arrayContaining([...revoked]));
       }
     };
     await Promise.all([rotator(), rotator(), rotator(), revoker('verifying'), revoker('active')]);
@@ -330,8 +332,8 @@ describe('commands at once', () => {
     expect(revoked.size).toBeGreaterThan(5);
   });
 
-  test('in several processes neither, although one of them is killed', async () => {
-    // Each has a clock that runs ten thousand times as fast, the same for all of them.
+  test('of several processes do not either, although one of them is killed', async () => {
+    // All processes use one clock that runs ten thousand times as fast as the real one.
     const script = `
       const [dir, start, began] = process.argv.slice(1);
       const { revokeKey, rotateKeys } = await import('${ROTATION}');
@@ -346,9 +348,9 @@ describe('commands at once', () => {
         if (leaked) await revokeKey(dir, leaked.kid, now()).then(() => console.log(leaked.kid, left--), refused);
       }`;
     const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script];
-    const place = [dir, String(START.getTime()), String(Date.now())];
+    const scriptArgs = [dir, String(START.getTime()), String(Date.now())];
     const children = Array.from({ length: 4 }, () =>
-      spawn(process.execPath, [...args, ...place], { stdio: ['ignore', 'pipe', 'pipe'] }),
+      spawn(process.execPath, [...args, ...scriptArgs], { stdio: ['ignore', 'pipe', 'pipe'] }),
     );
     const ended = children.map((child) => once(child, 'close') as Promise<[number | null, string | null]>);
     const outputs = children.map((child) => Promise.all([text(child.stdout), text(child.stderr)]));
@@ -364,12 +366,12 @@ describe('commands at once', () => {
     expect(new Set(revoked).size).toBe(revoked.length);
     expect(revoked.length).toBeGreaterThanOrEqual(1 + 3 * 8);
     await expectSound(new Set(revoked));
-    // No process holds the lock that the killed one had.
+    // The lock of the killed process is free.
     await rotateKeys(dir, new Date('2099-01-01T00:00:00Z'));
   });
 });
 
-/** What was revoked still is, exactly one key signs, and a server can open the ring. */
+/** Expects that the revoked keys are still revoked, that exactly one key signs, and that a server can open the ring. */
 async function expectSound(revoked: ReadonlySet<string>): Promise<void> {
   const entries = await ring();
   const of = (state: KeyState) => entries.filter((entry) => entry.state === state);

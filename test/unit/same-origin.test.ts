@@ -4,7 +4,7 @@ import type { Config } from '../../src/core/config.js';
 import { demandSameOrigin } from '../../src/http/sessions/same-origin.js';
 
 const PUBLIC_URL = 'https://shop.example:8443/licenses';
-const OURS = 'https://shop.example:8443';
+const OWN_ORIGIN = 'https://shop.example:8443';
 const COOKIE = 'mooring_staff=x';
 
 function isRefused(method: string, headers: Record<string, string | undefined>): boolean {
@@ -19,8 +19,8 @@ function isRefused(method: string, headers: Record<string, string | undefined>):
 }
 
 test.each<[boolean, Record<string, string>]>([
-  [false, { origin: OURS }],
-  [false, { origin: OURS, 'sec-fetch-site': 'cross-site', cookie: COOKIE }],
+  [false, { origin: OWN_ORIGIN }],
+  [false, { origin: OWN_ORIGIN, 'sec-fetch-site': 'cross-site', cookie: COOKIE }],
   [true, { origin: PUBLIC_URL }],
   [true, { origin: 'https://shop.example' }],
   [true, { origin: 'null' }],
@@ -33,7 +33,7 @@ test.each<[boolean, Record<string, string>]>([
   [false, {}],
   [true, { cookie: COOKIE }],
   [true, { cookie: '' }],
-])('a write is refused: %j, with %j', (refused, headers) => {
+])('is a write refused? %j with the headers %j', (refused, headers) => {
   for (const method of ['POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS'])
     expect([method, isRefused(method, headers)]).toEqual([method, refused]);
 });

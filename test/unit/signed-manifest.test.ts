@@ -12,7 +12,7 @@ import {
   canonicalVersion,
   manifestBytes,
   ManifestError,
-  outerMatches,
+  findDifferingUnsignedMember,
   parseSigned,
   signManifest,
   trustedKeys,
@@ -80,7 +80,7 @@ const verifier = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes
   ? openssl
   : webCrypto;
 
-function changed(change: (copy: ManifestContent) => object): unknown {
+function withChange(change: (copy: ManifestContent) => object): unknown {
   return { ...content, ...change(structuredClone(content)) };
 }
 
@@ -97,7 +97,7 @@ function reverse(_name: string, value: unknown): unknown {
 }
 
 describe('a signed manifest', () => {
-  test('is byte for byte the published one', () => {
+  test('is byte for byte the manifest of the vectors', () => {
     expect(manifest.signed).toHaveLength(586);
     expect(hash('sha256', manifest.signed)).toBe(vectors.signed_sha256);
     expect(manifestBytes(content)).toBe(manifest.signed);
@@ -144,7 +144,7 @@ describe('a signed manifest', () => {
     expect(manifestBytes(reversed)).toBe(manifest.signed);
   });
 
-  test('has at most 16 signatures, each of them one', () => {
+  test('has at most 16 signatures, each a key_id and a signature', () => {
     const [signature] = manifest.signatures;
     const withSignatures = (signatures: unknown[]) => () =>
       verifyManifest({ ...manifest, signatures }, trusted);
@@ -162,8 +162,8 @@ describe('a signed manifest', () => {
 
 describe('verifying a manifest', () => {
   test('reads what is signed and never the copies outside it', () => {
-    const lying = { ...manifest, version: '9.9.9', dmg_sha256: 'x', minimum_license_expiry: null };
-    expect(verifyManifest(lying, trusted)).toEqual(content);
+    const withFalseCopies = { ...manifest, version: '9.9.9', dmg_sha256: 'x', minimum_license_expiry: null };
+    expect(verifyManifest(withFalseCopies, trusted)).toEqual(content);
     expect(verifyManifest({ signed: manifest.signed, signatures: manifest.signatures }, trusted)).toEqual(
       content,
     );
@@ -187,12 +187,12 @@ describe('verifying a manifest', () => {
   });
 
   test('distinguishes an untrusted key from a wrong signature', () => {
-    const foreign = signManifest(manifest.signed, [other.privateKey]);
-    expect(() => verifyManifest(foreign, trusted)).toThrow('The manifest is signed by no trusted key.');
-    const posing = assembleManifest(manifest.signed, [
-      { key_id: vectors.key.kid, signature: foreign.signature },
+    const byOtherKey = signManifest(manifest.signed, [other.privateKey]);
+    expect(() => verifyManifest(byOtherKey, trusted)).toThrow('The manifest is signed by no trusted key.');
+    const withFalseKeyId = assembleManifest(manifest.signed, [
+      { key_id: vectors.key.kid, signature: byOtherKey.signature },
     ]);
-    expect(() => verifyManifest(posing, trusted)).toThrow('The signature of the manifest is wrong');
+    expect(() => verifyManifest(withFalseKeyId, trusted)).toThrow('The signature of the manifest is wrong');
     expect(() => verifyManifest(manifest, new Map())).toThrow('The manifest is signed by no trusted key.');
   });
 
@@ -314,7 +314,7 @@ describe('a genuine signature over a wrong manifest is refused, and the sentence
   ];
   test.each(wrong)('%s (%#)', (member, change) => {
     const sentence = new RegExp(`^The manifest's ${member} must be .*\\w{4}.*\\.$`);
-    const value = changed(change);
+    const value = withChange(change);
     expect(() => verifyManifest(signManifestUnchecked(JSON.stringify(value)), trusted)).toThrow(sentence);
     expect(() => manifestBytes(value as ManifestContent)).toThrow(sentence);
   });
@@ -333,19 +333,19 @@ describe('a genuine signature over a wrong manifest is refused, and the sentence
   test('a url of 2,048 characters is the longest', () => {
     const url = `https://dl.example.com/${'x'.repeat(2_025)}`;
     expect(url).toHaveLength(2_048);
-    const value = changed(({ dmg }) => ({ dmg: { ...dmg, url } })) as ManifestContent;
+    const value = withChange(({ dmg }) => ({ dmg: { ...dmg, url } })) as ManifestContent;
     expect(parseSigned(manifestBytes(value)).dmg.url).toBe(url);
     expect(() => manifestBytes({ ...value, dmg: { ...value.dmg, url: `${url}x` } })).toThrow('dmg.url');
   });
 
-  test('no JSON at all', () => {
+  test('a text that is not JSON', () => {
     expect(() => parseSigned('{"_type":')).toThrow('The member `signed` of the manifest must be JSON.');
   });
 });
 
-describe('the copies outside', () => {
-  test('are as signed in what we make', () => {
-    expect(outerMatches(manifest, content)).toBeNull();
+describe('the copies outside `signed`', () => {
+  test('are equal to the signed values in a manifest of the publishing commands', () => {
+    expect(findDifferingUnsignedMember(manifest, content)).toBeNull();
   });
 
   test.each([
@@ -357,7 +357,7 @@ describe('the copies outside', () => {
     ['key_id', { key_id: undefined }],
     ['version', { version: '4', key_id: 'x' }],
   ])('are named where they differ: %s', (member, change) => {
-    expect(outerMatches({ ...manifest, ...change }, content)).toBe(member);
+    expect(findDifferingUnsignedMember({ ...manifest, ...change }, content)).toBe(member);
   });
 });
 
@@ -370,14 +370,14 @@ function signManifestUnchecked(signed: string): unknown {
   };
 }
 
-test('a signature is 64 bytes in base64url, and nothing before or after them', () => {
+test('a signature is 64 bytes in base64url, with no text before or after them', () => {
   const signature = Buffer.alloc(64, 7).toString('base64url');
   expect(isSignature(signature)).toBe(true);
   for (const other of [`A${signature}`, `${signature}A`, signature.slice(1), `${signature.slice(0, -1)}x`])
     expect(isSignature(other)).toBe(false);
 });
 
-test('a version has one text for all its spellings, and no other version has it', () => {
+test('all spellings of a version have one canonical text, which no other version has', () => {
   for (const spelling of ['3.2', '3.2.0', '03.002', '3.2.0.0', '003.02.00'])
     expect(canonicalVersion(spelling)).toBe('3.2');
   expect(['32', '3.20', '3.0.2', '0.3.2'].map(canonicalVersion)).toEqual(['32', '3.20', '3..2', '.3.2']);

@@ -27,7 +27,7 @@ describe('the reason of a staff write', () => {
     ['three seats @ 20 euros', undefined],
     ['@ the fair. Nothing more', undefined],
     ['three @ 2.5', undefined],
-  ])('%j: %s', (reason, wrong) =>
+  ])('%j is checked: %s', (reason, wrong) =>
     expect(reasonField.parse(reason)).toEqual(wrong === undefined ? reason : new Invalid(wrong)),
   );
 });
@@ -54,7 +54,7 @@ describe('a label of a machine', () => {
     expect(hostnameHintField.parse('x'.repeat(101))).toEqual(new Invalid('must have at most 100 characters'));
   });
 
-  test.each([7, 'a\u0000b', '\ud800'])('is no %j', (typed) => {
+  test.each([7, 'a\u0000b', '\ud800'])('is refused if it is %j', (typed) => {
     expect(hostnameHintField.parse(typed)).toBeInstanceOf(Invalid);
   });
 });
@@ -74,8 +74,8 @@ describe('a limit per day', () => {
 
   test('reports once a day that it is reached', () => {
     const limit = new DailyLimit(2);
-    const taken = [0, 1, 2, 3, DAY_MS - 1].map((milliseconds) => limit.count(after(milliseconds)));
-    expect(taken).toEqual(['counted', 'counted', 'reached', 'over', 'over']);
+    const firstDay = [0, 1, 2, 3, DAY_MS - 1].map((milliseconds) => limit.count(after(milliseconds)));
+    expect(firstDay).toEqual(['counted', 'counted', 'reached', 'over', 'over']);
     const nextDay = [DAY_MS, DAY_MS, DAY_MS, DAY_MS].map((milliseconds) => limit.count(after(milliseconds)));
     expect(nextDay).toEqual(['counted', 'counted', 'reached', 'over']);
   });
@@ -86,7 +86,7 @@ describe('a limit per day', () => {
     expect(limit.count(after(-1))).toBe('reached');
   });
 
-  test('counts from the first day there is', () => {
+  test('counts on the first day of the epoch too', () => {
     expect(new DailyLimit(1).count(new Date(0))).toBe('counted');
   });
 });

@@ -15,7 +15,7 @@ const heartbeats = fc.oneof(
 );
 const value = fc.option(fc.constantFrom('other', 'null', 'Mac16,8', 'Mac14,2', 'M3', ''), { nil: null });
 const cell = fc.record({ value, value_2: value, heartbeats });
-/** All that was counted of a week: each pair of values once. */
+/** All counts of a week: each pair of values once. */
 const table = fc.uniqueArray(cell, { selector: nameOf, maxLength: 20 });
 
 function nameOf({ value, value_2 }: Cell): string {
@@ -39,31 +39,31 @@ function publish(counted: readonly Cell[]) {
   };
 }
 
-const always = (property: (counted: Cell[]) => void) =>
+const forAnyTable = (property: (counted: Cell[]) => void) =>
   fc.assert(fc.property(table, property), { numRuns: 1_000 });
 
 describe('what is shown of a table', () => {
   test('has no cell under 280', () => {
-    always((counted) => {
+    forAnyTable((counted) => {
       expect(publish(counted).shown.filter(({ heartbeats }) => heartbeats < 280)).toEqual([]);
     });
   });
 
   test('adds up to the total, or is empty where the total is too small', () => {
-    always((counted) => {
+    forAnyTable((counted) => {
       const { shown } = publish(counted);
       expect(sum(shown)).toBe(sum(counted) < 280 ? 0 : sum(counted));
     });
   });
 
   test('shows each value with the count that was counted for it', () => {
-    always((counted) => {
+    forAnyTable((counted) => {
       for (const { is_other: _, ...cell } of publish(counted).named) expect(counted).toContainEqual(cell);
     });
   });
 
-  test('has one `other` where something is not shown, at the end and without a value; else none', () => {
-    always((counted) => {
+  test('has one `other` if something is hidden, at the end and without a value, and else none', () => {
+    forAnyTable((counted) => {
       const { shown, other, hidden } = publish(counted);
       const expected = { value: null, value_2: null, is_other: true, heartbeats: sum(hidden) };
       expect(other).toEqual(hidden.length > 0 && sum(counted) >= 280 ? [expected] : []);
@@ -72,8 +72,8 @@ describe('what is shown of a table', () => {
   });
 
   // The total minus the shown cells gives the hidden sum. It must cover several values and must not be small.
-  test('hides no value alone, and no few: by subtraction only 280 or more of two or more values can be found', () => {
-    always((counted) => {
+  test('hides at least two values with at least 280 heartbeats, so that a subtraction reveals no small count', () => {
+    forAnyTable((counted) => {
       const { shown, hidden } = publish(counted);
       if (shown.length === 0 || hidden.length === 0) return;
       expect(hidden.length).toBeGreaterThan(1);
@@ -81,8 +81,8 @@ describe('what is shown of a table', () => {
     });
   });
 
-  test('hides the smallest, and no more of them than it takes', () => {
-    always((counted) => {
+  test('hides the smallest values, and no more of them than needed', () => {
+    forAnyTable((counted) => {
       const { named, hidden } = publish(counted);
       const largest = Math.max(0, ...hidden.map(({ heartbeats }) => heartbeats));
       for (const { heartbeats } of named) expect(heartbeats).toBeGreaterThanOrEqual(largest);
@@ -105,21 +105,21 @@ describe('what is shown of a table', () => {
   });
 });
 
-const plain = (...counts: number[]): Cell[] =>
+const cellsOf = (...counts: number[]): Cell[] =>
   counts.map((heartbeats, index) => ({ value: `v${index}`, value_2: null, heartbeats }));
 const valuesOf = (shown: readonly ShownCell[]) =>
   shown.map(({ value, is_other, heartbeats }) => [is_other ? 'other' : value, heartbeats]);
 
-describe('to the heartbeat', () => {
+describe('at the threshold of 280 heartbeats:', () => {
   test.each<[string, Cell[], number, [string, number][]]>([
-    ['nothing at all', [], 0, []],
-    ['too few of everything', [], 279, []],
-    ['just enough of everything', [], 280, [['other', 280]]],
-    ['a value that is just enough', plain(280), 0, [['v0', 280]]],
-    ['one heartbeat too few is joined', plain(280), 279, [['other', 559]]],
-    ['one heartbeat alone is joined', plain(281, 280), 1, [['v0', 281], ['other', 281]]], // prettier-ignore
-    ['enough rare ones stand by themselves', plain(281, 280), 280, [['v0', 281], ['v1', 280], ['other', 280]]], // prettier-ignore
-    ['of equal ones the last by name', plain(300, 300), 5, [['v0', 300], ['other', 305]]], // prettier-ignore
+    ['no counts', [], 0, []],
+    ['279 rare heartbeats are not shown', [], 279, []],
+    ['280 rare heartbeats are shown', [], 280, [['other', 280]]],
+    ['a value with 280 is shown', cellsOf(280), 0, [['v0', 280]]],
+    ['279 rare heartbeats hide one more value', cellsOf(280), 279, [['other', 559]]],
+    ['one rare heartbeat hides the smallest value', cellsOf(281, 280), 1, [['v0', 281], ['other', 281]]], // prettier-ignore
+    ['280 rare heartbeats hide no more values', cellsOf(281, 280), 280, [['v0', 281], ['v1', 280], ['other', 280]]], // prettier-ignore
+    ['of equal values the last by name is hidden', cellsOf(300, 300), 5, [['v0', 300], ['other', 305]]], // prettier-ignore
   ])('%s', (_what, cells, rest, shown) => {
     expect(valuesOf(suppressSmallCells(cells, rest))).toEqual(shown);
   });

@@ -3,8 +3,8 @@ import { TokenBucket } from '../../src/http/limits/token-bucket.js';
 
 const RATE = { perSecond: 2, capacity: 3 };
 
-/** A bucket, and a function that counts how many attempts it allows after some time. */
-function bucket() {
+/** @returns a function that makes attempts on a new bucket after some time, and counts those that are allowed */
+function attemptsOnBucket() {
   let now = 1_000;
   const tokens = new TokenBucket(RATE, () => now);
   return (milliseconds: number, attempts: number) => {
@@ -13,22 +13,22 @@ function bucket() {
   };
 }
 
-test('allows as many attempts as it has tokens, and then none', () => {
-  const taken = bucket();
-  expect(taken(0, 10)).toBe(3);
-  expect(taken(0, 10)).toBe(0);
+test('a bucket allows as many attempts as it has tokens, and then none', () => {
+  const allowed = attemptsOnBucket();
+  expect(allowed(0, 10)).toBe(3);
+  expect(allowed(0, 10)).toBe(0);
 });
 
-test('refills at its rate, also for fractions of a second', () => {
-  const taken = bucket();
-  taken(0, 3);
-  expect(taken(499, 10)).toBe(0);
-  expect(taken(1, 10)).toBe(1);
-  expect(taken(1_000, 10)).toBe(2);
+test('a bucket refills at its rate, also for fractions of a second', () => {
+  const allowed = attemptsOnBucket();
+  allowed(0, 3);
+  expect(allowed(499, 10)).toBe(0);
+  expect(allowed(1, 10)).toBe(1);
+  expect(allowed(1_000, 10)).toBe(2);
 });
 
-test('never has more tokens than its capacity, however long it was unused', () => {
-  const taken = bucket();
-  taken(0, 3);
-  expect(taken(86_400_000, 10)).toBe(3);
+test('a bucket never has more tokens than its capacity, however long it was unused', () => {
+  const allowed = attemptsOnBucket();
+  allowed(0, 3);
+  expect(allowed(86_400_000, 10)).toBe(3);
 });

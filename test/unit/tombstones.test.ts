@@ -26,70 +26,71 @@ afterAll(() => rmSync(directory, { recursive: true }));
 let file: string;
 beforeEach(() => void (file = join(directory, randomUUID(), 'erased.txt')));
 
-const some = (): ErasedIds => ({
+const someIds = (): ErasedIds => ({
   license: [randomUUID(), randomUUID()],
   purchase: [randomUUID()],
   erasure_request: [randomUUID()],
 });
-test('without an erasure there is no file, and nothing is read', async () => {
+
+test('without an erasure there is no file, and no block is read', async () => {
   expect((await readTombstones(file)).erased).toEqual([]);
 });
 
 test('erased ids are read back, one block for each erasure, in the order written', async () => {
-  const [first, second] = [some(), some()];
+  const [first, second] = [someIds(), someIds()];
   await recordErased(file, first);
   await recordErased(file, second);
   expect((await readTombstones(file)).erased).toEqual([first, second]);
 });
 
 test('a cancelled request is reported, and the last block of a request decides', async () => {
-  const [one, two] = [some(), some()];
-  const [never, first, second] = [randomUUID(), one.erasure_request[0]!, two.erasure_request[0]!];
+  const [one, two] = [someIds(), someIds()];
+  const [neverErased, first, second] = [randomUUID(), one.erasure_request[0]!, two.erasure_request[0]!];
   await recordErased(file, one);
-  await recordCancelled(file, never);
+  await recordCancelled(file, neverErased);
   await recordCancelled(file, first);
   await recordCancelled(file, second);
   await recordErased(file, two);
   const { erased, cancelled } = await readTombstones(file);
   expect(erased).toEqual([two]);
-  expect(new Set(cancelled)).toEqual(new Set([never, first]));
+  expect(new Set(cancelled)).toEqual(new Set([neverErased, first]));
 });
 
 test('if a request was written twice, the last complete block counts, because the first attempt was not committed', async () => {
-  const [first, erasure_request] = [some(), [randomUUID()]];
+  const [first, erasure_request] = [someIds(), [randomUUID()]];
   await recordErased(file, { ...first, erasure_request });
-  const second = { ...some(), erasure_request };
+  const second = { ...someIds(), erasure_request };
   await recordErased(file, second);
   expect((await readTombstones(file)).erased).toEqual([second]);
   appendFileSync(file, `\n\nlicense ${randomUUID()}\n`);
   expect((await readTombstones(file)).erased).toEqual([second]);
 });
 
-test('a block says when it was written, by which database, and the keyed hash of the address', async () => {
-  const block = { ...some(), at: new Date(), database: randomUUID(), address: 'a1'.repeat(32) };
+test('a block has its time, its database and the keyed hash of the address', async () => {
+  const block = { ...someIds(), at: new Date(), database: randomUUID(), address: 'a1'.repeat(32) };
   await recordErased(file, block);
   expect((await readTombstones(file)).erased).toEqual([block]);
 });
 
-test('a block of an origin that does not count is ignored, and cancels no other block', async () => {
-  const [ours, theirs] = [randomUUID(), randomUUID()];
-  const [one, two] = [some(), some()];
-  await recordErased(file, { ...one, database: ours });
-  await recordErased(file, { ...two, database: theirs });
-  await recordCancelled(file, one.erasure_request[0]!, { database: theirs });
-  const { erased, cancelled } = await readTombstones(file, ({ database }) => database === ours);
-  expect(erased).toEqual([{ ...one, database: ours }]);
+test('a block of an origin that the caller excludes is ignored, and cancels no other block', async () => {
+  const [ownDatabase, otherDatabase] = [randomUUID(), randomUUID()];
+  const [one, two] = [someIds(), someIds()];
+  await recordErased(file, { ...one, database: ownDatabase });
+  await recordErased(file, { ...two, database: otherDatabase });
+  await recordCancelled(file, one.erasure_request[0]!, { database: otherDatabase });
+  const { erased, cancelled } = await readTombstones(file, ({ database }) => database === ownDatabase);
+  expect(erased).toEqual([{ ...one, database: ownDatabase }]);
   expect(cancelled).toEqual([]);
 });
 
 test('only the owner may read the file and the folder that is made for it', async () => {
-  await recordErased(file, some());
+  await recordErased(file, someIds());
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
 });
 
 test('a line that a crash cut short is ignored, wherever it was cut, and the next block begins on a new line', async () => {
-  const [before, lost, after] = [some(), randomUUID(), some()];
+  const [before, lost, after] = [someIds(), randomUUID(), someIds()];
   await recordErased(file, before);
   const line = `license ${lost}`;
   for (const length of [1, 7, 8, 20, line.length - 1]) {
@@ -101,7 +102,7 @@ test('a line that a crash cut short is ignored, wherever it was cut, and the nex
 });
 
 test('a line that lacks only its line break counts', async () => {
-  const erased = some();
+  const erased = someIds();
   await recordErased(file, erased);
   writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
   expect((await readTombstones(file)).erased).toEqual([erased]);
@@ -111,7 +112,7 @@ test.each([
   ['another table', `staff ${randomUUID()}`],
   ['no id', 'license'],
   ['an id and more', `license ${randomUUID()}0`],
-  ['a word before', `x license ${randomUUID()}`],
+  ['a word before the table', `x license ${randomUUID()}`],
   ['a statement', "license ' or true --"],
 ])('a line with %s is ignored', async (_what, line) => {
   mkdirSync(join(file, '..'));
@@ -119,18 +120,18 @@ test.each([
   expect((await readTombstones(file)).erased).toEqual([]);
 });
 
-test('a file that cannot be read is reported plainly, and one that cannot be written names no person', async () => {
+test('a file that cannot be read or written is reported with the code of the system error', async () => {
   mkdirSync(file, { recursive: true });
   await expect(readTombstones(file)).rejects.toThrow(
     new ConfigError(`TOMBSTONE_FILE cannot be read: ${file} (EISDIR).`),
   );
-  await expect(recordErased(file, some())).rejects.toThrow(
+  await expect(recordErased(file, someIds())).rejects.toThrow(
     new JobFailure('TOMBSTONE_FILE cannot be written (EISDIR)'),
   );
 });
 
 test('ten concurrent writes lose no block', async () => {
-  const erased = Array.from({ length: 10 }, some);
+  const erased = Array.from({ length: 10 }, someIds);
   await Promise.all(erased.map((each) => recordErased(file, each)));
   const { erased: found } = await readTombstones(file);
   expect(found).toHaveLength(10);

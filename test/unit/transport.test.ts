@@ -43,7 +43,7 @@ describe('a loopback host', () => {
 
 describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
   const primary = 'postgres://127.0.0.1/mooring';
-  const used = (url: string) => {
+  const usedUrl = (url: string) => {
     const config = new Config({ DATABASE_URL: primary, [name]: url });
     return name === 'DATABASE_URL' ? config.databaseUrl : config.databaseReadUrl;
   };
@@ -56,7 +56,7 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
     'postgres://u:p@localhost/mooring?host=localhost&host=db.example.com',
     'postgresql://db/mooring?options=-c%20search_path%3Dx',
   ])('%s means TLS with a verified certificate', (url) => {
-    const { searchParams } = new URL(used(url)!);
+    const { searchParams } = new URL(usedUrl(url)!);
     expect(searchParams.getAll('sslmode')).toEqual(['verify-full']);
     expect(searchParams.get('options')).toBe(new URL(url).searchParams.get('options'));
   });
@@ -68,7 +68,7 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
     'postgres:///mooring?host=%2Fvar%2Frun%2Fpostgresql',
     'postgres://u:p@%2Fvar%2Frun%2Fpostgresql/mooring',
     'postgres://u:p@db.example.com/mooring?host=localhost',
-  ])('%s names this machine, and is not changed', (url) => expect(used(url)).toBe(url));
+  ])('%s is on this machine, and is not changed', (url) => expect(usedUrl(url)).toBe(url));
 
   test.each([
     ['require', 'verify-full'],
@@ -77,9 +77,9 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
     ['no-verify', 'no-verify'],
     ['disable', 'disable'],
     ['disable&sslmode=require', 'verify-full'],
-  ])('sslmode=%s means %s, here and elsewhere', (given, meant) => {
+  ])('sslmode=%s means %s, for a remote and for a local server', (given, meant) => {
     for (const host of ['db.example.com', 'localhost'])
-      expect(used(`postgres://u:p@${host}/mooring?sslmode=${given}`)).toBe(
+      expect(usedUrl(`postgres://u:p@${host}/mooring?sslmode=${given}`)).toBe(
         `postgres://u:p@${host}/mooring?sslmode=${meant}`,
       );
   });
@@ -94,7 +94,7 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
     ['uselibpqcompat=true&sslmode=require', /sslmode/],
     ['sslrootcert=/none/ca.pem', /^The file that \w+ names as sslrootcert cannot be read \(ENOENT\)\.$/],
   ])('with %s is refused in a sentence', (parameters, sentence) => {
-    const attempt = () => used(`postgres://u:${SECRET}@db.example.com/mooring?${parameters}`);
+    const attempt = () => usedUrl(`postgres://u:${SECRET}@db.example.com/mooring?${parameters}`);
     expect(attempt).toThrow(ConfigError);
     expect(attempt).toThrow(sentence);
     expect(attempt).toThrow(name);
@@ -103,12 +103,12 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
 
   test.each(['postgres:///mooring', 'postgres:///mooring?host=', 'postgres://%zz/mooring'])(
     '%s names no host',
-    (url) => expect(() => used(url)).toThrow(/must be an address of the form/),
+    (url) => expect(() => usedUrl(url)).toThrow(/must be an address of the form/),
   );
 });
 
 describe('SMTP_URL', () => {
-  const used = (url: string) => new Config({ SMTP_URL: url, MAIL_FROM }).smtpUrl;
+  const usedUrl = (url: string) => new Config({ SMTP_URL: url, MAIL_FROM }).smtpUrl;
 
   test.each([
     '',
@@ -117,8 +117,8 @@ describe('SMTP_URL', () => {
     '?requireTLS=',
     '?requireTLS=false&requireTLS=x',
     '?requireTLS=no',
-  ])('smtp://…%s demands STARTTLS of a server elsewhere', (parameters) => {
-    const { searchParams } = new URL(used(`smtp://u:p@mail.example.com:587${parameters}`)!);
+  ])('smtp://…%s requires STARTTLS of a remote server', (parameters) => {
+    const { searchParams } = new URL(usedUrl(`smtp://u:p@mail.example.com:587${parameters}`)!);
     expect(searchParams.getAll('requireTLS')).toEqual(['true']);
   });
 
@@ -128,10 +128,10 @@ describe('SMTP_URL', () => {
     'smtp://127.0.0.1:2525',
     'smtp://[::1]:25',
     'smtp://localhost:25?requireTLS=true',
-  ])('%s stays as it is', (url) => expect(used(url)).toBe(url));
+  ])('%s stays as it is', (url) => expect(usedUrl(url)).toBe(url));
 });
 
-describe('a production', () => {
+describe('a service in production', () => {
   const production = {
     NODE_ENV: 'production',
     DATABASE_URL: 'postgres://127.0.0.1/mooring',
@@ -141,7 +141,7 @@ describe('a production', () => {
   };
 
   test.each(['http://licensing.example.com', 'http://10.0.0.5:3000', 'http://127.0.0.1.example.com'])(
-    'is not reached at %s',
+    'may not have the PUBLIC_URL %s',
     (PUBLIC_URL) =>
       expect(() => new Config({ ...production, PUBLIC_URL })).toThrow(
         /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
@@ -149,7 +149,7 @@ describe('a production', () => {
   );
 
   test.each(['https://licensing.example.com', 'http://localhost:3000', 'http://[::1]:3000', 'http://127.1'])(
-    'may be reached at %s',
+    'may have the PUBLIC_URL %s',
     (PUBLIC_URL) => expect(new Config({ ...production, PUBLIC_URL }).production).toBe(true),
   );
 

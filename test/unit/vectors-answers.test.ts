@@ -3,7 +3,7 @@ import { createPrivateKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readLicenseAnswer } from '../../client/src/believe.js';
+import { readLicenseAnswer } from '../../client/src/answers.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
 import { Transport } from '../../client/src/transport.js';
@@ -33,7 +33,7 @@ const confirmations = read<{ cases: Case[] }>('confirmations.json').cases;
 async function readByClient({ status, headers, body, body_base64 }: Case) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const bytes = body_base64 === undefined ? text : Buffer.from(body_base64, 'base64');
-  // As it comes from the wire: a text given to Response would bring a content type along.
+  // The body is bytes, as from the network: Response would add a content type to a string.
   const fetch = async () => new Response(Buffer.from(bytes), { status, headers });
   const ports = { fetch, clock: systemClock, timers: systemTimers, signal: new AbortController().signal };
   return readLicenseAnswer(
@@ -45,7 +45,7 @@ describe('problems.json, to the reference client', () => {
   test.each([...problems.of_the_service, ...problems.hostile])('$name', async (vector) => {
     const outcome = await readByClient(vector);
     expect(outcome.kind).toBe(vector.expected['believed'] ? 'problem' : 'no_answer');
-    if (outcome.kind === 'confirmed') throw new Error('never');
+    if (outcome.kind === 'confirmed') throw new Error('a problem was read as a confirmation');
     expect(outcome.retry_after_seconds).toBe(vector.expected['retry_after_seconds']);
     if (outcome.kind === 'no_answer') return;
     const { client_action, code, detail, extras: members, errors } = outcome.problem;
@@ -64,7 +64,7 @@ describe('problems.json, to the reference client', () => {
     }
   });
 
-  test('holds every code that a client can meet', () => {
+  test('holds every code that a client can receive', () => {
     const codes = problems.of_the_service.map(({ expected }) => expected['code']);
     expect(codes).toEqual(expect.arrayContaining(Object.keys(PROBLEM_MEMBERS)));
   });
@@ -99,7 +99,7 @@ describe('confirmations.json, to the service', () => {
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  test('the first is byte for byte what it answers', async () => {
+  test('the first case is byte for byte what the service answers', async () => {
     const tokens = read<{ key: { d: string; x: string; kid: string }; claims: string }>(
       'license-tokens.json',
     );

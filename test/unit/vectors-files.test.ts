@@ -19,7 +19,7 @@ function cases(file: string): Vectors[] {
 }
 
 describe.each(files)('%s', (file) => {
-  test('says what it is, and each case is named by a sentence of its own', () => {
+  test('has a description, and each case has a unique sentence as its name', () => {
     expect(read(file)['description']).toMatch(/^[A-Z].*\.$/);
     const names = cases(file).map(({ name }) => name);
     for (const name of names) expect(name).toMatch(/^\S.{10,}\.$/);
@@ -27,7 +27,7 @@ describe.each(files)('%s', (file) => {
     expect(names.length).toBeGreaterThan(0);
   });
 
-  test('is described in the README, each member of it and of its cases', () => {
+  test('is described in the README, with each member of the file and of its cases', () => {
     const start = readme.indexOf(`## ${file}`);
     expect(start).toBeGreaterThan(0);
     const [section] = readme.slice(start + 3).split('\n## ');
@@ -37,7 +37,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('scripts/vectors.mjs makes the signed ones byte for byte', () => {
+test('scripts/vectors.mjs makes the signed files byte for byte', () => {
   const made = mkdtempSync(join(tmpdir(), 'vectors-'));
   const { status, stderr } = spawnSync(process.execPath, [script, made]);
   expect([status, stderr.toString()]).toEqual([0, '']);

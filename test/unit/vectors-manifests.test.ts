@@ -14,7 +14,7 @@ import {
   compareVersions,
   covers,
   isVersion,
-  outerMatches,
+  findDifferingUnsignedMember,
   trustedKeys,
   verifyManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
@@ -53,7 +53,7 @@ const vectors = JSON.parse(readFileSync(new URL('../vectors/manifests.json', imp
   }[];
 };
 
-/** A string goes as it is, an object as its JSON. */
+/** A string is used as it is, an object as JSON. */
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body));
 
 describe('a manifest, to the reference client', () => {
@@ -83,7 +83,10 @@ describe('a manifest, to the publisher’s tools and the service', () => {
     try {
       const document: unknown = JSON.parse(text);
       return (
-        outerMatches(document, verifyManifest(document, trustedKeys(trusted.map(publicKeyFromX)))) === null
+        findDifferingUnsignedMember(
+          document,
+          verifyManifest(document, trustedKeys(trusted.map(publicKeyFromX))),
+        ) === null
       );
     } catch {
       return false;
@@ -91,7 +94,7 @@ describe('a manifest, to the publisher’s tools and the service', () => {
   }
 });
 
-describe('a manifest, to a program written elsewhere', () => {
+describe('a manifest, to an independent program', () => {
   let dir: string;
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'vectors-'));
@@ -103,13 +106,15 @@ describe('a manifest, to a program written elsewhere', () => {
   const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 
   test.each(vectors.cases)(`${hasOpenssl ? 'openssl' : 'node'}: $name`, ({ state, body, expected }) => {
-    const { signed, signatures } = facts(body);
+    const { signed, signatures } = signedPartsOf(body);
     const keys = state.trusted_keys.map(trustedKey);
-    const signers = keys.filter(({ key }) => signatures.some((signature) => holds(key, signed, signature)));
+    const signers = keys.filter(({ key }) =>
+      signatures.some((signature) => isGenuine(key, signed, signature)),
+    );
     expect(signers.map(({ key_id }) => key_id)).toEqual(expected.signed_by);
   });
 
-  function facts(body: unknown): { signed: string; signatures: string[] } {
+  function signedPartsOf(body: unknown): { signed: string; signatures: string[] } {
     const { signed, signatures } = body as {
       signed?: unknown;
       signatures?: ({ signature: unknown } | null)[];
@@ -119,7 +124,7 @@ describe('a manifest, to a program written elsewhere', () => {
     return { signed, signatures: texts };
   }
 
-  function holds(key: ReturnType<typeof createPublicKey>, signed: string, signature: string): boolean {
+  function isGenuine(key: ReturnType<typeof createPublicKey>, signed: string, signature: string): boolean {
     const bytes = Buffer.from(signature, 'base64url');
     // openssl receives decoded bytes, so this test checks the base64url spelling itself.
     if (bytes.toString('base64url') !== signature) return false;

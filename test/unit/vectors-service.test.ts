@@ -47,9 +47,9 @@ describe('telemetry.json, to the service', () => {
     );
   });
 
-  test('holds every field, kept and dropped', () => {
-    const kept = new Set(telemetry.flatMap(({ expected }) => Object.keys(expected.values)));
-    expect([...kept].toSorted()).toEqual([...TELEMETRY_NAMES].toSorted());
+  test('holds a stored value of every field', () => {
+    const stored = new Set(telemetry.flatMap(({ expected }) => Object.keys(expected.values)));
+    expect([...stored].toSorted()).toEqual([...TELEMETRY_NAMES].toSorted());
   });
 });
 

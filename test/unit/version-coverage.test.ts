@@ -17,13 +17,13 @@ const published = (version: string, minimum: string | null): ManifestContent => 
   previous: null,
 });
 
-/** The versions that this instance knows, and those that the primary database has. */
+/** The coverage in an instance that knows these versions, while the primary database may have others. */
 function coverageOf(known: PublishedVersions, primary = known) {
   const manifests = {
     versions: known,
-    asked: 0,
+    refreshes: 0,
     async refresh() {
-      manifests.asked += 1;
+      manifests.refreshes += 1;
       manifests.versions = primary;
     },
   };
@@ -38,26 +38,26 @@ const versions = (...contents: ManifestContent[]) => {
 
 const EXPIRY = new Date('2026-06-01T00:00:00Z');
 const old = published('3.1', '2026-01-01T00:00:00Z');
-const guarded = published('3.2', '2026-06-02T00:00:00Z');
+const restricted = published('3.2', '2026-06-02T00:00:00Z');
 
 describe('whether a license covers a version', () => {
   test.each([
-    ['a version it has', '3.1', EXPIRY, true],
+    ['a version whose minimum it meets', '3.1', EXPIRY, true],
     ['a version that demands a day more', '3.2.0', EXPIRY, false],
     ['a version that demands just this expiry', '3.2', new Date('2026-06-02T00:00:00Z'), true],
     ['a version that was never published', '9.9', EXPIRY, true],
     ['every version, where it never expires', '3.2', null, true],
   ])('%s', async (_what, version, expiry, isCovered) => {
-    const { coverage, manifests } = coverageOf(versions(old, guarded));
+    const { coverage, manifests } = coverageOf(versions(old, restricted));
     expect(coverage.covers(version, expiry)).toBe(isCovered);
     const refusal = await coverage.refusal(version, expiry);
     expect(refusal?.code).toBe(isCovered ? undefined : 'version_not_covered');
     // The primary is queried before a refusal, and only then.
-    expect(manifests.asked).toBe(isCovered ? 0 : 1);
+    expect(manifests.refreshes).toBe(isCovered ? 0 : 1);
   });
 
-  test('a refusal names the minimum, and the newest version that the license has', async () => {
-    const refusal = await coverageOf(versions(old, guarded)).coverage.refusal('3.2', EXPIRY);
+  test('a refusal names the minimum, and the newest version that the license covers', async () => {
+    const refusal = await coverageOf(versions(old, restricted)).coverage.refusal('3.2', EXPIRY);
     expect(refusal!.members).toEqual({
       minimum_license_expiry: '2026-06-02T00:00:00Z',
       newest_covered_version: '3.1',
@@ -65,35 +65,35 @@ describe('whether a license covers a version', () => {
     });
   });
 
-  test('a refusal names no newest version where the license covers none', async () => {
-    const refusal = await coverageOf(PublishedVersions.of(guarded)).coverage.refusal('3.2', EXPIRY);
+  test('a refusal names no newest version if the license covers none', async () => {
+    const refusal = await coverageOf(PublishedVersions.of(restricted)).coverage.refusal('3.2', EXPIRY);
     expect(refusal!.members).toMatchObject({ newest_covered_version: null, download_url: null });
   });
 
   test('a version whose minimum the primary has lowered is not refused', async () => {
-    const lowered = PublishedVersions.of({ ...guarded, minimum_license_expiry: null });
-    const { coverage } = coverageOf(versions(old, guarded), lowered);
+    const lowered = PublishedVersions.of({ ...restricted, minimum_license_expiry: null });
+    const { coverage } = coverageOf(versions(old, restricted), lowered);
     expect(await coverage.refusal('3.2', EXPIRY)).toBeUndefined();
   });
 });
 
-test('a version that is published again with a lower one after it is withdrawn, and an equal one is not', () => {
-  const all = versions(old, guarded, { ...guarded, sequence: 2 });
+test('a version is withdrawn if a lower version is published after it, and not if it is published again', () => {
+  const all = versions(old, restricted, { ...restricted, sequence: 2 });
   expect(all.find('3.2')).toMatchObject({ isWithdrawn: false, sequence: 2 });
   all.add({ ...old, sequence: 3 });
   expect(all.find('3.2')).toMatchObject({ isWithdrawn: true });
   expect(all.find('3.1')).toMatchObject({ isWithdrawn: false, sequence: 3 });
 });
 
-test('a version that is only named under a later one is offered, and no withdrawal goes back to it', () => {
+test('a version that is listed only in also_available is offered, but is not the target of a withdrawal', () => {
   const { version, dmg, minimum_license_expiry } = old;
   const also_available = [{ version, dmg, minimum_license_expiry }];
-  const all = versions({ ...guarded, sequence: 4, also_available });
+  const all = versions({ ...restricted, sequence: 4, also_available });
   expect(all.find('3.1')).toEqual({ ...also_available[0], sequence: 0, isWithdrawn: false });
   expect(all.newestCovered(EXPIRY)?.version).toBe('3.1');
   expect(all.newestBelow('3.2')).toBeUndefined();
-  // One that was live keeps what it was published with.
-  const known = versions({ ...old, sequence: 3 }, { ...guarded, sequence: 4, also_available });
+  // A version that was live keeps the sequence of its publication.
+  const known = versions({ ...old, sequence: 3 }, { ...restricted, sequence: 4, also_available });
   expect(known.find('3.1')).toMatchObject({ sequence: 3 });
   expect(known.newestBelow('3.2')?.version).toBe('3.1');
 });

@@ -1,6 +1,6 @@
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { ConfirmDialog } from '../shared/confirm-dialog.js';
-import { plural, utcDay } from '../shared/dates.js';
+import { plural, formatUtcDay } from '../shared/dates.js';
 import { t } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
 import { messages } from './messages.js';
@@ -45,7 +45,7 @@ function consequences({ licenses, purchases_kept_until }: HolderLicensesAnswer):
     licenses.length > 0 ? plural(licenses.length, texts.ends) : texts.endsNone,
     ...(machines > 0 ? [plural(machines, texts.stops)] : []),
     texts.erased,
-    purchases_kept_until ? t(texts.kept, { day: utcDay(purchases_kept_until) }) : texts.keptNone,
+    purchases_kept_until ? t(texts.kept, { day: formatUtcDay(purchases_kept_until) }) : texts.keptNone,
     texts.takeBack,
   ];
 }

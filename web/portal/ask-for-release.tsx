@@ -25,9 +25,9 @@ export function AskForRelease({ activation, onClose }: Props) {
   const send = async (reason: string) => {
     await askForRelease(id, reason);
     onClose();
-    const asked = { ...activation, release_requested_at: new Date().toISOString() };
+    const requested = { ...activation, release_requested_at: new Date().toISOString() };
     update(
-      withActivation(holder, id, () => ({ activation: asked })),
+      withActivation(holder, id, () => ({ activation: requested })),
       `state-${id}`,
     );
     toast(texts.sent);

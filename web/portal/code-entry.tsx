@@ -17,43 +17,43 @@ const texts = messages.signIn;
 interface Props {
   /** The address to which a code was mailed. */
   readonly email: string;
-  /** Says that a code was mailed to `{email}`. */
+  /** The text that a code was mailed to `{email}`. */
   readonly lead?: string;
   readonly submit: string;
   readonly onSignedIn: () => Promise<void>;
-  /** More choices beside the submit button. */
+  /** Further buttons beside the submit button. */
   readonly extra: ComponentChildren;
 }
 
-/** Takes a mailed code and signs in with it. */
+/** A form that signs in with a mailed code. */
 export function CodeEntry({ email, lead = texts.codeMailed, submit, onSignedIn, extra }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
-  const [wrong, setWrong] = useState<string>();
-  // A code works once: if `onSignedIn` fails, the next try does not need it.
+  const [fieldError, setFieldError] = useState<string>();
+  // A code works only once, so a retry after a failure of `onSignedIn` does not send it again.
   const isSignedIn = useRef(false);
-  const tell = (found: string | undefined) => {
-    setWrong(found);
+  const showError = (newError: string | undefined) => {
+    setFieldError(newError);
     focusFirstError(form.current!);
   };
   const { busy, error, run } = useAction((error) => {
     if (wrongMembers(error).length === 0) return explain(error);
-    tell(texts.wrongCode);
+    showError(texts.wrongCode);
     return '';
   });
   // A code may be typed in groups, such as 4013-4555.
   const digits = code.replaceAll(/[\s\p{P}]/gu, '');
   const signIn = async () => {
-    const found = digits.length === 8 ? undefined : texts.wrongCode;
-    tell(found);
-    if (found) return;
+    const newError = digits.length === 8 ? undefined : texts.wrongCode;
+    showError(newError);
+    if (newError) return;
     await run(async () => {
       if (!isSignedIn.current) await signInByCode(email, digits);
       isSignedIn.current = true;
       await onSignedIn();
     });
   };
-  const mailAnother = () =>
+  const mailAnotherCode = () =>
     run(async () => {
       await mailCode(email);
       setCode('');
@@ -73,7 +73,7 @@ export function CodeEntry({ email, lead = texts.codeMailed, submit, onSignedIn, 
         hint={texts.codeHint}
         value={code}
         onValue={setCode}
-        error={wrong}
+        error={fieldError}
         input={{
           class: 'mono code',
           inputMode: 'numeric',
@@ -87,7 +87,7 @@ export function CodeEntry({ email, lead = texts.codeMailed, submit, onSignedIn, 
         <Button kind="primary" type="submit" busy={busy}>
           {submit}
         </Button>
-        <Button kind="link" onClick={() => void mailAnother()}>
+        <Button kind="link" onClick={() => void mailAnotherCode()}>
           {texts.otherCode}
         </Button>
         {extra}

@@ -13,35 +13,35 @@ import { messages } from './messages.js';
 
 const texts = messages.signIn;
 
-/** Signs in by a code that is mailed: first the address, then the code. */
+/** Signs in with a mailed code: a form for the address, and then one for the code. */
 export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
   const [isMailed, setIsMailed] = useState(false);
-  const [wrong, setWrong] = useState<string>();
-  const tell = (found: string | undefined) => {
-    setWrong(found);
+  const [fieldError, setFieldError] = useState<string>();
+  const showError = (newError: string | undefined) => {
+    setFieldError(newError);
     focusFirstError(form.current!);
   };
   const { busy, error, run } = useAction((error) => {
     if (wrongMembers(error).length === 0) return explain(error);
-    tell(texts.wrongEmail);
+    showError(texts.wrongEmail);
     return '';
   });
-  const moveTo = (isNext: boolean) => {
-    setIsMailed(isNext);
-    focusSoon(place.current!, 'input');
+  const showCodeEntry = (isShown: boolean) => {
+    setIsMailed(isShown);
+    focusSoon(container.current!, 'input');
   };
   const mail = async () => {
-    tell(emailError(email));
+    showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
       await mailCode(email.trim());
-      moveTo(true);
+      showCodeEntry(true);
     });
   };
   return (
-    <div ref={place}>
+    <div ref={container}>
       {isMailed ? (
         <CodeEntry
           email={email.trim()}
@@ -49,7 +49,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
           onSignedIn={onSignedIn}
           extra={
             <>
-              <Button kind="link" onClick={() => moveTo(false)}>
+              <Button kind="link" onClick={() => showCodeEntry(false)}>
                 {texts.otherAddress}
               </Button>
               {extra}
@@ -59,7 +59,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
       ) : (
         <Form element={form} onSubmit={mail}>
           <p>{lead}</p>
-          <EmailField email={email} onEmail={onEmail} error={wrong} />
+          <EmailField email={email} onEmail={onEmail} error={fieldError} />
           {error && <Notice kind="danger">{error}</Notice>}
           <div class="actions">
             <Button kind="primary" type="submit" busy={busy}>

@@ -21,7 +21,7 @@ export function EmailField({ email, onEmail, error }: Props) {
   );
 }
 
-/** What is wrong with an address, as far as a page can tell: the service knows better. */
+/** Returns a message if an address is missing or obviously wrong. The service validates it in full. */
 export function emailError(email: string): string | undefined {
   if (email.trim() === '') return messages.signIn.missingEmail;
   return /\S@\S/.test(email) ? undefined : messages.signIn.wrongEmail;

@@ -1,6 +1,6 @@
 import { useAction } from '../shared/action.js';
 import { Button } from '../shared/button.js';
-import { moment, utcDay } from '../shared/dates.js';
+import { formatTime, formatUtcDay } from '../shared/dates.js';
 import { Notice } from '../shared/notice.js';
 import { t } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
@@ -11,11 +11,11 @@ import { messages } from './messages.js';
 
 const texts = messages.data;
 
-/** A deletion that was asked for, and the way to take it back. */
+/** Shows a requested deletion, with a button that cancels it. */
 export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const { holder, update, proveMailbox } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());
-  const mayTakeBack = holder.signed_in_by === 'code';
+  const canTakeBack = holder.signed_in_by === 'code';
   const takeBack = () =>
     run(async () => {
       await takeErasureBack();
@@ -26,8 +26,8 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   return (
     <Notice kind="warning">
       <p id="erasure">
-        <strong>{t(texts.asked, { day: utcDay(erasure.received_on) })}</strong>{' '}
-        {isWaiting ? t(texts.runs, { moment: moment(erasure.runs_at) }) : texts.running}
+        <strong>{t(texts.asked, { day: formatUtcDay(erasure.received_on) })}</strong>{' '}
+        {isWaiting ? t(texts.runs, { moment: formatTime(erasure.runs_at) }) : texts.running}
       </p>
       {error && (
         <p class="error" role="alert">
@@ -35,8 +35,8 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
         </p>
       )}
       {isWaiting && (
-        <Button busy={busy} onClick={mayTakeBack ? () => void takeBack() : () => proveMailbox('erasure')}>
-          {mayTakeBack ? texts.takeItBack : texts.signInByCode}
+        <Button busy={busy} onClick={canTakeBack ? () => void takeBack() : () => proveMailbox('erasure')}>
+          {canTakeBack ? texts.takeItBack : texts.signInByCode}
         </Button>
       )}
     </Notice>

@@ -21,14 +21,14 @@ export function Header({ holder, onSignedOut }: Props) {
         <img src={icon} alt="" width="22" height="22" />
         {messages.name}
       </span>
-      {holder && <WhoIsSignedIn email={holder.email} onSignedOut={onSignedOut} />}
+      {holder && <SignedInAs email={holder.email} onSignedOut={onSignedOut} />}
     </>
   );
 }
 
-function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () => void }) {
+function SignedInAs({ email, onSignedOut }: { email: string; onSignedOut: () => void }) {
   const { busy, run } = useAction((error) => toastError(explain(error)));
-  const leave = () =>
+  const handleSignOut = () =>
     run(async () => {
       await signOut().catch((error: unknown) => {
         // The session has ended already, so the person is signed out.
@@ -39,7 +39,7 @@ function WhoIsSignedIn({ email, onSignedOut }: { email: string; onSignedOut: () 
   return (
     <div class="who end">
       <span class="quiet">{fill(messages.session.as, { email: <UntrustedText text={email} /> })}</span>
-      <Button kind="link" busy={busy} onClick={() => void leave()}>
+      <Button kind="link" busy={busy} onClick={() => void handleSignOut()}>
         {messages.session.signOut}
       </Button>
     </div>

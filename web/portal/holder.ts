@@ -1,21 +1,22 @@
 import type { HolderActivation, HolderLicense, HolderLicensesAnswer } from '../shared/api-types.js';
 
-/** The status of a license as it is shown: expiry counts as a status. */
-export type Standing = HolderLicense['status'] | 'expired' | 'updates_ended';
+/** The status of a license that the page shows. It includes the expiry, which the service's status does not. */
+export type DisplayStatus = HolderLicense['status'] | 'expired' | 'updates_ended';
 
-export function standing({ status, expires_at, on_expiry }: HolderLicense): Standing {
+export function displayStatus({ status, expires_at, on_expiry }: HolderLicense): DisplayStatus {
   if (status !== 'active' || !expires_at || Date.parse(expires_at) > Date.now()) return status;
   return on_expiry === 'stop' ? 'expired' : 'updates_ended';
 }
 
-/** Whether the application works with it. */
-export const works = (license: HolderLicense) => ['active', 'updates_ended'].includes(standing(license));
+/** Whether the application runs with this license. */
+export const isUsable = (license: HolderLicense) =>
+  ['active', 'updates_ended'].includes(displayStatus(license));
 
-/** How many machines more may use it; none where the number allowed was lowered below those in use. */
+/** How many more machines may use a license; 0 also if the machine limit was lowered below the machines in use. */
 export const freePlaces = ({ machines_allowed, machines_in_use }: HolderLicense) =>
   Math.max(0, machines_allowed - machines_in_use);
 
-/** The holder once one binding has changed: asked for, or ended. */
+/** Returns the holder's data with a change of one activation: its release was requested, or it has ended. */
 export function withActivation(
   holder: HolderLicensesAnswer,
   id: string,

@@ -19,7 +19,7 @@ export interface FormProps {
   readonly licenseKey: string;
   readonly onLicenseKey: (key: string) => void;
   readonly onSignedIn: () => Promise<void>;
-  /** What a code is good for here. */
+  /** The text that says what a mailed code is used for. */
   readonly lead: string;
   readonly extra: ComponentChildren;
 }
@@ -35,26 +35,26 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
   const [errors, setErrors] = useState<FieldErrors>({});
   const { busy, error, run } = useAction((error) => {
     if (error instanceof Refused && error.code === 'license_not_found' && isMistyped(licenseKey)) {
-      tell({ key: messages.signIn.mistypedKey });
+      showErrors({ key: messages.signIn.mistypedKey });
       return '';
     }
-    const wrong = wrongMembers(error);
-    if (wrong.length === 0) return explain(error);
-    tell({
-      email: wrong.includes('email') ? messages.signIn.wrongEmail : undefined,
-      key: wrong.includes('license_key') ? messages.signIn.wrongKey : undefined,
+    const names = wrongMembers(error);
+    if (names.length === 0) return explain(error);
+    showErrors({
+      email: names.includes('email') ? messages.signIn.wrongEmail : undefined,
+      key: names.includes('license_key') ? messages.signIn.wrongKey : undefined,
     });
     return '';
   });
-  const tell = (found: FieldErrors) => {
-    setErrors(found);
+  const showErrors = (newErrors: FieldErrors) => {
+    setErrors(newErrors);
     focusFirstError(form.current!);
   };
   const submit = async () => {
     const key = licenseKey.trim() === '' ? messages.signIn.missingKey : undefined;
-    const found = { email: emailError(email), key };
-    tell(found);
-    if (found.email || found.key) return;
+    const newErrors = { email: emailError(email), key };
+    showErrors(newErrors);
+    if (newErrors.email || newErrors.key) return;
     await run(async () => {
       await signInByKey(email.trim(), licenseKey.trim());
       await onSignedIn();

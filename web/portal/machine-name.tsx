@@ -2,7 +2,7 @@ import type { HolderActivation } from '../shared/api-types.js';
 import { UntrustedText } from '../shared/text.js';
 import { messages } from './messages.js';
 
-/** The name that was given to a machine. */
+/** The label that the user gave a machine. */
 export function MachineName({ activation: { hostname_hint } }: { activation: HolderActivation }) {
   const name = hostname_hint?.trim();
   return name ? <UntrustedText text={name} /> : <span class="unnamed">{messages.machines.unnamed}</span>;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../shared/button.js';
-import { day } from '../shared/dates.js';
+import { formatDay } from '../shared/dates.js';
 import { ExactTime } from '../shared/exact-time.js';
 import { fill, t, UntrustedText } from '../shared/text.js';
 import type { HolderActivation } from '../shared/api-types.js';
@@ -20,30 +20,30 @@ interface ActiveProps {
 }
 
 export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
-  const [asking, setAsking] = useState(false);
+  const [isDialogOpen, setIsDialogOpen] = useState(false);
   const { id, release_requested_at, release_declined } = activation;
-  const close = () => setAsking(false);
+  const close = () => setIsDialogOpen(false);
   return (
     <Row activation={activation}>
-      {release_requested_at && <span>{t(texts.asked, { day: day(release_requested_at) })}</span>}
-      {!release_requested_at && release_declined && <Declined {...release_declined} />}
+      {release_requested_at && <span>{t(texts.asked, { day: formatDay(release_requested_at) })}</span>}
+      {!release_requested_at && release_declined && <DeclinedRelease {...release_declined} />}
       {(!release_requested_at || releasesLeft > 0) && (
-        <Button id={`do-${id}`} labelledBy={`do-${id} name-${id}`} onClick={() => setAsking(true)}>
+        <Button id={`do-${id}`} labelledBy={`do-${id} name-${id}`} onClick={() => setIsDialogOpen(true)}>
           {releasesLeft > 0 ? messages.release.self : messages.release.ask}
         </Button>
       )}
-      {asking && releasesLeft > 0 && (
-        <ReleaseMyself activation={activation} left={releasesLeft} onClose={close} />
+      {isDialogOpen && releasesLeft > 0 && (
+        <ReleaseMyself activation={activation} releasesLeft={releasesLeft} onClose={close} />
       )}
-      {asking && releasesLeft === 0 && <AskForRelease activation={activation} onClose={close} />}
+      {isDialogOpen && releasesLeft === 0 && <AskForRelease activation={activation} onClose={close} />}
     </Row>
   );
 }
 
-function Declined({ declined_at, reason }: NonNullable<HolderActivation['release_declined']>) {
+function DeclinedRelease({ declined_at, reason }: NonNullable<HolderActivation['release_declined']>) {
   return (
     <p class="small quiet">
-      {t(texts.declined, { day: day(declined_at) })}
+      {t(texts.declined, { day: formatDay(declined_at) })}
       {reason && <> {fill(texts.declinedWhy, { reason: <UntrustedText text={reason} /> })}</>}
     </p>
   );
@@ -52,7 +52,9 @@ function Declined({ declined_at, reason }: NonNullable<HolderActivation['release
 export function EndedRow({ activation }: { activation: HolderActivation }) {
   const sentence = activation.ended_reason === 'refunded' ? texts.refunded : texts.released;
   return (
-    <Row activation={activation}>{activation.ended_at && t(sentence, { day: day(activation.ended_at) })}</Row>
+    <Row activation={activation}>
+      {activation.ended_at && t(sentence, { day: formatDay(activation.ended_at) })}
+    </Row>
   );
 }
 

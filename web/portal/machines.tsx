@@ -8,32 +8,32 @@ import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
 const texts = messages.machines;
-/** More ended machines are collapsed, because they would push those in use off the page. */
-const SHOWN_ENDED = 5;
-/** With more machines in use, a filter is shown. */
-const UNFILTERED = 10;
+/** If more machines have ended, their table is collapsed, so that it does not hide the machines in use. */
+const MAX_ENDED_SHOWN = 5;
+/** If more machines are in use, a filter is shown. */
+const MAX_WITHOUT_FILTER = 10;
 
 export function Machines({ license }: { license: HolderLicense }) {
-  const ofState = (ended: boolean) =>
+  const activationsWith = (isEnded: boolean) =>
     license.activations
-      .filter(({ state }) => (state !== 'active') === ended)
+      .filter(({ state }) => (state !== 'active') === isEnded)
       .toSorted((a, b) => Number(isThisMachine(b)) - Number(isThisMachine(a)));
-  const [active, ended] = [ofState(false), ofState(true)];
-  const [wanted, setWanted] = useState('');
-  const found = active.filter((activation) => matches(activation, wanted.trim().toLowerCase()));
+  const [active, ended] = [activationsWith(false), activationsWith(true)];
+  const [filter, setFilter] = useState('');
+  const found = active.filter((activation) => matches(activation, filter.trim().toLowerCase()));
   return (
     <>
-      {active.length > UNFILTERED && (
+      {active.length > MAX_WITHOUT_FILTER && (
         <div class="filter">
           <Field
             label={texts.filter}
             name="filter"
-            value={wanted}
-            onValue={setWanted}
+            value={filter}
+            onValue={setFilter}
             input={{ type: 'search', autocomplete: 'off', spellcheck: false }}
           />
           <p class="unseen" role="status">
-            {wanted.trim() && plural(found.length, texts.filtered)}
+            {filter.trim() && plural(found.length, texts.filtered)}
           </p>
         </div>
       )}
@@ -57,10 +57,10 @@ export function Machines({ license }: { license: HolderLicense }) {
   );
 }
 
-const matches = ({ hostname_hint, app_version, id }: HolderActivation, wanted: string) =>
-  (hostname_hint?.trim() || texts.unnamed).toLowerCase().includes(wanted) ||
-  app_version === wanted ||
-  (wanted !== '' && id.endsWith(wanted));
+const matches = ({ hostname_hint, app_version, id }: HolderActivation, filter: string) =>
+  (hostname_hint?.trim() || texts.unnamed).toLowerCase().includes(filter) ||
+  app_version === filter ||
+  (filter !== '' && id.endsWith(filter));
 
 function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   const table = (
@@ -73,7 +73,7 @@ function Ended({ activations }: { activations: readonly HolderActivation[] }) {
       ))}
     />
   );
-  if (activations.length <= SHOWN_ENDED) return table;
+  if (activations.length <= MAX_ENDED_SHOWN) return table;
   return (
     <details open={activations.some(isThisMachine)}>
       <summary>{plural(activations.length, texts.ended)}</summary>

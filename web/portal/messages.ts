@@ -1,4 +1,4 @@
-/** Every word of the portal, so that it can be translated. `{…}` is filled in, `#` is a number. */
+/** All texts of the portal, in one file so that they can be translated. `{…}` is filled in, `#` is a number. */
 export const messages = {
   name: 'License portal',
   question: 'Where is my license active?',
@@ -12,13 +12,13 @@ export const messages = {
       one: 'To use your license on another machine, this one has to be released first.',
       other: 'To use your license on another machine, one of these has to be released first.',
     },
-    /** More are in use than allowed: the number was lowered. */
+    /** For more machines in use than allowed, because the machine limit was lowered. */
     over: 'To use your license on another machine, {count} of these have to be released first.',
     free: {
       one: 'You can use it on # more machine: enter your key there.',
       other: 'You can use it on # more machines: enter your key there.',
     },
-    /** The same with several licenses, of which one or several have a free place. */
+    /** For a holder with several licenses, of which one (`freeWithKey`) or several (`freeWithKeys`) have a free place. */
     freeWithKey: {
       one: 'You can use # more machine: enter the key that ends in {hints} there.',
       other: 'You can use # more machines: enter the key that ends in {hints} there.',
@@ -80,7 +80,7 @@ export const messages = {
 
   license: {
     title: 'License key ending in {hint}',
-    standing: {
+    statuses: {
       active: 'Active',
       updates_ended: 'Active',
       suspended: 'Suspended',
@@ -88,7 +88,7 @@ export const messages = {
       revoked: 'Revoked',
       expired: 'Expired',
     },
-    because: {
+    explanations: {
       suspended:
         'It is suspended for now, so the application does not work with it: most often a payment is being looked into. Your machines keep their places.',
       refunded: 'Its purchase was refunded, and with that it ended on every machine.',
@@ -113,7 +113,7 @@ export const messages = {
     captionEnded: 'Machines no longer in use',
     ended: { one: '# machine no longer in use', other: '# machines no longer in use' },
     machine: 'Machine',
-    /** {id} is the end of the id of its activation. */
+    /** {id} is the end of the activation id. */
     details: 'Activated {day} with {version} · {id}',
     filter: 'Find a machine',
     filtered: { one: '# machine found', other: '# machines found' },

@@ -11,22 +11,22 @@ import { messages } from './messages.js';
 import { YourData } from './your-data.js';
 
 interface Props extends HolderSession {
-  /** The session has ended, and signing in again was put off. */
-  readonly stale: boolean;
+  /** Whether the session has ended, and the holder has postponed signing in again. */
+  readonly isStale: boolean;
 }
 
-/** The page of someone who is signed in. */
-export function Overview({ stale, ...session }: Props) {
+/** The page of a signed-in holder. */
+export function Overview({ isStale, ...session }: Props) {
   const { holder, onEnded, proveMailbox } = session;
   // The application may open the page for another machine, which changes only the hash of its address.
   useEffect(() => {
-    const again = () => session.update({ ...holder }, thisMachineElement(holder));
-    addEventListener('hashchange', again);
-    return () => removeEventListener('hashchange', again);
+    const refresh = () => session.update({ ...holder }, thisMachineElement(holder));
+    addEventListener('hashchange', refresh);
+    return () => removeEventListener('hashchange', refresh);
   }, [holder]);
   return (
     <Session.Provider value={session}>
-      {stale && (
+      {isStale && (
         <Notice kind="warning">
           <p>{messages.session.endedNotice}</p>
           <Button onClick={onEnded}>{messages.session.again}</Button>

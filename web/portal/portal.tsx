@@ -3,14 +3,14 @@ import { moveFocus } from '../shared/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
-import { unlessOffline } from '../shared/messages.js';
+import { unavailableText } from '../shared/messages.js';
 import { Page } from '../shared/page.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { SignIn } from './sign-in.js';
-import { SignInAgain, type Again } from './sign-in-again.js';
+import { SignInAgain, type SignInReason } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
 import { thisMachineElement } from './this-machine.js';
 import { messages } from './messages.js';
@@ -20,8 +20,8 @@ type Stage = 'waiting' | 'unavailable' | 'failed' | 'signed-out' | HolderLicense
 /** The page, depending on whether the holder is signed in and whether the service can be reached. */
 export function Portal() {
   const [stage, setStage] = useState<Stage>('waiting');
-  const [again, setAgain] = useState<Again | null>(null);
-  // A new object each time, so that the same element can be focused twice.
+  const [signInReason, setSignInReason] = useState<SignInReason | null>(null);
+  // Each change is a new object, so that the same element can be focused again.
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
   const holder = typeof stage === 'object' ? stage : null;
 
@@ -39,17 +39,20 @@ export function Portal() {
         ),
     );
   };
-  const signedIn = async () => {
+  const handleSignedIn = async () => {
     const found = await readHolder();
     show(found, thisMachineElement(found) ?? 'headline');
   };
-  const signedInAgain = async () => {
-    show(await readHolder(), again && typeof again === 'object' ? again.next : undefined);
-    setAgain(null);
-    toast(again === 'ended' ? messages.session.changed : messages.session.proven);
+  const handleSignedInAgain = async () => {
+    show(
+      await readHolder(),
+      signInReason && typeof signInReason === 'object' ? signInReason.next : undefined,
+    );
+    setSignInReason(null);
+    toast(signInReason === 'ended' ? messages.session.changed : messages.session.proven);
   };
-  const signedOut = () => {
-    setAgain(null);
+  const handleSignedOut = () => {
+    setSignInReason(null);
     show('signed-out', 'headline');
     toast(messages.session.signedOut);
   };
@@ -61,51 +64,51 @@ export function Portal() {
 
   return (
     <Page
-      header={<Header holder={holder} onSignedOut={signedOut} />}
+      header={<Header holder={holder} onSignedOut={handleSignedOut} />}
       footer={stage !== 'waiting' && <Footer />}
     >
       {holder ? (
         <Overview
           holder={holder}
-          stale={again === 'later'}
+          isStale={signInReason === 'later'}
           update={show}
-          onEnded={() => setAgain('ended')}
-          proveMailbox={(next) => setAgain({ next })}
+          onEnded={() => setSignInReason('ended')}
+          proveMailbox={(next) => setSignInReason({ next })}
         />
       ) : (
-        <Question
+        <SignedOutPage
           stage={stage as Exclude<Stage, HolderLicensesAnswer>}
           onRetry={load}
-          onSignedIn={signedIn}
+          onSignedIn={handleSignedIn}
         />
       )}
-      {holder && again && again !== 'later' && (
+      {holder && signInReason && signInReason !== 'later' && (
         <SignInAgain
           holder={holder}
-          why={again}
-          onSignedIn={signedInAgain}
-          onClose={() => setAgain(again === 'ended' ? 'later' : null)}
+          reason={signInReason}
+          onSignedIn={handleSignedInAgain}
+          onClose={() => setSignInReason(signInReason === 'ended' ? 'later' : null)}
         />
       )}
     </Page>
   );
 }
 
-interface QuestionProps {
+interface SignedOutPageProps {
   readonly stage: Exclude<Stage, HolderLicensesAnswer>;
   readonly onRetry: () => void;
   readonly onSignedIn: () => Promise<void>;
 }
 
-/** The page before anyone is signed in. */
-function Question({ stage, onRetry, onSignedIn }: QuestionProps) {
+/** The page without a signed-in holder, also while the holder is loaded. */
+function SignedOutPage({ stage, onRetry, onSignedIn }: SignedOutPageProps) {
   useEffect(() => void (document.title = messages.question), []);
   return (
     <>
       <h1 id="headline">{messages.question}</h1>
       {stage === 'waiting' && <Loading text={messages.waiting} />}
       {stage === 'unavailable' && (
-        <Unavailable text={unlessOffline(messages.unavailable)} retry={messages.retry} onRetry={onRetry} />
+        <Unavailable text={unavailableText(messages.unavailable)} retry={messages.retry} onRetry={onRetry} />
       )}
       {stage === 'failed' && <Unavailable text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
       {stage === 'signed-out' && (

@@ -17,12 +17,12 @@ const texts = messages.release;
 
 interface Props {
   readonly activation: HolderActivation;
-  readonly left: number;
+  readonly releasesLeft: number;
   readonly onClose: () => void;
 }
 
 /** Releases a machine without support. A holder who signed in by key first enters a mailed code in the same dialog. */
-export function ReleaseMyself({ activation, left, onClose }: Props) {
+export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const { holder, update } = useHolderSession();
   const explain = useHolderError();
   const [isMailed, setIsMailed] = useState(false);
@@ -37,7 +37,7 @@ export function ReleaseMyself({ activation, left, onClose }: Props) {
   const releaseAfterCode = async () => {
     const current = await readHolder();
     await releaseNow(current).catch((error: unknown) => {
-      // The code was right: the dialog goes on without one, or asks support if no release is left.
+      // The code was accepted, so the dialog asks for no further one. If no release is left, it asks support instead.
       update(current);
       toastError(explain(error));
     });
@@ -76,7 +76,7 @@ export function ReleaseMyself({ activation, left, onClose }: Props) {
       onClose={onClose}
     >
       <p>{fill(texts.what, { machine })}</p>
-      <p>{plural(left, texts.left)}</p>
+      <p>{plural(releasesLeft, texts.left)}</p>
       {needsCode && <p>{fill(texts.codeFirst, { email: <UntrustedText text={holder.email} /> })}</p>}
     </ConfirmDialog>
   );

@@ -1,9 +1,9 @@
-/** More than a glance can count. */
-const COUNTABLE = 16;
+/** The highest machine limit whose places are drawn one by one; a higher one is drawn as a bar. */
+const MAX_DRAWN_PLACES = 16;
 
-/** The places of a license, drawn; the messages beside it say the same. */
+/** Draws how much of the machine limit of a license is used. A text beside the drawing says the same. */
 export function Seats({ used, allowed }: { used: number; allowed: number }) {
-  if (allowed > COUNTABLE) {
+  if (allowed > MAX_DRAWN_PLACES) {
     const percent = Math.min(100, (used / allowed) * 100);
     return (
       <svg class="seats bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
@@ -12,8 +12,11 @@ export function Seats({ used, allowed }: { used: number; allowed: number }) {
       </svg>
     );
   }
-  // Where the number allowed was lowered, more may be in use than there are places.
-  const places = Array.from({ length: Math.max(allowed, Math.min(used, COUNTABLE)) }, (_, index) => index);
+  // If the machine limit was lowered, more machines may be in use than allowed.
+  const places = Array.from(
+    { length: Math.max(allowed, Math.min(used, MAX_DRAWN_PLACES)) },
+    (_, index) => index,
+  );
   return (
     <span class="seats" aria-hidden="true">
       {places.map((place) => (

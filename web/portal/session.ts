@@ -4,14 +4,14 @@ import { isSignedOut } from '../shared/api.js';
 import { explain } from './explain.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
 
-/** Who is signed in, and what any part of the page may do to that. */
+/** The data of the signed-in holder, and the functions with which parts of the page change it. */
 export interface HolderSession {
   readonly holder: HolderLicensesAnswer;
   /** Shows the changed data. The element with the id `changedId` gets the focus. */
   readonly update: (holder: HolderLicensesAnswer, changedId?: string) => void;
-  /** The service says that the session is over. */
+  /** Called if the service refuses a request because the session has ended. */
   readonly onEnded: () => void;
-  /** Asks for a sign-in by code. Then the element with the id `next` gets the focus. */
+  /** Asks the holder to sign in with a mailed code. After that the element with the id `next` gets the focus. */
   readonly proveMailbox: (next: string) => void;
 }
 

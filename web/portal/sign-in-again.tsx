@@ -5,24 +5,27 @@ import { SignIn } from './sign-in.js';
 import { messages } from './messages.js';
 
 /**
- * Why a signed-in person signs in again: the session ended (`later`: the person closed the dialog), or a code is needed. Then
- * the element with the id `next` gets the focus.
+ * Why a holder has to sign in again: the session has ended (`later`: the holder closed the dialog), or an action needs a
+ * sign-in by code, after which the element with the id `next` gets the focus.
  */
-export type Again = 'ended' | 'later' | { readonly next: string };
+export type SignInReason = 'ended' | 'later' | { readonly next: string };
 
 interface Props {
   readonly holder: HolderLicensesAnswer;
-  readonly why: Exclude<Again, 'later'>;
+  readonly reason: Exclude<SignInReason, 'later'>;
   readonly onSignedIn: () => Promise<void>;
   readonly onClose: () => void;
 }
 
-/** The page behind it stays as it is, with all that was typed there. */
-export function SignInAgain({ holder, why, onSignedIn, onClose }: Props) {
-  const codeOnly = why !== 'ended';
+/** A dialog to sign in again. The page behind it keeps the texts that were typed there. */
+export function SignInAgain({ holder, reason, onSignedIn, onClose }: Props) {
+  const codeOnly = reason !== 'ended';
   return (
-    <Dialog title={why === 'ended' ? messages.session.ended : messages.data.signInByCode} onClose={onClose}>
-      {why === 'ended' && <p>{messages.session.endedLead}</p>}
+    <Dialog
+      title={reason === 'ended' ? messages.session.ended : messages.data.signInByCode}
+      onClose={onClose}
+    >
+      {reason === 'ended' && <p>{messages.session.endedLead}</p>}
       <SignIn
         email={holder.email}
         byCode={codeOnly || holder.signed_in_by === 'code'}

@@ -7,39 +7,39 @@ import { KeyForm } from './key-form.js';
 import { messages } from './messages.js';
 
 interface Props {
-  /** Typed for them already. */
+  /** The address that is already filled in. */
   readonly email?: string;
   readonly byCode?: boolean;
-  /** The other way would not do. */
+  /** Whether only a sign-in by code is offered. */
   readonly codeOnly?: boolean;
-  /** What a code is good for here. */
+  /** The text that says what a mailed code is used for. */
   readonly codeLead?: string;
   readonly onSignedIn: () => Promise<void>;
-  /** A second choice beside the submit button. */
+  /** A further button beside the submit button. */
   readonly extra?: ComponentChildren;
 }
 
-/** Two ways in; the address that was typed for one is there for the other. */
+/** Signs in by license key or by mailed code. The typed address is kept if the holder switches between the two. */
 export function SignIn({
-  email: known = '',
+  email: initialEmail = '',
   byCode = false,
   codeOnly = false,
   codeLead = messages.signIn.lostLead,
   onSignedIn,
   extra,
 }: Props) {
-  const [email, setEmail] = useState(known);
+  const [email, setEmail] = useState(initialEmail);
   const [licenseKey, setLicenseKey] = useState('');
-  const [way, setWay] = useState<'key' | 'code'>(byCode ? 'code' : 'key');
-  const other = way === 'key' ? 'code' : 'key';
-  const place = useRef<HTMLDivElement>(null);
-  const change = () => {
-    setWay(other);
-    focusSoon(place.current!, 'input');
+  const [method, setMethod] = useState<'key' | 'code'>(byCode ? 'code' : 'key');
+  const otherMethod = method === 'key' ? 'code' : 'key';
+  const container = useRef<HTMLDivElement>(null);
+  const switchMethod = () => {
+    setMethod(otherMethod);
+    focusSoon(container.current!, 'input');
   };
-  const Form = way === 'key' ? KeyForm : CodeForm;
+  const Form = method === 'key' ? KeyForm : CodeForm;
   return (
-    <div ref={place}>
+    <div ref={container}>
       <Form
         email={email}
         onEmail={setEmail}
@@ -50,8 +50,8 @@ export function SignIn({
         extra={
           <>
             {!codeOnly && (
-              <Button kind="link" onClick={change}>
-                {way === 'key' ? messages.signIn.lostKey : messages.signIn.haveKey}
+              <Button kind="link" onClick={switchMethod}>
+                {method === 'key' ? messages.signIn.lostKey : messages.signIn.haveKey}
               </Button>
             )}
             {extra}

@@ -10,7 +10,7 @@ import { messages } from './messages.js';
 
 const texts = messages.data;
 
-/** Download and deletion, for whom the mailbox is proven; the way to prove it, for others. */
+/** Download and deletion of the data of a holder who signed in by code. Other holders are asked to do so first. */
 export function YourData() {
   const { holder, proveMailbox } = useHolderSession();
   return (
@@ -56,17 +56,17 @@ function save(data: unknown): void {
   link.href = URL.createObjectURL(file);
   link.download = texts.downloadFile;
   link.click();
-  // Not at once: the browser has yet to read it.
+  // The URL is revoked later, because the browser has not read the file yet.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 function Deletion() {
-  const [asking, setAsking] = useState(false);
+  const [isDialogOpen, setIsDialogOpen] = useState(false);
   return (
     <div class="choice">
       <p>{texts.deleteLead}</p>
-      <Button onClick={() => setAsking(true)}>{texts.delete}</Button>
-      {asking && <AskForErasure onClose={() => setAsking(false)} />}
+      <Button onClick={() => setIsDialogOpen(true)}>{texts.delete}</Button>
+      {isDialogOpen && <AskForErasure onClose={() => setIsDialogOpen(false)} />}
     </div>
   );
 }

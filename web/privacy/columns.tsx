@@ -1,8 +1,8 @@
 import { plural } from '../shared/dates.js';
-import { whatOf, type Table } from './data.js';
+import { descriptionOf, type Table } from './data.js';
 import { messages } from './messages.js';
 
-/** Every column of some tables, in the messages that stand in the database itself. */
+/** All columns of these tables, with their descriptions from the database. */
 export function Columns({ tables }: { tables: readonly Table[] }) {
   return (
     <details>
@@ -10,7 +10,7 @@ export function Columns({ tables }: { tables: readonly Table[] }) {
       {tables.map((table) => (
         <section key={table.name}>
           <h3>
-            {whatOf(table)} <span class="mono quiet">{table.name}</span>
+            {descriptionOf(table)} <span class="mono quiet">{table.name}</span>
           </h3>
           <dl>
             {table.columns.map(({ name, what }) => (

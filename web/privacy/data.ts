@@ -6,4 +6,4 @@ export type Table = PrivacyData['tables'][number];
 export const readPrivacyData = () => ask<PrivacyData>('GET', 'data');
 
 /** The description of a table, without its full stop. */
-export const whatOf = ({ what }: Table) => what.replace(/\.$/, '');
+export const descriptionOf = ({ what }: Table) => what.replace(/\.$/, '');

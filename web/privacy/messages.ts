@@ -1,4 +1,4 @@
-/** Every word of the privacy page but those of the data itself. */
+/** All texts of the privacy page, except those that the service reports. */
 export const messages = {
   name: 'Privacy',
   title: 'What is stored, why, and for how long',
@@ -31,9 +31,9 @@ export const messages = {
   failed: 'Something went wrong on our side, so what is stored cannot be listed just now.',
   retry: 'Try again',
   report: 'As the service reports it',
-  lastRun: 'What is past its time is deleted every hour; last on {moment}.',
-  noRun: 'What is past its time is deleted every hour. The first run is still to come.',
-  legend: 'The oldest row is the one that leaves next: the day given is the one its time is counted from.',
+  lastRun: 'Rows past their period are deleted every hour; last on {time}.',
+  noRun: 'Rows past their period are deleted every hour. The first run is still to come.',
+  legend: 'The oldest row is the next to be deleted. Its period is counted from the day that is shown.',
   groups: {
     holders: 'About license holders',
     telemetry: 'Statistics without a person',
@@ -41,7 +41,7 @@ export const messages = {
     operation: 'What the service needs to run',
   },
   columns: { what: 'What', kept: 'Kept', oldest: 'Oldest row', deleted: 'Last deleted' },
-  nothingOld: 'none to leave',
+  nothingOld: 'none to delete',
   nothingDeleted: 'nothing yet',
   deleted: { one: '# row on {day}', other: '# rows on {day}' },
   details: { one: 'Every column of this table', other: 'Every column of these # tables' },

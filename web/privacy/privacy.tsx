@@ -9,7 +9,7 @@ import { readPrivacyData } from './data.js';
 import { Report } from './report.js';
 import { messages } from './messages.js';
 
-/** Plain messages first, which need no answer of the service; then its own report. */
+/** Fixed explanations, which are shown without an answer of the service, and below them the report of the service. */
 export function Privacy() {
   const [stage, setStage] = useState<'waiting' | 'unavailable' | 'failed' | PrivacyData>('waiting');
   const load = async () => {

@@ -1,13 +1,13 @@
-import { moment, plural, utcDay } from '../shared/dates.js';
+import { formatTime, plural, formatUtcDay } from '../shared/dates.js';
 import { t } from '../shared/text.js';
 import { Columns } from './columns.js';
 import type { PrivacyData } from '../shared/api-types.js';
-import { whatOf, type Table } from './data.js';
+import { descriptionOf, type Table } from './data.js';
 import { messages } from './messages.js';
 
 type Group = keyof typeof messages.groups;
 
-/** Whom a table is about; one that is not named here is needed to run the service. */
+/** The group of each table. A table that is not listed here belongs to the group `operation`. */
 const GROUP: Readonly<Record<string, Group>> = {
   license: 'holders',
   activation: 'holders',
@@ -33,28 +33,28 @@ const GROUP: Readonly<Record<string, Group>> = {
 };
 const ORDER = Object.keys(GROUP);
 
-/** Every table the service has, by whom it is about. */
+/** All tables of the service, by group. */
 export function Report({ data: { tables, last_run } }: { data: PrivacyData }) {
   const finished = last_run?.finished_at;
   return (
     <>
-      <p>{finished ? t(messages.lastRun, { moment: moment(finished) }) : messages.noRun}</p>
+      <p>{finished ? t(messages.lastRun, { time: formatTime(finished) }) : messages.noRun}</p>
       <p class="quiet">{messages.legend}</p>
       {(Object.keys(messages.groups) as Group[]).map((group) => (
-        <TablesOf key={group} group={group} tables={tables} />
+        <TableGroup key={group} group={group} tables={tables} />
       ))}
     </>
   );
 }
 
-function TablesOf({ group, tables }: { group: Group; tables: readonly Table[] }) {
-  const ours = tables
+function TableGroup({ group, tables }: { group: Group; tables: readonly Table[] }) {
+  const tablesOfGroup = tables
     .filter(({ name }) => (GROUP[name] ?? 'operation') === group)
     .toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
   return (
     <>
-      <Tables caption={messages.groups[group]} tables={ours} />
-      <Columns tables={ours} />
+      <Tables caption={messages.groups[group]} tables={tablesOfGroup} />
+      <Columns tables={tablesOfGroup} />
     </>
   );
 }
@@ -85,18 +85,18 @@ function Tables({ caption, tables }: { caption: string; tables: readonly Table[]
 function TableRow({ table }: { table: Table }) {
   const { kept, leaves, oldest, last_deleted } = table;
   const deleted =
-    last_deleted && t(plural(last_deleted.rows, messages.deleted), { day: utcDay(last_deleted.on) });
+    last_deleted && t(plural(last_deleted.rows, messages.deleted), { day: formatUtcDay(last_deleted.on) });
   return (
     <tr role="row">
       <th scope="row" role="rowheader">
-        {whatOf(table)}
+        {descriptionOf(table)}
       </th>
       <Cell name={messages.columns.kept} text={kept} />
       {leaves ? (
         <>
           <Cell
             name={messages.columns.oldest}
-            text={oldest ? utcDay(oldest) : messages.nothingOld}
+            text={oldest ? formatUtcDay(oldest) : messages.nothingOld}
             isFaint={!oldest}
           />
           <Cell

@@ -1,11 +1,11 @@
 import { useRef, useState } from 'preact/hooks';
 
-/** Something that a person started, such as a request by a button. */
+/** The state of an action that a person starts, such as the request that a button sends. */
 export interface Action<Failure> {
   readonly busy: boolean;
   /** Why the last run failed; undefined before the first run and after a success. */
   readonly error: Failure | undefined;
-  /** Runs the work, unless it runs already. @returns whether it succeeded */
+  /** Runs the work, unless earlier work is still running. @returns whether the work succeeded */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
   readonly clear: () => void;
 }

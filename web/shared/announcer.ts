@@ -2,20 +2,20 @@
 export function announce(text: string): void {
   const region = document.getElementById('announcer');
   if (!region) return;
-  // Emptied first, so that a repeated text is announced again.
+  // The region is emptied first, so that a repeated text is announced again.
   region.textContent = '';
   requestAnimationFrame(() => (region.textContent = text));
 }
 
-/** After a refusal: to the first field that is wrong. */
+/** Moves the focus to the first field that has an error, in the next frame. */
 export const focusFirstError = (form: HTMLElement) => focusSoon(form, '[aria-invalid="true"]');
 
-/** Focuses what is about to be shown: the first within that matches. */
+/** Focuses the first element that matches. It waits for the next frame, because the element may not be rendered yet. */
 export function focusSoon(within: HTMLElement, selector: string): void {
   requestAnimationFrame(() => within.querySelector<HTMLElement>(selector)?.focus());
 }
 
-/** Moves the focus to what changed, so that reading and the keyboard go on from there. */
+/** Moves the focus to an element that changed, so that screen readers and the keyboard continue there. */
 export function moveFocus(element: HTMLElement | null): void {
   if (!element) return;
   if (!element.matches('a, button, input, select, textarea, summary')) element.tabIndex = -1;

@@ -1,4 +1,4 @@
-/** Longer than the service's own time limits. */
+/** The timeout of a request. It is longer than the service's own time limits. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 
 /** The service refused the request with a problem document (RFC 9457). */
@@ -31,11 +31,11 @@ export async function ask<T = undefined>(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<T> {
   const answer = await send(method, path, body, headers);
-  const text = await answer.text().catch(unavailable);
-  if (!answer.ok) throw refusal(answer.status, text);
+  const text = await answer.text().catch(throwUnavailable);
+  if (!answer.ok) throw errorOf(answer.status, text);
   if (text === '') return undefined as T;
-  // A page of the network, such as the sign-in page of a hotel: the service was not reached.
-  return (parsed(text) ?? unavailable()) as T;
+  // A text that is not JSON comes from the network, such as the sign-in page of a hotel: the service was not reached.
+  return (parseJson(text) ?? throwUnavailable()) as T;
 }
 
 /** Whether an error means that the session has ended. */
@@ -52,23 +52,23 @@ async function send(
     headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
     body: body ? JSON.stringify(body) : null,
     signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
-  }).catch(unavailable);
+  }).catch(throwUnavailable);
 }
 
-function unavailable(): never {
+function throwUnavailable(): never {
   throw new ServiceUnavailable();
 }
 
-function refusal(status: number, text: string): Error {
-  const { code, detail, ...members } = parsed(text) ?? {};
-  // A proxy answers so while the service is unavailable; the service itself answers with the code `unavailable`.
+function errorOf(status: number, text: string): Error {
+  const { code, detail, ...members } = parseJson(text) ?? {};
+  // A proxy answers with these statuses while the service is unavailable; the service itself with the code `unavailable`.
   if ([502, 503, 504].includes(status)) return new ServiceUnavailable();
   if (typeof code !== 'string') return new Refused(status, 'unknown', '');
   return new Refused(status, code, typeof detail === 'string' ? detail : '', members);
 }
 
 /** @returns null if the text is not JSON */
-function parsed(text: string): Record<string, unknown> | null {
+function parseJson(text: string): Record<string, unknown> | null {
   try {
     return JSON.parse(text) as Record<string, unknown> | null;
   } catch {

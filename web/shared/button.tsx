@@ -3,19 +3,19 @@ import { common } from './messages.js';
 
 interface Props {
   readonly children: ComponentChildren;
-  /** `harm` asks about what `danger` then does. */
+  /** A `harm` button opens the dialog of a harmful action; the `danger` button in that dialog confirms the action. */
   readonly kind?: 'plain' | 'primary' | 'danger' | 'harm' | 'link';
   readonly type?: 'button' | 'submit';
-  /** Another button's work is not done: a click does nothing. */
+  /** The work of another button is still running: a click does nothing. */
   readonly isBlocked?: boolean;
-  /** The work it started is not done. It says so, keeps the focus, and a second click does nothing. */
+  /** The work of this button is still running. The button shows that and keeps the focus; another click does nothing. */
   readonly busy?: boolean;
-  /** Where a dialog begins: the answer that changes nothing. */
+  /** Whether the button has the focus when its dialog opens. Set it for the button that changes nothing. */
   readonly autofocus?: boolean;
   readonly id?: string;
-  /** What it is called in full; it begins with the messages it shows. */
+  /** The full accessible name, which begins with the visible text. */
   readonly label?: string;
-  /** Ids of the elements that name it together, where its own messages do not say enough. */
+  /** Ids of the elements whose texts are the accessible name, if the visible text alone is ambiguous. */
   readonly labelledBy?: string;
   readonly onClick?: () => void;
 }

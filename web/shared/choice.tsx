@@ -10,7 +10,7 @@ interface Props<Value extends string> {
   readonly onValue: (value: Value) => void;
 }
 
-/** One of a few. */
+/** A field in which one of a few values is selected. */
 export function Choice<Value extends string>({ label, name, value, options, hint, onValue }: Props<Value>) {
   const id = useId();
   return (

@@ -16,7 +16,7 @@ export interface DialogField {
   readonly value?: string;
   /** With options, the field is a choice. */
   readonly options?: Readonly<Record<string, string>>;
-  /** Values that one click enters. */
+  /** Values that can be entered with one click. */
   readonly suggestions?: { readonly label: string; readonly values: readonly string[] };
   readonly input?: InputHTMLAttributes<HTMLInputElement>;
   readonly area?: TextareaHTMLAttributes<HTMLTextAreaElement>;
@@ -24,7 +24,7 @@ export interface DialogField {
   readonly check?: (value: string) => string | false;
 }
 
-/** Without spaces at either end. */
+/** The value of each field, without spaces at either end. */
 type Values<Name extends string> = Readonly<Record<Name, string>>;
 
 export interface Explanation {
@@ -48,44 +48,45 @@ export interface ConfirmDialogProps<Name extends string> {
 }
 
 /**
- * Asks before something is done, and for what it needs. After a failure it stays open with what was typed. It cannot be
- * closed while the work runs, so that a closed dialog never hides a result.
+ * Asks for the confirmation of an action, and for the values that it needs. After a failure the dialog stays open with the
+ * typed values. It cannot be closed while the action runs, so that a closed dialog never hides a result.
  */
 export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogProps<Name>) {
   const { title, children, submit, cancel, danger = false, check, explain, onConfirm, onClose } = props;
   const fields = Object.entries(props.fields ?? {}) as [Name, DialogField][];
   const form = useRef<HTMLFormElement>(null);
   const { busy, error, run } = useAction(explain);
-  const [typed, setTyped] = useState(() => valuesOf(fields, (_name, { value = '' }) => value));
-  const [wrong, setWrong] = useState<Readonly<Record<string, string>>>({});
+  const [typedValues, setTypedValues] = useState(() => valuesOf(fields, (_name, { value = '' }) => value));
+  const [fieldErrors, setFieldErrors] = useState<Readonly<Record<string, string>>>({});
   const [formError, setFormError] = useState('');
-  const values = valuesOf(fields, (name) => typed[name].trim());
+  const values = valuesOf(fields, (name) => typedValues[name].trim());
   async function confirm() {
-    const found = valuesOf(fields, (name, field) => field.check?.(values[name]) || '');
-    const all = check?.(values) || '';
-    setWrong(found);
-    setFormError(all);
-    if (!all && Object.values(found).every((text) => text === '')) await run(() => onConfirm(values));
+    const newFieldErrors = valuesOf(fields, (name, field) => field.check?.(values[name]) || '');
+    const newFormError = check?.(values) || '';
+    setFieldErrors(newFieldErrors);
+    setFormError(newFormError);
+    if (!newFormError && Object.values(newFieldErrors).every((text) => text === ''))
+      await run(() => onConfirm(values));
     if (form.current) focusFirstError(form.current);
   }
   const edit = (name: Name, value: string) => {
-    setTyped({ ...typed, [name]: value });
-    setWrong({ ...wrong, [name]: '' });
+    setTypedValues({ ...typedValues, [name]: value });
+    setFieldErrors({ ...fieldErrors, [name]: '' });
     setFormError('');
   };
-  const isFilled = fields.some(([name, { value = '' }]) => typed[name] !== value);
+  const isFilled = fields.some(([name, { value = '' }]) => typedValues[name] !== value);
   const isDanger = typeof danger === 'function' ? danger(values) : danger;
   return (
     <Dialog title={title} busy={busy} isFilled={isFilled} onClose={onClose}>
       <Form element={form} onSubmit={confirm}>
         {children}
         {fields.map(([name, field]) => (
-          <OneField
+          <DialogFieldInput
             key={name}
             name={name}
             field={field}
-            value={typed[name]}
-            error={wrong[name] || error?.fields?.[name]}
+            value={typedValues[name]}
+            error={fieldErrors[name] || error?.fields?.[name]}
             onValue={(value) => edit(name, value)}
           />
         ))}
@@ -112,7 +113,7 @@ function valuesOf<Name extends string>(
   return Object.fromEntries(fields.map(([name, field]) => [name, valueOf(name, field)])) as Values<Name>;
 }
 
-interface OneFieldProps {
+interface DialogFieldInputProps {
   readonly name: string;
   readonly field: DialogField;
   readonly value: string;
@@ -120,7 +121,7 @@ interface OneFieldProps {
   readonly onValue: (value: string) => void;
 }
 
-function OneField({ name, field, value, error, onValue }: OneFieldProps) {
+function DialogFieldInput({ name, field, value, error, onValue }: DialogFieldInputProps) {
   const { label, options, suggestions, input, area } = field;
   const hint = typeof field.hint === 'function' ? field.hint(value) : field.hint;
   const common = { label, name, value, hint, onValue };

@@ -1,53 +1,57 @@
-/** The page's own language, in the reader's flavour of it: messages and dates must not be of two languages. */
+/** Dates have the language of the page, as its texts have, in the reader's regional form of it, such as en-GB. */
 const language = document.documentElement.lang;
 const locale = navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
 
-const numbers = new Intl.NumberFormat(locale);
-const plurals = new Intl.PluralRules(locale);
-const dayOfThisYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' });
-const longDay = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
-const longDayUtc = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
-const shortDayUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const CLOCK = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
-const shortMoments = new Intl.DateTimeFormat(locale, {
+const numberFormat = new Intl.NumberFormat(locale);
+const pluralRules = new Intl.PluralRules(locale);
+const dayWithoutYearFormat = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' });
+const dayFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
+const utcDayFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+const shortUtcDayFormat = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+const TIME_OF_DAY = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
+const shortTimeFormat = new Intl.DateTimeFormat(locale, {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
-  ...CLOCK,
+  ...TIME_OF_DAY,
 });
-const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
-const longMoment = new Intl.DateTimeFormat(locale, {
+const percentFormat = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
+const timeFormat = new Intl.DateTimeFormat(locale, {
   day: 'numeric',
   month: 'long',
   year: 'numeric',
-  ...CLOCK,
+  ...TIME_OF_DAY,
 });
 
-export const number = (value: number) => numbers.format(value);
+export const formatNumber = (value: number) => numberFormat.format(value);
 
-/** The messages for so many: `plural(2, { one: '# machine', other: '# machines' })`. */
+/** Fills a count into its form: `plural(2, { one: '# machine', other: '# machines' })` returns `2 machines`. */
 export function plural(count: number, forms: { one: string; other: string }): string {
-  const form = plurals.select(count) === 'one' ? forms.one : forms.other;
-  return form.replace('#', number(count));
+  const form = pluralRules.select(count) === 'one' ? forms.one : forms.other;
+  return form.replace('#', formatNumber(count));
 }
 
-/** The day of a moment where the reader is: `14 May`, with its year where that is not this one. */
-export function day(moment: string): string {
-  const time = new Date(moment);
-  return (time.getFullYear() === new Date().getFullYear() ? dayOfThisYear : longDay).format(time);
+/** Formats the day of a time in the reader's time zone: `14 May`, with the year unless it is the current one. */
+export function formatDay(time: string): string {
+  const date = new Date(time);
+  return (date.getFullYear() === new Date().getFullYear() ? dayWithoutYearFormat : dayFormat).format(date);
 }
 
-/** A day that is the same everywhere, such as an expiry: `4 January 2027`, as mails have it too. */
-export const utcDay = (moment: string) => longDayUtc.format(new Date(moment));
+/** Formats the day of a time in UTC, which is the same for all readers: `4 January 2027`. Mails have the same form. */
+export const formatUtcDay = (time: string) => utcDayFormat.format(new Date(time));
 
-/** The short form: `4 Jan`. */
-export const shortUtcDay = (moment: string) => shortDayUtc.format(new Date(moment));
+/** Formats the day of a time in UTC without the year: `4 Jan`. */
+export const formatShortUtcDay = (time: string) => shortUtcDayFormat.format(new Date(time));
 
-/** `20 Nov 2026, 13:00 UTC`, for a table. */
-export const shortMoment = (time: string) => shortMoments.format(new Date(time));
+/** Formats a time for a table, in the reader's time zone: `20 Nov 2026, 13:00 UTC`. */
+export const formatShortTime = (time: string) => shortTimeFormat.format(new Date(time));
 
-/** A share of 1: `37%`. */
-export const percent = (share: number) => percents.format(share);
+/** Formats a fraction of 1: `37%`. */
+export const formatPercent = (share: number) => percentFormat.format(share);
 
-/** `20 November 2026 at 13:00 UTC`, in the time zone of the reader. */
-export const moment = (time: string) => longMoment.format(new Date(time));
+/** Formats a time in the reader's time zone: `20 November 2026 at 13:00 UTC`. */
+export const formatTime = (time: string) => timeFormat.format(new Date(time));

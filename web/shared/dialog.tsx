@@ -13,12 +13,12 @@ interface Props {
   readonly isFilled?: boolean;
 }
 
-/** A modal question: shown as long as it is rendered. The browser keeps the focus inside, and gives it back at the end. */
+/** A modal dialog, open as long as it is rendered. The browser keeps the focus inside, and returns it when the dialog closes. */
 export function Dialog({ title, children, onClose, busy = false, isFilled = false }: Props) {
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
   const [isWarned, setIsWarned] = useState(false);
-  const escape = () => {
+  const closeOrWarn = () => {
     if (busy) return;
     if (isFilled && !isWarned) setIsWarned(true);
     else onClose();
@@ -34,14 +34,14 @@ export function Dialog({ title, children, onClose, busy = false, isFilled = fals
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        escape();
+        closeOrWarn();
       }}
       // A browser lets a page ignore Escape only once, and closes the dialog at the second one.
       onClose={() => {
-        // Without the element the dialog was closed because it is no longer rendered.
+        // Without an element the dialog is no longer rendered, so it may close.
         if (!element.current) return;
         if (busy || (isFilled && !isWarned)) element.current.showModal();
-        escape();
+        closeOrWarn();
       }}
     >
       <h2 id={id}>{title}</h2>

@@ -1,10 +1,10 @@
-import { day, moment } from './dates.js';
+import { formatDay, formatTime } from './dates.js';
 
 /** A day; its exact time and time zone appear on hover and on focus. */
 export function ExactTime({ at }: { at: string }) {
   return (
-    <time class="exact" dateTime={at} tabIndex={0} data-exact={moment(at)}>
-      {day(at)}
+    <time class="exact" dateTime={at} tabIndex={0} data-exact={formatTime(at)}>
+      {formatDay(at)}
     </time>
   );
 }

@@ -1,4 +1,4 @@
-import { utcDay } from './dates.js';
+import { formatUtcDay } from './dates.js';
 import { t } from './text.js';
 
 interface Expiring {
@@ -16,11 +16,11 @@ export const lastDay = (expires_at: string) =>
 /** The expiry (`2027-01-04`) of a license with this last day. */
 export const expiryAfter = (day: string) => new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
 
-/** What the expiry of a license means: whether updates end with it, or the application stops. */
+/** Returns the sentence about the expiry of a license, at which either its updates end or the application stops. */
 export function expiryText({ expires_at, on_expiry }: Expiring, texts: ExpiryTexts): string {
   if (expires_at === null) return texts.never;
   const isOver = Date.parse(expires_at) <= Date.now();
   const [through, over] =
     on_expiry === 'keep' ? [texts.updates, texts.updatesOver] : [texts.runs, texts.runsOver];
-  return t(isOver ? over : through, { day: utcDay(lastDay(expires_at)) });
+  return t(isOver ? over : through, { day: formatUtcDay(lastDay(expires_at)) });
 }

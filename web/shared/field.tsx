@@ -7,15 +7,15 @@ interface Props {
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly hint?: ComponentChildren;
-  /** What is wrong with it, in words; none where nothing is. */
+  /** The message about an error in the value, if there is one. */
   readonly error?: string | undefined;
   /** More attributes of the input, such as `autocomplete`. */
   readonly input?: InputHTMLAttributes<HTMLInputElement>;
-  /** Given, it is a text of several lines. */
+  /** If given, the field is a textarea with these attributes. */
   readonly area?: TextareaHTMLAttributes<HTMLTextAreaElement>;
 }
 
-/** A labelled field; hint and error are read out with it. */
+/** A labelled field. Screen readers read its hint and error with it. */
 export function Field({ label, name, value, onValue, hint, error, input, area }: Props) {
   const id = useId();
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');

@@ -1,14 +1,14 @@
 import type { ComponentChildren, RefObject } from 'preact';
 
 interface Props {
-  /** Where the focus goes to what is wrong. */
+  /** Receives the form element, so that the caller can move the focus to a field with an error. */
   readonly element: RefObject<HTMLFormElement | null>;
   readonly onSubmit: () => Promise<unknown>;
   readonly children: ComponentChildren;
   readonly role?: 'search';
 }
 
-/** A form that the page checks and sends: the browser would do the first in messages of its own, and leave the page. */
+/** A form that the page validates and sends. The browser would show its own error messages, and would leave the page. */
 export function Form({ element, onSubmit, children, role }: Props) {
   return (
     <form

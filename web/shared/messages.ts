@@ -1,4 +1,4 @@
-/** The words of elements that all pages share. */
+/** The texts of the components that all pages share. */
 export const common = {
   working: 'One moment …',
   dismiss: 'Dismiss',
@@ -6,5 +6,5 @@ export const common = {
   discard: 'What you typed would be lost. To discard it, press Escape again.',
 } as const;
 
-/** What to show if the service cannot be reached: this text, or that the device is offline. */
-export const unlessOffline = (text: string) => (navigator.onLine ? text : common.offline);
+/** Returns the text to show if the service cannot be reached: the given one, unless the device itself is offline. */
+export const unavailableText = (text: string) => (navigator.onLine ? text : common.offline);

@@ -1,10 +1,10 @@
-import { checkSymbolHolds, readLicenseKey } from '../../src/keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey } from '../../src/keys/license-key-text.js';
 
 /**
- * Whether a text has the shape of a license key with a wrong check symbol. Imported keys may lack the check symbol, so it only
- * explains why no license has the key.
+ * Whether a text has the form of a license key, but a wrong check symbol. Imported keys may have no check symbol, so pages use
+ * this only to explain why no license was found.
  */
 export function isMistyped(text: string): boolean {
   const key = readLicenseKey(text);
-  return key !== null && !checkSymbolHolds(key);
+  return key !== null && !hasValidCheckSymbol(key);
 }

@@ -5,7 +5,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Something to know before going on. `danger` is read out as it appears. */
+/** A message in a box. Screen readers announce a message of the kind `danger` when it appears. */
 export function Notice({ kind = 'info', children }: Props) {
   return (
     <div class={`notice ${kind}`} role={kind === 'danger' ? 'alert' : undefined}>

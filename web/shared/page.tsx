@@ -4,11 +4,11 @@ interface Props {
   readonly children: ComponentChildren;
   readonly header?: ComponentChildren;
   readonly footer?: ComponentChildren;
-  /** Uses the whole width of the window. */
+  /** Whether the page is wide enough for tables. */
   readonly wide?: boolean;
 }
 
-/** The frame of every page; the link that skips to `main` is in its HTML. */
+/** The frame of every page. The link that skips to `main` is in the HTML file of the page. */
 export function Page({ children, header, footer, wide = false }: Props) {
   const width = wide ? 'page wide' : 'page';
   return (

@@ -1,8 +1,8 @@
 import { announce } from './announcer.js';
 import { common } from './messages.js';
 
-/** Long enough to read two short sentences. */
-const SHOWN_MS = 7_000;
+/** How long a toast is shown: long enough to read two short sentences. */
+const TOAST_DURATION_MS = 7_000;
 
 /** Shows that something was done, for some seconds, and announces it to screen readers. */
 export function toast(text: string): void {
@@ -11,12 +11,15 @@ export function toast(text: string): void {
   // Screen readers get the text from the live region, which was in the page from the start.
   element.ariaHidden = 'true';
   show(element);
-  let timer = setTimeout(() => element.remove(), SHOWN_MS);
+  let timer = setTimeout(() => element.remove(), TOAST_DURATION_MS);
   element.addEventListener('pointerenter', () => clearTimeout(timer));
-  element.addEventListener('pointerleave', () => (timer = setTimeout(() => element.remove(), SHOWN_MS)));
+  element.addEventListener(
+    'pointerleave',
+    () => (timer = setTimeout(() => element.remove(), TOAST_DURATION_MS)),
+  );
 }
 
-/** Shows an error that belongs to no place of the page. It stays until it is dismissed. */
+/** Shows an error that belongs to no particular element of the page. It stays until it is dismissed. */
 export function toastError(text: string): void {
   const element = create('toast danger', text);
   element.role = 'alert';
@@ -29,9 +32,9 @@ export function toastError(text: string): void {
   show(element);
 }
 
-function create(kind: string, text: string): HTMLElement {
+function create(className: string, text: string): HTMLElement {
   const element = document.createElement('div');
-  element.className = kind;
+  element.className = className;
   element.popover = 'manual';
   const sentence = document.createElement('span');
   sentence.textContent = text;
@@ -39,12 +42,12 @@ function create(kind: string, text: string): HTMLElement {
   return element;
 }
 
-/** Replaces the toast before it. As a popover, a toast is in front of the page. */
+/** Shows a toast in place of an earlier one. It is a popover, so it is in front of the page. */
 function show(element: HTMLElement): void {
-  // In the next frame a dialog that the same action closes or opens is gone or there.
+  // A dialog that the same action opens or closes is rendered or removed by the next frame.
   requestAnimationFrame(() => {
     for (const earlier of document.querySelectorAll('.toast')) earlier.remove();
-    // Everything outside an open dialog is inert.
+    // Everything outside an open dialog is inert, so the toast is put into the dialog.
     (document.querySelector('dialog[open]') ?? document.body).append(element);
     if ('showPopover' in element) element.showPopover();
   });

@@ -11,58 +11,65 @@ import { Enrol } from './sign-in/enrol.js';
 import { takeLink } from './sign-in/link.js';
 import { SessionEnded } from './sign-in/session-ended.js';
 import { SignIn } from './sign-in/sign-in.js';
-import { useSession, type Known } from './sign-in/use-session.js';
+import { useSession, type SessionState } from './sign-in/use-session.js';
 import type { StaffSessionAnswer } from '../shared/api-types.js';
 import { messages } from './messages.js';
 
-/** The page: for who is signed in, and for who is not (yet). */
-export function App({ link: brought }: { link: string | undefined }) {
-  const known = useSession();
-  const [link, setLink] = useState(brought);
+/** The page: the workspace of a signed-in person, or the sign-in. */
+export function App({ link: initialLink }: { link: string | undefined }) {
+  const state = useSession();
+  const [link, setLink] = useState(initialLink);
   useEffect(() => {
-    // One may be pasted into the address of the open page, too.
-    const take = () => setLink((before) => takeLink() ?? before);
-    addEventListener('hashchange', take);
-    return () => removeEventListener('hashchange', take);
+    // A link may also be pasted into the URL of the open page.
+    const readLink = () => setLink((before) => takeLink() ?? before);
+    addEventListener('hashchange', readLink);
+    return () => removeEventListener('hashchange', readLink);
   }, []);
-  const { session } = known;
-  const read = async () => {
-    await known.read();
+  const { session } = state;
+  const handleSignedIn = async () => {
+    await state.read();
     setLink(undefined);
   };
   if (link || session === null)
     return (
       <Frame>
-        <SignIn link={link} onSignedIn={read} onDiscardLink={() => setLink(undefined)} />
+        <SignIn link={link} onSignedIn={handleSignedIn} onDiscardLink={() => setLink(undefined)} />
       </Frame>
     );
-  return session ? <SignedIn key={session.id} known={known} session={session} /> : <NotKnown known={known} />;
+  return session ? (
+    <SignedIn key={session.id} state={state} session={session} />
+  ) : (
+    <UnknownSession state={state} />
+  );
 }
 
-function SignedIn({ known, session }: { known: Known; session: StaffSessionAnswer }) {
-  const [later, setLater] = useState(false);
+function SignedIn({ state, session }: { state: SessionState; session: StaffSessionAnswer }) {
+  const [isPostponed, setIsPostponed] = useState(false);
   return (
     <>
-      {session.has_passkey || later ? (
-        <Workspace session={session} onSignedOut={known.leave} />
+      {session.has_passkey || isPostponed ? (
+        <Workspace session={session} onSignedOut={state.clear} />
       ) : (
         <Frame>
           <Enrol
             session={session}
-            onLater={() => setLater(true)}
+            onLater={() => setIsPostponed(true)}
             onEnrolled={() => {
               toast(messages.passkeys.made);
-              known.enrolled();
+              state.markEnrolled();
             }}
           />
         </Frame>
       )}
-      {known.ended > 0 && <SessionEnded key={known.ended} onSignedIn={known.read} onLeave={known.leave} />}
+      {state.endedCount > 0 && (
+        <SessionEnded key={state.endedCount} onSignedIn={state.read} onLeave={state.clear} />
+      )}
     </>
   );
 }
 
-function NotKnown({ known: { error, retry } }: { known: Known }) {
+/** The page while the session is read, or cannot be read. */
+function UnknownSession({ state: { error, retry } }: { state: SessionState }) {
   return (
     <Frame>
       <ViewTitle focus={false}>{messages.support}</ViewTitle>

@@ -4,7 +4,7 @@ import { App } from './app.js';
 import { takeLink } from './sign-in/link.js';
 import './support.css';
 
-// Before anything is drawn or asked for.
+// The link is removed from the URL before the page renders or sends a request.
 const link = takeLink();
 
 // The fragment says which view is shown: the link that skips to the content must not change it.

@@ -1,4 +1,4 @@
-/** All that this page says. `{name}` is filled in, `#` is a number; a translation is another file of this shape. */
+/** All texts of this page, in one file so that they can be translated. `{name}` is filled in, `#` is a number. */
 export const messages = {
   product: 'Mooring support',
   support: 'Support',
@@ -118,7 +118,7 @@ export const messages = {
     },
   },
   find: {
-    title: 'Which binding, for whom, and why?',
+    title: 'Find a license',
     label: 'E-mail, license key, or the id of a license, activation or transaction',
     hint: 'Exact matches only. Your search is in no address and no log. From anywhere: / or Ctrl+K.',
     button: 'Find',
@@ -145,7 +145,7 @@ export const messages = {
       license_id: '',
       license_key: 'A key that was replaced is not found any more: try the e-mail.',
       transaction_id: 'It is the number on the receipt of the payment, exactly as it is written there.',
-      activation_id: 'A binding leaves 12 months after it ended.',
+      activation_id: 'An activation is deleted 12 months after it ended.',
     },
     found: { one: '# license', other: '# licenses' },
     caption: 'Found by {kind}',
@@ -164,7 +164,7 @@ export const messages = {
   license: {
     title: 'License … {hint}',
     waiting: 'Asking for the license …',
-    notFound: 'There is no license of this id. It may have left: 12 months after it ended.',
+    notFound: 'There is no license with this id. A license is deleted 12 months after it ended.',
     back: 'Back to the search',
     facts: {
       holder: 'Holder',
@@ -186,7 +186,7 @@ export const messages = {
       refunded: 'refunded',
     },
     status: { active: 'Active', suspended: 'Suspended', revoked: 'Revoked', refunded: 'Refunded' },
-    statusWhy: {
+    statusReasons: {
       active: '',
       suspended: 'by staff',
       disputed: 'the payment is disputed',
@@ -196,12 +196,12 @@ export const messages = {
     expiry: {
       never: 'No expiry',
       updates: 'Updates through {day}',
-      updatesOver: 'Updates ran through {day}; what it covers goes on working',
+      updatesOver: 'Updates ran through {day}; versions published until then go on working',
       runs: 'Runs through {day}',
       runsOver: 'Ran through {day}',
     },
     machinesInUse: { one: '{used} of # machine in use', other: '{used} of # machines in use' },
-    overLimit: 'More than allowed: it was lowered, and those in use stay.',
+    overLimit: 'More than allowed: the limit was lowered, and the machines in use stay active.',
     actions: 'What to do with this license',
   },
   machines: {
@@ -209,7 +209,7 @@ export const messages = {
     caption: 'Machines in use',
     none: 'No machine is in use.',
     endedTitle: { one: '# ended', other: '# ended' },
-    endedCaption: 'Ended bindings, kept 12 months',
+    endedCaption: 'Ended activations, kept 12 months',
     machine: 'Machine',
     activated: 'Activated',
     version: 'Version then',
@@ -303,7 +303,7 @@ export const messages = {
     runLabel: 'Run now: the deletion of {email}',
     runTitle: 'Delete everything about {email} now?',
     runMeans:
-      'Ends all bindings of this holder, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. This cannot be taken back.',
+      'Ends all activations of this holder, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. This cannot be taken back.',
     runSubmit: 'Delete now',
     done: 'Done: everything about this holder is deleted.',
     meanwhileTakenBack: 'The holder had taken the request back already. Nothing is deleted.',
@@ -319,10 +319,10 @@ export const messages = {
       active: 'Active',
       suspended: 'Suspended: the app stops, and goes on once it is active again',
       revoked:
-        'Revoked: the app stops for good, its machines are released after 11 months, and the license leaves after 12',
+        'Revoked: the app stops for good, its machines are released after 11 months, and the license is deleted after 12',
     },
     machines: 'Machines allowed',
-    machinesHint: 'Fewer than are in use ends none of them: only new ones wait.',
+    machinesHint: 'A limit below the machines in use releases none of them, but allows no new ones.',
     machinesWrong: 'A whole number from 1 to 100 000.',
     expires: 'Last day',
     expiresHint: 'The license expires when this day ends, in UTC. Empty: it never expires.',
@@ -355,7 +355,7 @@ export const messages = {
     button: 'Erase the holder …',
     title: 'Erase {email}?',
     explanation:
-      'Ends all bindings of every license of this e-mail, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. It begins at once and cannot be taken back.',
+      'Ends all activations of every license of this e-mail, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. It begins at once and cannot be taken back.',
     confirm: 'Type the e-mail to confirm',
     confirmWrong: 'This is not the holder’s e-mail.',
     submit: 'Erase',
@@ -433,6 +433,7 @@ export const messages = {
     none: 'Nothing was done so far.',
     waiting: 'Asking for the audit trail …',
     license: 'Concerns',
+    noLicense: '–',
     deleted: 'a deleted license',
     filter: 'Show only',
     all: 'Everything',
@@ -543,7 +544,7 @@ export const messages = {
     version: 'Version',
     published: 'Published',
     expires: 'Expires',
-    minimum: 'For licenses until',
+    minimum: 'Minimum license expiry',
     anyLicense: 'Any',
     kind: 'Kind',
     publication: 'Version',
@@ -569,9 +570,9 @@ export const messages = {
     weeks: 'Weeks',
     weekOptions: { 4: '4 weeks', 12: '12 weeks', 26: '26 weeks', 52: 'A year', 105: 'Two years' },
     empty: 'No week is counted yet. The first appears on the Monday after the first telemetry.',
-    tooFew: 'Too few heartbeats to show anything of.',
+    tooFew: 'Too few heartbeats to show.',
     other: 'other',
-    unsaid: 'not reported',
+    notReported: 'not reported',
     weekOf: 'Week to {day}',
     newest: 'Week to {day}, {total}',
     heartbeats: { one: '# heartbeat', other: '# heartbeats' },

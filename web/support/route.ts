@@ -29,15 +29,15 @@ export function goTo(view: View, ...ids: (string | undefined)[]): void {
   location.hash = hrefOf(view, ...ids);
 }
 
-/** Where the address says we are; it changes with the browser's own back and forward. */
+/** Returns the view that the URL names, also after the browser went back or forward. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
-    const follow = () => setHash(location.hash);
-    addEventListener('hashchange', follow);
-    // An effect runs after the first paint: the address may have changed in between.
-    follow();
-    return () => removeEventListener('hashchange', follow);
+    const readHash = () => setHash(location.hash);
+    addEventListener('hashchange', readHash);
+    // An effect runs after the first paint, so the URL may have changed since the first render.
+    readHash();
+    return () => removeEventListener('hashchange', readHash);
   }, []);
   const [name = '', id = '', activation = ''] = hash.slice(1).split('/');
   const view = VIEWS.find((each) => each === name) ?? 'find';

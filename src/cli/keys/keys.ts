@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { existingKeyRing, openKeyRing, tokenKeysDir } from '../../keys/key-material.js';
-import { keyLines, parseRing, readRingText, type KeyLine } from '../../keys/tokens/ring-file.js';
+import { openExistingKeyRing, openKeyRing, tokenKeysDir } from '../../keys/key-material.js';
+import { summarizeKeys, parseRing, readRingText, type KeySummary } from '../../keys/tokens/ring-file.js';
 import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.js';
 import { aligned, print, printMessage } from '../terminal/output.js';
 
@@ -34,8 +34,8 @@ async function list(_options: unknown, command: Command): Promise<void> {
 async function rotate(_options: unknown, command: Command): Promise<void> {
   const config = new Config(process.env);
   const dir = tokenKeysDir(config);
-  // Opens the existing key files first: an unusable key must not become active, and no ring is created in a wrong folder.
-  const { active } = await existingKeyRing(config);
+  // The existing key files are opened first: an unusable key must not become active, and no ring is created in a wrong folder.
+  const { active } = await openExistingKeyRing(config);
   const entries = await rotateKeys(dir, new Clock().now());
   const isRotated = entries.some(({ kid, state }) => state === 'active' && kid !== active.kid);
   printMessage(
@@ -43,7 +43,7 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
       ? `Every instance that reads ${dir} uses the new key within 2 seconds; all tokens stay valid.`
       : 'There was no next key: one was created, and nothing is rotated yet. Rotate again in 5 seconds.',
   );
-  printKeys(keyLines(entries), command);
+  printKeys(summarizeKeys(entries), command);
 }
 
 // The key files are not opened, because the file of the leaked key may have been destroyed.
@@ -53,22 +53,22 @@ async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Comma
   printMessage(
     'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.',
   );
-  printKeys(keyLines(entries), command);
+  printKeys(summarizeKeys(entries), command);
 }
 
 async function printAffected(kid: string, command: Command): Promise<void> {
   const entries = parseRing(await readRingText(tokenKeysDir(new Config(process.env))));
-  const key = revocableKey(keyLines(entries), kid);
-  // Loaded on demand: the other commands need no database.
-  const [{ withDatabase }, { affectedBy, affectedText }] = await Promise.all([
+  const key = revocableKey(summarizeKeys(entries), kid);
+  // These modules are loaded on demand, because the other commands need no database.
+  const [{ withDatabase }, { countAffected, affectedText }] = await Promise.all([
     import('../database.js'),
     import('./revocation-dry-run.js'),
   ]);
-  const affected = await withDatabase(({ dataSource }) => affectedBy(dataSource, key));
+  const affected = await withDatabase(({ dataSource }) => countAffected(dataSource, key));
   print(command, { kid, state: key.state, ...affected }, affectedText(key, affected));
 }
 
-function printKeys(keys: readonly KeyLine[], command: Command): void {
+function printKeys(keys: readonly KeySummary[], command: Command): void {
   const rows = keys.map(({ kid, state, since }) => [kid, state, since]);
   print(command, keys, aligned([['Key', 'State', 'Since'], ...rows]));
 }

@@ -1,22 +1,23 @@
 import type { DataSource } from 'typeorm';
 import { queryOne } from '../../database/sql.js';
-import type { KeyLine } from '../../keys/tokens/ring-file.js';
-import { SETTLED_MS } from '../../keys/tokens/rotation.js';
+import type { KeySummary } from '../../keys/tokens/ring-file.js';
+import { RING_PROPAGATION_MS } from '../../keys/tokens/rotation.js';
 import { aligned } from '../terminal/output.js';
 
-/** Counts of active activations whose client may have a token of a key. The counts below `activations` add up to it. */
-export interface Affected {
+/** The active activations whose client may have a token that a key signed. The other counts add up to `activations`. */
+export interface AffectedCounts {
   readonly activations: number;
   /** The license still has the license key and the e-mail address that the machine activated with. */
   readonly unchanged: number;
   readonly key_replaced: number;
+  /** The e-mail address of the license changed after the activation, or is unknown since a restore. */
   readonly address_changed: number;
   readonly key_replaced_and_address_changed: number;
-  /** The license was rekeyed by a version that did not record replaced keys. */
+  /** The key of the license was replaced by a version of Mooring that did not record replaced keys. */
   readonly key_not_recorded: number;
 }
 
-// The same comparisons as in FIND_BY_MACHINE of src/activation/activation.service.ts.
+// The key and the address are compared as in FIND_BY_MACHINE (src/activation/activation.service.ts), which the clients then use.
 const COUNT = `
   select count(*)::int as activations,
          count(*) filter (where change = 'unchanged')::int as unchanged,
@@ -26,41 +27,51 @@ const COUNT = `
          count(*) filter (where change = 'not recorded')::int as key_not_recorded
   from (
     select case when l.key_generation - 1 > (select count(*) from replaced_key where license_id = l.id) then 'not recorded'
-                when k.replaced and l.email_since >= a.activated_at then 'both'
-                when k.replaced then 'key'
-                when l.email_since >= a.activated_at then 'address'
+                when c.key_replaced and c.address_changed then 'both'
+                when c.key_replaced then 'key'
+                when c.address_changed then 'address'
                 else 'unchanged' end as change
     from activation a join license l on l.id = a.license_id
-    cross join lateral (select exists (select 1 from replaced_key
-      where license_id = l.id and replaced_at >= a.activated_at) as replaced) k
+    cross join lateral (select
+      exists (select 1 from replaced_key where license_id = l.id and replaced_at >= a.activated_at) as key_replaced,
+      l.email_since >= a.activated_at or l.address_lost_at is not null as address_changed) c
     where a.ended_at is null and a.activated_at <= coalesce($1, 'infinity'::timestamptz)
   ) affected`;
 
 /** Counts the activations that a revocation affects. Heartbeats are not recorded, so these are upper bounds. */
-export function affectedBy(dataSource: DataSource, key: KeyLine): Promise<Affected> {
-  return queryOne<Affected>(dataSource, COUNT, [signedUntil(key)]);
+export function countAffected(dataSource: DataSource, key: KeySummary): Promise<AffectedCounts> {
+  return queryOne<AffectedCounts>(dataSource, COUNT, [latestSigningTime(key)]);
 }
 
 /**
- * The latest time at which a key may have signed: null for the active key, 1970 for a `next` key, which has never signed.
- * SETTLED_MS allows for instances that reload the ring a few seconds after a rotation.
+ * Returns the latest time at which a key may have signed: null for the active key, 1970 for a `next` key, which has never signed.
+ * RING_PROPAGATION_MS allows for instances that reload the ring a few seconds after a rotation.
  */
-function signedUntil({ state, since }: KeyLine): Date | null {
+function latestSigningTime({ state, since }: KeySummary): Date | null {
   if (state === 'active') return null;
-  return state === 'next' ? new Date(0) : new Date(Date.parse(since) + SETTLED_MS);
+  return state === 'next' ? new Date(0) : new Date(Date.parse(since) + RING_PROPAGATION_MS);
 }
 
-/** The counts and the consequences for the clients, as text. */
-export function affectedText({ kid, state }: KeyLine, affected: Affected): string {
+/** Renders the counts and the consequences for the clients as text. */
+export function affectedText({ kid, state }: KeySummary, affected: AffectedCounts): string {
   const { activations, key_not_recorded: notRecorded } = affected;
   const counts = [
     ['Key', `${kid} (${state})`],
-    ['Machines', `${activations} at most hold a token that this key signed`],
-    ['Unchanged', `${affected.unchanged} on a license whose key and e-mail address are still the same`],
-    ['Rekeyed', `${affected.key_replaced} on a license whose key was replaced since`],
-    ['Re-addressed', `${affected.address_changed} on a license whose e-mail address changed since`],
-    ['Both', `${affected.key_replaced_and_address_changed} on a license where both happened`],
-    ['Not known', `${notRecorded} on a license whose replaced key was not recorded`],
+    ['Machines', `at most ${activations} have a token that this key signed`],
+    [
+      'Unchanged',
+      `${affected.unchanged} on a license whose key and e-mail address did not change after the activation`,
+    ],
+    ['Key replaced', `${affected.key_replaced} on a license whose key was replaced after the activation`],
+    [
+      'Address changed',
+      `${affected.address_changed} on a license whose e-mail address changed after the activation`,
+    ],
+    [
+      'Both changed',
+      `${affected.key_replaced_and_address_changed} on a license whose key and e-mail address both changed`,
+    ],
+    ['Key not recorded', `${notRecorded} on a license whose replaced key was not recorded`],
   ];
   return [
     aligned(counts),
@@ -69,7 +80,7 @@ export function affectedText({ kid, state }: KeyLine, affected: Affected): strin
     'address that it has stored. It keeps its activation, and the application continues to run.',
     ...(notRecorded > 0
       ? [
-          `${notRecorded} may be refused, and stop 7 days after their last heartbeat: ask their holders to enter their new license key before the revocation.`,
+          `${notRecorded} of these machines may be refused, and stop 7 days after their last heartbeat: ask their holders to enter their new license key before the revocation.`,
         ]
       : []),
     'Nothing is changed: this was a dry run.',

@@ -21,7 +21,7 @@ import {
   printMessage,
 } from '../terminal/output.js';
 
-/** A row needs far less. Without this limit, a missing closing quotation mark would make the whole file one row. */
+/** A valid row is far smaller. Without this limit, a missing closing quotation mark would make the whole file one row. */
 const MAX_ROW_BYTES = 16_384;
 
 export function importCommand(license: Command): void {
@@ -36,16 +36,23 @@ async function importFile(name: string, _options: unknown, command: Command): Pr
   const path = fromWorkingDirectory(name);
   await using file = await openFile(path);
   try {
-    const rows = csvRows(file, path);
-    const header = await rows.next();
-    const columns = importColumns(header.value?.cells ?? []);
-    const imported = await withDatabase((context) =>
-      importLicenses(context, columns, rows, auditContextOf(command)),
-    );
+    const imported = await importRows(csvRows(file, path), command);
     print(command, { imported }, `${imported} ${imported === 1 ? 'license' : 'licenses'} imported.`);
   } catch (error) {
     if (error instanceof ImportRefused) error.faults.forEach(printMessage);
     throw error;
+  }
+}
+
+/** Imports the rows of a file, of which the first is the header. @returns the number of licenses */
+async function importRows(rows: AsyncGenerator<ImportRow, undefined>, command: Command): Promise<number> {
+  try {
+    const header = await rows.next();
+    const columns = importColumns(header.value?.cells ?? []);
+    return await withDatabase((context) => importLicenses(context, columns, rows, auditContextOf(command)));
+  } finally {
+    // The end of the generator removes the progress bar, also if a step failed before all rows were read.
+    await rows.return(undefined);
   }
 }
 
@@ -92,7 +99,7 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
   return undefined;
 }
 
-/** The delimiter: the first comma or semicolon in the file, because no column name contains either. */
+/** Finds the delimiter: the first comma or semicolon in the file, because no column name contains either. */
 async function delimiterOf(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   return /[,;]/.exec(buffer.toString('latin1', 0, bytesRead))?.[0] ?? ',';

@@ -3,7 +3,7 @@ import { validate as isUuid } from 'uuid';
 import { findLicenses, type ActivationView, type LicenseView } from '../../activation/license-overview.js';
 import type { OnExpiry } from '../../core/config.js';
 import { licenseKeyHash } from '../../keys/license-key.js';
-import { checkSymbolHolds, readLicenseKey } from '../../keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey } from '../../keys/license-key-text.js';
 import type { StaffStatus } from '../../licenses/license.rules.js';
 import type { LicenseChange } from '../../licenses/licenses.service.js';
 import { createLicensesService, withDatabase, type CommandContext } from '../database.js';
@@ -107,7 +107,7 @@ async function show(argument: string | undefined, _options: unknown, command: Co
 }
 
 async function set(id: string, options: SetOptions, command: Command): Promise<void> {
-  const given = {
+  const values = {
     machines_allowed: options.machines,
     expires_at: options.expires === 'never' ? null : options.expires,
     on_expiry: options.onExpiry,
@@ -115,7 +115,7 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
     email: options.email,
   };
   const change: LicenseChange = Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== undefined),
+    Object.entries(values).filter(([, value]) => value !== undefined),
   );
   if (Object.keys(change).length === 0) {
     throw new UsageError(
@@ -151,7 +151,7 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
   await withDatabase(async (context) =>
     explainNotFound((await createLicensesService(context)).sendKey(id, auditContextOf(command)), NOT_FOUND),
   );
-  print(command, { license_id: id, mailed: true }, 'The key is mailed while the service runs.');
+  print(command, { license_id: id, mailed: true }, 'The key is sent by mail as soon as the service runs.');
 }
 
 async function findLicense({ config, dataSource }: CommandContext, idOrKey: string): Promise<LicenseView> {
@@ -161,7 +161,7 @@ async function findLicense({ config, dataSource }: CommandContext, idOrKey: stri
   // The id of a purchase can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
   if (view) return view;
-  const hasTypo = key !== null && !checkSymbolHolds(key);
+  const hasTypo = key !== null && !hasValidCheckSymbol(key);
   throw new Refused(
     hasTypo
       ? 'No license has this key, which holds a typing error.'
@@ -196,7 +196,7 @@ function licenseText(view: LicenseView): string {
   ].join('\n');
 }
 
-/** Activations as lines of a table. */
+/** Renders activations as a table. */
 export function activationsText(activations: readonly ActivationView[]): string {
   const head = ['Activation', 'Label', 'Version', 'Activated', 'State'];
   const lines = activations.map(({ id, hostname_hint, app_version, activated_at, state, ended_at }) => [

@@ -8,19 +8,19 @@ import { refuseExisting, writeManifest } from './signing.js';
 import { fromWorkingDirectory, fileError, Refused, UsageError } from '../terminal/output.js';
 
 const SIGNATURE_BYTES = 64;
-/** The options of every command. */
+/** The options that every command has, and that do not change the content. */
 const COMMON_OPTIONS = ['json', 'as'];
 
 export interface AttachOptions {
   /** The file that `--prepare` wrote. */
   readonly prepared?: string;
-  /** Files with a signature over its bytes. */
+  /** Files with a signature over the bytes of the prepared file. */
   readonly attach?: string[];
   readonly publicKey?: KeyObject[];
   readonly out?: string;
 }
 
-/** `manifest sign --prepared FILE --attach SIGNATURE`: signatures made elsewhere (HSM, KMS, air gap). */
+/** `manifest sign --prepared FILE --attach SIGNATURE`: adds signatures that were made elsewhere (HSM, KMS, offline machine). */
 export async function attach(
   { prepared, attach: files, publicKey, out, ...others }: AttachOptions,
   command: Command,
@@ -33,13 +33,13 @@ export async function attach(
   if (keys.length === 0) throw new UsageError('--public-key must name the key of the signature.');
   const signed = (await read(prepared)).toString();
   const signatures: ManifestSignature[] = [];
-  for (const file of files) signatures.push(signatureOf(signed, await read(file), file, keys));
+  for (const file of files) signatures.push(withKeyId(signed, await read(file), file, keys));
   if (new Set(signatures.map(({ key_id }) => key_id)).size < signatures.length)
     throw new UsageError('--attach names two signatures of one key.');
   await writeManifest(assembleManifest(signed, signatures), out, command);
 }
 
-/** The content was fixed by --prepare, so an option that changes it would have no effect. */
+/** Refuses options that would change the content, because --prepare has fixed it. */
 function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   const [name] = Object.keys(others).filter((option) => !COMMON_OPTIONS.includes(option));
   if (!name) return;
@@ -47,8 +47,8 @@ function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   throw new UsageError(`--${option} cannot be used with --attach: the content was fixed by --prepare.`);
 }
 
-/** Finds the key of a signature by trying each one, because a signature does not name its key. */
-function signatureOf(
+/** Adds the id of its key to a signature. Each key is tried, because a signature does not name its key. */
+function withKeyId(
   signed: string,
   bytes: Buffer,
   file: string,

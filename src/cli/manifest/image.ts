@@ -6,7 +6,7 @@ import { fileError, Refused } from '../terminal/output.js';
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Reads an image in chunks.
+ * Computes the size and the digest of a disk image, which is read in chunks.
  * @param onProgress called after each chunk with the bytes read and their total
  * @returns the size and the SHA-256 (hex)
  * @throws Refused if the path is not a file, or the file is empty or changed while it was read
@@ -27,12 +27,12 @@ export async function readImage(
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (;;) {
     const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, done);
-    // Reading stops at the size from the beginning, because reading a growing file might never end.
+    // Reading stops at the size that the file had at the start, because a growing file might never end.
     if (bytesRead === 0 || done + bytesRead > size) break;
     digest.update(chunk.subarray(0, bytesRead));
     onProgress((done += bytesRead), size);
   }
-  // Compares the file that was read and the file that has the name now.
+  // Neither the file that was read, nor the file that has the name now, may differ from the file at the start.
   const after = [await handle.stat({ bigint: true }), await readStats().catch(() => null)];
   if (done !== size || !after.every((stats) => stats && isSameFile(stats, before))) {
     throw new Refused(`${file} changed while it was read: sign it once it is complete.`);

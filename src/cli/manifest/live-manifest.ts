@@ -27,7 +27,7 @@ export async function readManifestFile(file: string): Promise<unknown> {
   );
 }
 
-/** Fetches the document at an address; null if the server answers that none is published. */
+/** Fetches the document at a URL; null if the server answers that no manifest is published. */
 export async function fetchManifest(url: string): Promise<unknown> {
   const { ok, status, body } = await fetchText(url);
   if (ok) return parse(body, url);
@@ -36,10 +36,10 @@ export async function fetchManifest(url: string): Promise<unknown> {
 }
 
 async function fetchText(url: string): Promise<{ ok: boolean; status: number; body: string }> {
-  // An open connection would keep the process running.
+  // A connection that stays open would keep the process running.
   const headers = { connection: 'close' };
   try {
-    // Clients do not follow redirects, so this does not follow them either.
+    // Redirects are not followed, because clients do not follow them either.
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
     const response = await fetch(url, { headers, signal, redirect: 'manual' });
     return { ok: response.ok, status: response.status, body: await response.text() };
@@ -59,7 +59,7 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   }
   const url = `${config.publicUrl}/v1/manifest`;
   const isConfigured = process.env['PUBLIC_URL'] !== undefined;
-  // If PUBLIC_URL is set but does not answer, a manifest may still be live: an error, unless a configured database shows it.
+  // If PUBLIC_URL is set but does not answer, a manifest may still be live. That is an error, unless a database is configured.
   const isOptional = !isConfigured || config.databaseUrl !== undefined;
   const readServed = async () => ({
     document: await fetchManifest(url).catch((error: unknown) => {
@@ -78,7 +78,7 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     if (found.document !== null) return found;
   }
   throw new Refused(
-    `No live manifest was found at ${url} or in a database: name it with --previous, or sign with --first.`,
+    `No live manifest was found at ${url} or in a database. Give its file or URL with --previous, or sign the first manifest with --first.`,
   );
 }
 
@@ -96,12 +96,12 @@ async function withManifests<T>(
   read: (manifests: ManifestService) => Promise<T>,
   config?: Config,
 ): Promise<T> {
-  // Loaded on demand: a publisher's machine has no database and should not wait for these modules.
+  // These modules are loaded on demand, because a publisher's machine has no database and should not wait for them.
   const { loadManifestService, withDatabase } = await import('../database.js');
   return withDatabase(async (context) => read(await loadManifestService(context)), { config });
 }
 
-// Signing must not create a database on a publisher's machine.
+// Without this check, signing would create a database on a publisher's machine.
 function hasDatabase(config: Config): boolean {
   return config.databaseUrl !== undefined || existsSync(join(config.dataDir, 'postgres', 'PG_VERSION'));
 }

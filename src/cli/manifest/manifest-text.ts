@@ -1,37 +1,39 @@
 import {
-  outerMatches,
+  findDifferingUnsignedMember,
   parseSigned,
   readDocument,
   type ManifestContent,
 } from '../../keys/manifests/signed-manifest.js';
 import { aligned } from '../terminal/output.js';
 
-const audience = (minimum: string | null) =>
+const audienceText = (minimum: string | null) =>
   minimum === null ? 'everyone' : `licenses that never expire, or not before ${minimum}`;
 
-/** A manifest as text. It lists the key ids of the signatures and does not verify them. */
+/** Renders a manifest as text. It lists the key ids of the signatures and does not verify them. */
 export function manifestText(document: unknown): string {
   const { signed, signatures } = readDocument(document);
   const content = parseSigned(signed);
-  const differingMember = outerMatches(document, content);
+  const differingMember = findDifferingUnsignedMember(document, content);
   return aligned([
     ...contentRows(content),
     ...signatures.map(({ key_id }) => ['Signed with', key_id]),
-    ...(differingMember ? [['Warning', `the outer ${differingMember} differs from the signed one`]] : []),
+    ...(differingMember
+      ? [['Warning', `the unsigned copy of ${differingMember} differs from the signed value`]]
+      : []),
   ]);
 }
 
-/** The signed members as lines of a table. */
+/** Returns the signed members as rows of a table. */
 export function contentRows(content: ManifestContent): string[][] {
   const { version, product, sequence, dmg, minimum_license_expiry } = content;
   return [
     ['Version', `${version} of ${product}`],
-    ['For', audience(minimum_license_expiry)],
+    ['For', audienceText(minimum_license_expiry)],
     ['Image', dmg.url],
     ['', `${dmg.size} bytes, SHA-256 ${dmg.sha256}`],
     ...content.also_available.map((older) => [
       'Also',
-      `${older.version} for ${audience(older.minimum_license_expiry)}: ${older.dmg.url}`,
+      `${older.version} for ${audienceText(older.minimum_license_expiry)}: ${older.dmg.url}`,
     ]),
     ['Sequence', `${sequence}, after ${content.previous ?? 'none'}`],
     ['Issued', content.issued_at],
@@ -66,7 +68,7 @@ function flattenMembers(content: ManifestContent | null): Record<string, string 
   const { dmg, also_available, ...plain } = content;
   const older = also_available.map(({ version, dmg: { url }, minimum_license_expiry }) => [
     `also_available ${version}`,
-    `for ${audience(minimum_license_expiry)}: ${url}`,
+    `for ${audienceText(minimum_license_expiry)}: ${url}`,
   ]);
   const image = Object.entries(dmg).map(([name, value]) => [`dmg.${name}`, value]);
   return { ...plain, ...Object.fromEntries([...image, ...older]) };

@@ -76,9 +76,9 @@ function signCommand(manifest: Command): void {
   const command = manifest
     .command('sign')
     .description('sign a new version on top of the live manifest')
-    .option('--dmg <file>', 'the image file')
+    .option('--dmg <file>', 'the disk image file')
     .option('--version <v>', 'the version of the application', appVersion('--version'))
-    .option('--url <url>', 'the download address of the image', httpsUrl('--url'))
+    .option('--url <url>', 'the download address of the disk image', httpsUrl('--url'))
     .option(
       '--minimum-license-expiry <when>',
       'a license needs at least this expiry to get the version (default: all licenses get it)',

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { trustedManifestKeys } from '../../keys/key-material.js';
 import {
   ManifestError,
-  outerMatches,
+  findDifferingUnsignedMember,
   readDocument,
   verifyManifest,
 } from '../../keys/manifests/signed-manifest.js';
@@ -12,8 +12,8 @@ import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
 import { auditContextOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
 
-/** Every instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). A second is for the network. */
-const SERVED_WITHIN_MS = 6_000;
+/** Every instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). The network adds a second. */
+const SERVED_TIMEOUT_MS = 6_000;
 const POLL_INTERVAL_MS = 250;
 
 interface PublishOptions {
@@ -28,11 +28,11 @@ export async function publish(file: string, options: PublishOptions, command: Co
   await withDatabase(async (context) => {
     const trusted = await trustedManifestKeys(context.config);
     const manifests = await loadManifestService(context, trusted);
-    const before = manifests.live?.content ?? null;
+    const liveContent = manifests.live?.content ?? null;
     if (options.dryRun) {
       const next = await manifests.checkPublishable(document, options.withdraw);
-      const changes = differences(before, next);
-      return print(command, { live: before, next, changes }, differenceText(changes));
+      const changes = differences(liveContent, next);
+      return print(command, { live: liveContent, next, changes }, differenceText(changes));
     }
     const content = await manifests.publish(document, auditContextOf(command), options.withdraw);
     if (options.withdraw)
@@ -42,26 +42,28 @@ export async function publish(file: string, options: PublishOptions, command: Co
     const url = `${context.config.publicUrl}/v1/manifest`;
     // The address is checked before the embedded database is closed, because a running server may use it.
     const fault = await checkPublicAddress(url, readDocument(document).signed, content.sequence, trusted);
-    printMessage(fault === null ? `${url} serves it.` : `It is published, but ${fault}`);
+    printMessage(
+      fault === null ? `${url} serves the published manifest.` : `The manifest is published, but ${fault}`,
+    );
     const { version, sequence, minimum_license_expiry, expires_at } = content;
     const live = { version, sequence, minimum_license_expiry, expires_at, served: fault === null };
     print(command, live, aligned([['Live now', `version ${version}`], ...contentRows(content)]));
   });
 }
 
-/** Verifies what a client receives from the public address. @returns null, or the fault as a sentence */
+/** Verifies what a client receives from the public address. @returns a sentence about what is wrong; null if nothing is */
 async function checkPublicAddress(
   url: string,
   signed: string,
   sequence: number,
   trusted: ReadonlyMap<string, KeyObject>,
 ): Promise<string | null> {
-  for (const deadline = Date.now() + SERVED_WITHIN_MS; ; await wait(POLL_INTERVAL_MS)) {
+  for (const deadline = Date.now() + SERVED_TIMEOUT_MS; ; await wait(POLL_INTERVAL_MS)) {
     try {
       const document = await fetchManifest(url);
       const served = document === null ? null : verifyManifest(document, trusted);
-      if (served && outerMatches(document, served) !== null)
-        return `${url} serves it with other outer fields.`;
+      if (served && findDifferingUnsignedMember(document, served) !== null)
+        return `${url} serves the manifest with other outer fields.`;
       // Another publisher may have published a later manifest since.
       if (served && served.sequence > sequence) return null;
       if (served?.sequence === sequence)
@@ -73,7 +75,7 @@ async function checkPublicAddress(
       if (Date.now() >= deadline)
         return `${url} serves ${servedInstead}; a cache may keep that for 5 minutes.`;
     } catch (error) {
-      // There is no server, or one with other keys: waiting would not help. The manifest is published in spite of this.
+      // There is no server, or a server with other keys, so waiting would not help. The manifest is published nevertheless.
       if (error instanceof Refused) return error.message;
       if (error instanceof ManifestError)
         return `${url} serves a manifest that clients refuse: ${error.message}`;

@@ -21,8 +21,14 @@ export async function refresh(options: SigningOptions, command: Command): Promis
   const { also_available, expires_at } = live.content;
   if (context.expires.getTime() <= Date.parse(expires_at))
     throw new Refused(`The live manifest expires at ${expires_at}: --expires must be later.`);
-  const published = { live, versions: PublishedVersions.of(live.content), isWithdrawal: false };
-  await makeManifest({ entry: entryOf(live.content), also_available }, published, context, options, command);
+  const publishedState = { live, versions: PublishedVersions.of(live.content), isWithdrawal: false };
+  await makeManifest(
+    { entry: entryOf(live.content), also_available },
+    publishedState,
+    context,
+    options,
+    command,
+  );
 }
 
 /** `manifest withdraw`: signs the previous version again with a higher sequence number. */
@@ -37,21 +43,23 @@ export async function withdraw(
   const { also_available } = target.content;
   const versions = PublishedVersions.of(target.content);
   versions.add(live.content);
-  const published = { live, versions, isWithdrawal: true };
+  const publishedState = { live, versions, isWithdrawal: true };
   await makeManifest(
     { entry: entryOf(target.content), also_available },
-    published,
+    publishedState,
     context,
     options,
     command,
   );
   if (!options.dryRun)
-    printMessage(`This withdraws version ${live.content.version}: publish it with --withdraw.`);
+    printMessage(`This manifest withdraws version ${live.content.version}: publish it with --withdraw.`);
 }
 
 async function findTarget(file: string | undefined, { config }: SigningContext): Promise<FoundManifest> {
   if (file !== undefined) return { document: await readManifestFile(file), from: file };
   const document = await readWithdrawalTarget(config);
   if (document !== null) return { document, from: 'the database' };
-  throw new Refused('No version before the live one was found: name its manifest with --back-to.');
+  throw new Refused(
+    'No version before the live one was found. Give the file of its manifest with --back-to.',
+  );
 }

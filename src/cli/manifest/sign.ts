@@ -35,14 +35,14 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   checkSigningOptions(options);
   const context = await openSigningContext(options);
   const live = first ? null : await liveManifest(options, context);
-  // The image is read last, because it takes longest.
+  // The disk image is read last, because reading it takes longest.
   const image = await readImage(fromWorkingDirectory(dmg), progressBar(basename(dmg)));
   const minimum = rfc3339OrNull(options.minimumLicenseExpiry ?? null);
   const entry = { version, dmg: { url, ...image }, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
   const versions = live ? PublishedVersions.of(live.content) : new PublishedVersions();
-  const published = { live, versions, isWithdrawal: false };
-  await makeManifest({ entry, also_available, first: sequence }, published, context, options, command);
+  const publishedState = { live, versions, isWithdrawal: false };
+  await makeManifest({ entry, also_available, first: sequence }, publishedState, context, options, command);
 }
 
 function throwMissingOption(option: string): never {

@@ -8,14 +8,14 @@ import { developmentManifestKey, trustedManifestKeys } from '../../keys/key-mate
 import type { AskPassphrase } from '../terminal/passphrase.js';
 import { fromWorkingDirectory, fileError, Refused, printMessage, UsageError } from '../terminal/output.js';
 
-/** The settings on a publisher's machine, where the settings that a production server requires are not needed. */
+/** Reads the settings on a publisher's machine, which needs none of the settings that a production server requires. */
 export function publisherConfig(): Config {
   return new Config({ ...process.env, NODE_ENV: 'development', HOST: undefined });
 }
 
 const isDevelopment = () => process.env['NODE_ENV'] !== 'production';
 
-/** Creates a key in a new file of mode 0600. @param ask null: not encrypted */
+/** Creates a key in a new file of mode 0600. @param ask null for a key that is not encrypted */
 export async function makeKeyFile(
   file: string,
   ask: AskPassphrase | null,
@@ -48,7 +48,7 @@ export async function signingKeys(
   return keys;
 }
 
-/** The public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or the development key if there is one. */
+/** Returns the public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or the development key if there is one. */
 export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObject[] {
   if (config.manifestPublicKeys) return config.manifestPublicKeys.map(publicKeyFromX);
   if (!isDevelopment() || !existsSync(developmentManifestKey(config))) return [];
@@ -56,7 +56,7 @@ export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObj
 }
 
 async function developmentKey(config: Config): Promise<KeyObject> {
-  // Creates the key if it is missing, unless MANIFEST_PUBLIC_KEYS is set.
+  // This call creates the key if it is missing, unless MANIFEST_PUBLIC_KEYS is set.
   if (isDevelopment()) await trustedManifestKeys(config);
   const file = developmentManifestKey(config);
   if (!isDevelopment() || !existsSync(file)) throw new UsageError('--key must name the key to sign with.');

@@ -52,12 +52,13 @@ export interface SigningContext {
   readonly config: Config;
   readonly now: Date;
   readonly expires: Date;
-  /** The signing keys; empty if the signature is made elsewhere or nothing is signed. */
+  /** The keys that sign the manifest; empty if it is signed elsewhere or not at all. */
   readonly keys: readonly KeyObject[];
+  /** The keys that may have signed the live manifest, or the manifest to which a withdrawal goes back. */
   readonly trusted: readonly KeyObject[];
 }
 
-/** Checks the options before the image is read or a passphrase is asked for. */
+/** Checks the options before the disk image is read or a passphrase is asked for. */
 export function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((option) => option !== undefined).length > 1)
@@ -115,7 +116,7 @@ export function verifyFound(
 /** The published manifests that the new one is checked against, as far as they are known on a publisher's machine. */
 export type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
-/** What the new manifest offers; `first` is the sequence number of the first manifest of a chain. */
+/** The versions that the new manifest offers. `first` is the sequence number of a manifest that no other one precedes. */
 export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly first?: number;
 }
@@ -126,15 +127,15 @@ export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
  */
 export async function makeManifest(
   { first, ...offer }: SigningOffer,
-  published: PublishedState,
+  publishedState: PublishedState,
   { config, now, expires, keys }: SigningContext,
   options: SigningOptions,
   command: Command,
 ): Promise<void> {
-  const { live } = published;
+  const { live } = publishedState;
   const { product } = config;
   const content = nextManifest(live, { ...offer, expires }, { product, now, first });
-  refuseUnpublishable(content, { ...published, product, now });
+  refuseUnpublishable(content, { ...publishedState, product, now });
   const signed = manifestBytes(content);
   if (options.dryRun) {
     const changes = differences(live?.content ?? null, content);

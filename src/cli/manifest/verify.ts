@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { Clock } from '../../core/clock.js';
 import { verifyText } from '../../keys/ed25519.js';
 import {
-  outerMatches,
+  findDifferingUnsignedMember,
   readDocument,
   trustedKeys,
   verifyManifest,
@@ -27,8 +27,9 @@ export async function verify(
   const trusted = trustedKeys(keys);
   const document = await readManifestFile(file);
   const content = verifyManifest(document, trusted);
-  const differingMember = outerMatches(document, content);
-  if (differingMember) throw new Refused(`The outer ${differingMember} differs from the signed one.`);
+  const differingMember = findDifferingUnsignedMember(document, content);
+  if (differingMember)
+    throw new Refused(`The unsigned copy of ${differingMember} differs from the signed value.`);
   if (Date.parse(content.expires_at) <= new Clock().now().getTime()) {
     throw new Refused(`The signature holds, but the manifest expired at ${content.expires_at}.`);
   }

@@ -52,13 +52,13 @@ export const actorName: Reader<string> = (text) => {
   return requireValue(isValid ? name : null, '--as', 'a name of 1 to 254 characters');
 };
 
-/** The address of an image; the server publishes https addresses only. */
+/** Reads the download address of a disk image. The server publishes only https addresses. */
 export const httpsUrl =
   (name: string): Reader<string> =>
   (text) =>
     requireValue(text.startsWith('https://') && URL.canParse(text) ? text : null, name, 'an https address');
 
-/** A file descriptor to read from; 1 and 2 are standard output and standard error. */
+/** Reads a file descriptor for input, so 1 and 2 (standard output and standard error) are refused. */
 export const fileDescriptor =
   (name: string): Reader<number> =>
   (text) =>

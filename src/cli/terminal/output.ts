@@ -5,10 +5,10 @@ import type { AuditContext } from '../../audit/audit.js';
 import { ClocksDiffer } from '../../database/database-clock.js';
 import { Problem } from '../../http/problems/problem.js';
 
-/** A command was refused: one sentence, exit code 1. */
+/** The error of a command that was refused. Its message is one sentence; the exit code is 1. */
 export class Refused extends Error {}
 
-/** A command was called with wrong arguments: one sentence, exit code 2. */
+/** The error of a command that was called with wrong arguments. Its message is one sentence; the exit code is 2. */
 export class UsageError extends Error {}
 
 const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
@@ -27,7 +27,7 @@ export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: true }>().json ?? false;
 }
 
-/** The actor and the reason that the audit trail records. */
+/** Returns the actor and the reason that the audit trail records. */
 export function auditContextOf(command: Command, reason: string | null = null): AuditContext {
   return { actor: command.optsWithGlobals<{ as?: string }>().as ?? 'cli', reason };
 }

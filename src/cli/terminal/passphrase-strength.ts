@@ -3,7 +3,7 @@ const MIN_CHARACTERS = 12;
 
 const COMMON_WORDS =
   /passphrase|password|passwort|letmein|welcome|changeme|iloveyou|manifest|mooring|admin|secret/g;
-/** A character three times or more, or a longer piece twice or more. */
+/** A character that is repeated at least three times, or a longer text at least twice, in succession. */
 const REPETITIONS = /(.)\1{2,}|(.{2,}?)\2+/gsu;
 const KEYBOARD_ROWS = [
   'abcdefghijklmnopqrstuvwxyz',
@@ -18,7 +18,6 @@ const KEYBOARD_ROWS = [
 const SEQUENCES = [...KEYBOARD_ROWS, ...KEYBOARD_ROWS.map((row) => [...row].toReversed().join(''))];
 const MIN_SEQUENCE_CHARACTERS = 4;
 
-/** The message for a weak passphrase. */
 export const WEAK_PASSPHRASE = `The passphrase is too weak: it needs at least ${MIN_CHARACTERS} characters, of which a repetition, a sequence such as 1234 or qwerty, and a common word such as password count as one.`;
 
 /** Whether a passphrase for a new key is refused. This is an estimate, which recognizes trivial patterns and uses no dictionary. */
@@ -34,7 +33,7 @@ function countWithoutSequences(characters: readonly string[]): number {
   return count;
 }
 
-/** The length of the sequence at the beginning of a text; 0 if there is none. */
+/** Returns the length of the sequence at the beginning of a text; 0 if there is none. */
 function sequenceLength(text: string): number {
   const isSequence = (length: number) => SEQUENCES.some((row) => row.includes(text.slice(0, length)));
   let length = MIN_SEQUENCE_CHARACTERS;

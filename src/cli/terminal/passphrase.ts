@@ -12,8 +12,9 @@ const CTRL_U = '\u0015';
 export type AskPassphrase = (prompt: string) => Promise<string>;
 
 /**
- * @param fd the file descriptor of the passphrases: one line for each key, in the order of the keys, or one line for all keys.
- *   Without it, the terminal asks.
+ * Returns a function that asks for the passphrase of each key in turn.
+ * @param fd a file descriptor from which the passphrases are read: one line for each key, in the order of the keys, or one line
+ *   for all keys. Without it, the terminal asks.
  */
 export function passphraseSource(fd: number | undefined): AskPassphrase {
   if (fd === undefined) return askTerminal;
@@ -70,7 +71,7 @@ export async function askHidden(prompt: string): Promise<string> {
   }
 }
 
-/** In raw mode the terminal neither edits the line nor interrupts the process, so both are done here. */
+/** Reads a line. In raw mode the terminal neither edits the line nor interrupts the process, so this function does both. */
 function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
   return new Promise((resolve) => {
     let typed: string[] = [];
@@ -78,7 +79,7 @@ function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
       for (const [i, symbol] of [...text].entries()) {
         if (LINE_END_KEYS.includes(symbol)) {
           stdin.removeListener('data', onData).pause();
-          stdin.unshift([...text].slice(i + 1).join('')); // Typed before the next question, which reads it.
+          stdin.unshift([...text].slice(i + 1).join('')); // The next question reads what was typed before it.
           return resolve(typed.join(''));
         }
         if (symbol === CTRL_C) process.kill(process.pid, 'SIGINT');

@@ -1,15 +1,15 @@
 const WIDTH = 30;
 
 /**
- * A progress bar on standard error, if that is a terminal: `App.dmg  ━━━━━━━━━━               34 %`.
+ * Creates a progress bar on standard error, if that is a terminal: `App.dmg  ━━━━━━━━━━               34 %`.
  * @returns a function that shows the progress; `done === total` removes the bar
  */
 export function progressBar(label: string, stream = process.stderr): (done: number, total: number) => void {
-  let shown = -1;
+  let shownPercent = -1;
   return (done, total) => {
     const percent = Math.floor((done / total) * 100);
-    if (!stream.isTTY || percent === shown) return;
-    shown = percent;
+    if (!stream.isTTY || percent === shownPercent) return;
+    shownPercent = percent;
     const bar = '━'.repeat(Math.floor((percent / 100) * WIDTH)).padEnd(WIDTH);
     stream.write(percent < 100 ? `\r${label}  ${bar} ${String(percent).padStart(3)} %` : '\r\u001b[K');
   };

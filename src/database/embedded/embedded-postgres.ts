@@ -24,7 +24,7 @@ import {
   type Files,
 } from './postgres-files.js';
 import {
-  disownPidFile,
+  replaceStalePid,
   endPostmaster,
   initializeCluster,
   isPostmaster,
@@ -45,7 +45,7 @@ export interface EmbeddedPostgresOptions {
   durable?: boolean;
   /** Receives a sentence when a step takes long. */
   printMessage?: (sentence: string) => void;
-  /** The time to wait for another process to release the lock of the data directory. */
+  /** The longest wait for another process to release the lock of the data directory. */
   waitSeconds?: number;
   /** The port of the server, for tests that restart it on the same port; by default any free port. */
   port?: number;
@@ -72,7 +72,7 @@ export async function startEmbeddedPostgres(
     writeState(files, { ownerPid: process.pid });
     const durable = options.durable ?? true;
     const settings = serverSettings(durable);
-    removeUnfinished(files);
+    removeUnfinishedClusters(files);
     if (!existsSync(join(files.cluster, 'PG_VERSION'))) await createCluster(files, durable);
     server =
       (await takeOver(files, settings)) ?? (await launch(files.cluster, files.log, settings, options.port));
@@ -114,12 +114,12 @@ async function openServer(files: Files, server: Postmaster, end: () => Promise<v
 
 /**
  * Returns the server that a crashed process left running, if it answers within two seconds and has the settings of a new
- * server. Otherwise a running server is ended, a stale pid file is made harmless, and the result is null.
+ * server. Otherwise a running server is ended, a stale pid file is changed so that a new server can start, and the result is null.
  */
 async function takeOver(files: Files, settings: Record<string, string>): Promise<Postmaster | null> {
   const previousServer = readPidFile(files.cluster);
   if (!previousServer || !isPostmaster(previousServer.pid, files.cluster)) {
-    disownPidFile(files.cluster);
+    replaceStalePid(files.cluster);
     return null;
   }
   const current = await currentSettings(urlOf(files, previousServer, 'postgres'));
@@ -185,7 +185,7 @@ async function createCluster(files: Files, durable: boolean) {
 }
 
 /** Removes the temporary directories of processes that were killed while they created a cluster. */
-function removeUnfinished(files: Files) {
+function removeUnfinishedClusters(files: Files) {
   for (const name of readdirSync(files.dataDir)) {
     if (name.startsWith('postgres.init-'))
       rmSync(join(files.dataDir, name), { recursive: true, force: true });

@@ -6,13 +6,13 @@ const DEFAULT_PORT = 3000;
 const MAX_ATTEMPTS = 100;
 
 /**
- * In development, sets PORT to the next free port if port 3000 is in use. A given PORT is not changed, except 0, which is
- * replaced by any free port, because PUBLIC_URL contains the port.
+ * Returns the environment with a PORT. In development, the default is the first free port from 3000. A PORT in the environment
+ * is not changed, except 0, which is replaced by any free port, because PUBLIC_URL contains the port.
  */
 export async function withFreePort(environment: Environment): Promise<Environment> {
-  const { PORT: given, HOST: host = '127.0.0.1' } = environment;
-  if (given === '0') return { ...environment, PORT: String(await freePort(0, host)) };
-  if (given || environment['NODE_ENV'] === 'production') return environment;
+  const { PORT: configuredPort, HOST: host = '127.0.0.1' } = environment;
+  if (configuredPort === '0') return { ...environment, PORT: String(await freePort(0, host)) };
+  if (configuredPort || environment['NODE_ENV'] === 'production') return environment;
   for (let port = DEFAULT_PORT; port < DEFAULT_PORT + MAX_ATTEMPTS; port += 1) {
     if (await freePort(port, host).catch(() => null)) return { ...environment, PORT: String(port) };
   }

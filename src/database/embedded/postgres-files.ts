@@ -6,7 +6,7 @@ import type { Postmaster } from './postgres-process.js';
 
 export type Files = ReturnType<typeof filesOf>;
 
-/** The paths of the files of the embedded PostgreSQL. The data directory must exist. */
+/** Returns the paths of the files of the embedded PostgreSQL. The data directory must exist. */
 export function filesOf(directory: string) {
   const dataDir = realpathSync(directory);
   return {
@@ -18,7 +18,7 @@ export function filesOf(directory: string) {
   };
 }
 
-/** The content of `postgres.json`: the processes and the URL of the server; without a URL the server is starting or stopping. */
+/** The content of `postgres.json`: the processes and the URL of the server. Without a URL, the server is starting or stopping. */
 interface State {
   ownerPid: number;
   postgresPid?: number;
@@ -29,7 +29,7 @@ export function readState(files: Files): State | null {
   try {
     return JSON.parse(readFileSync(files.state, 'utf8')) as State;
   } catch {
-    return null; // The file is missing: no process runs the server.
+    return null; // The file is missing, because no process runs the server, or it is damaged: no server is known.
   }
 }
 

@@ -6,6 +6,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.js';
 
+/** A log of the server that is larger than this is emptied before a start. */
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+/** The time in which a start is repeated after a temporary failure. */
+const LAUNCH_RETRY_TIMEOUT_MS = 8_000;
+const READY_TIMEOUT_SECONDS = 5 * 60;
+/** The time that a server has to exit after a signal, before it is sent a stronger one. */
+const SIGNAL_TIMEOUT_SECONDS = 8;
+
 /** A running PostgreSQL server, which listens on this port of 127.0.0.1. */
 export interface Postmaster {
   pid: number;
@@ -69,8 +77,8 @@ export async function launch(
   settings: Record<string, string>,
   port = 0,
 ): Promise<Postmaster> {
-  if (existsSync(logFile) && statSync(logFile).size > 10 * 1024 * 1024) truncateSync(logFile);
-  const deadline = Date.now() + 8_000;
+  if (existsSync(logFile) && statSync(logFile).size > MAX_LOG_BYTES) truncateSync(logFile);
+  const deadline = Date.now() + LAUNCH_RETRY_TIMEOUT_MS;
   for (;;) {
     const outcome = await launchOnce(cluster, logFile, settings, await freePort(port, '127.0.0.1'));
     if (typeof outcome !== 'string') return outcome;
@@ -87,7 +95,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program, args] = asOrdinaryUser(postgres, ['-D', cluster, '-p', String(port), ...options]);
   const log = openSync(logFile, 'a', 0o600);
-  const before = statSync(logFile).size;
+  const previousLogBytes = statSync(logFile).size;
   // `detached` gives the server its own process group: Ctrl-C in a terminal would otherwise end it before its clients.
   const child = spawn(program, args, { env: environment, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
@@ -100,19 +108,19 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
     const pidFile = readPidFile(cluster);
     return pidFile?.pid === child.pid && pidFile?.status === 'ready';
   };
-  await until(() => failure !== undefined || isReady(), 5 * 60);
+  await until(() => failure !== undefined || isReady(), READY_TIMEOUT_SECONDS);
   if (failure === undefined && child.pid !== undefined && isReady()) return { pid: child.pid, port };
   child.kill('SIGKILL');
   if (failure === undefined) return 'it did not become ready within five minutes';
-  return failure || lastErrorLine(readFileSync(logFile).subarray(before).toString());
+  return failure || lastErrorLine(readFileSync(logFile).subarray(previousLogBytes).toString());
 }
 
 /** Ends a server of this cluster: sends the signals one after the other, until the server has exited. */
 export async function endPostmaster(pid: number, cluster: string, ...signals: NodeJS.Signals[]) {
   for (const signal of signals) {
     // A stopped process handles the signal only after SIGCONT.
-    for (const sent of [signal, 'SIGCONT'] as const) if (isPostmaster(pid, cluster)) process.kill(pid, sent);
-    await until(() => !isPostmaster(pid, cluster), 8);
+    for (const next of [signal, 'SIGCONT'] as const) if (isPostmaster(pid, cluster)) process.kill(pid, next);
+    await until(() => !isPostmaster(pid, cluster), SIGNAL_TIMEOUT_SECONDS);
   }
 }
 
@@ -144,21 +152,21 @@ export function readPidFile(cluster: string): PidFile | null {
     const pid = Number(lines[0]);
     return pid > 0 ? { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() } : null;
   } catch {
-    return null; // The file is missing: a server removes it when it stops.
+    return null; // The file is missing, because a server removes it when it stops, or it cannot be read.
   }
 }
 
 /**
- * Replaces the process id in a pid file whose process is not a server of this data directory by that of this process.
- * PostgreSQL ignores the id of its parent process, but still checks that the shared memory named in the file is unused.
+ * Writes the id of this process into a pid file whose process is not a server of this data directory, so that a new server can
+ * start. PostgreSQL ignores the id of its parent process, but still checks that the shared memory named in the file is unused.
  */
-export function disownPidFile(cluster: string): void {
+export function replaceStalePid(cluster: string): void {
   const file = join(cluster, 'postmaster.pid');
   if (!existsSync(file)) return;
   writeFileSync(file, readFileSync(file, 'utf8').replace(/^.*/, String(process.pid)));
 }
 
-/** Polls until `isDone` returns true, or the time is over. */
+/** Polls until `isDone` returns true, or this number of seconds has passed. */
 export async function until(isDone: () => boolean, seconds: number) {
   const deadline = Date.now() + seconds * 1000;
   while (!isDone() && Date.now() < deadline) await pause(20);
@@ -178,7 +186,10 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
   }
 }
 
-/** For root, runs the program in a user namespace as an ordinary user, because PostgreSQL refuses root. Its files stay root's. */
+/**
+ * Returns the command that runs a program. For root, it runs in a user namespace as an ordinary user, because PostgreSQL refuses
+ * root. The files that it writes belong to root.
+ */
 function asOrdinaryUser(program: string, args: string[]): [string, string[]] {
   if (process.geteuid?.() !== 0) return [program, args];
   // Any user works, but initdb requires that the user has a name.

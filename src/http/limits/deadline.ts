@@ -13,7 +13,7 @@ export function enforceDeadline(fastify: FastifyInstance): void {
   });
 }
 
-// The body has arrived, so the time of a slow sender does not count.
+// This hook runs when the body has arrived, so the time of a slow sender does not count.
 const startDeadline: preHandlerHookHandler = (_request, reply, done) => {
   const timer = setTimeout(() => {
     if (!reply.sent && !reply.raw.headersSent) reply.send(problem('unavailable'));

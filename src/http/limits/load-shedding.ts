@@ -12,19 +12,19 @@ export const LIMITS = {
 
 /** The load of a process, and the number of refused requests. */
 export class LoadCounts {
-  /** Requests without a response. */
+  /** Requests whose body has arrived and whose response is not ready yet. */
   underWay = 0;
   /** Refused requests since the start, by reason. */
   readonly shed = { event_loop_delay: 0, concurrent_requests: 0 };
 }
 
-/** The interval and the resolution of measurements of the event loop delay. */
+/** The interval at which the measurements of the event loop delay are evaluated, and their resolution. */
 const MEASUREMENT_INTERVAL_MS = 1_000;
 const RESOLUTION_MS = 10;
 
 /**
- * The backlog of connections that are not accepted yet. Many clients at once fill Node's default of 511 within milliseconds;
- * further ones would wait for seconds and be reset, without a response.
+ * The largest number of connections that wait to be accepted. Many clients at once fill Node's default of 511 within
+ * milliseconds; further connections would wait for seconds and be reset, without a response.
  */
 export const BACKLOG = 4_096;
 
@@ -39,20 +39,20 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
     if (load.underWay >= limits.concurrentRequests) return 'concurrent_requests';
     return isLoopSlow() ? 'event_loop_delay' : undefined;
   };
-  const refusal = (request: FastifyRequest) => {
+  const refusalOf = (request: FastifyRequest) => {
     const reason = isProbe(request) ? undefined : overloadReason();
     if (reason === undefined) return undefined;
     load.shed[reason] += 1;
     return problem('unavailable');
   };
   // This hook runs before the body is read, so that a refusal costs almost nothing.
-  fastify.addHook('onRequest', (request, _reply, done) => done(refusal(request)));
+  fastify.addHook('onRequest', (request, _reply, done) => done(refusalOf(request)));
   const inProgress = new WeakSet<FastifyRequest>();
   // A request counts as in progress when its body has arrived, so that slow senders do not count.
   fastify.addHook('preHandler', (request, _reply, done) => {
     if (isProbe(request)) return done();
-    const refused = refusal(request);
-    if (refused) return done(refused);
+    const refusal = refusalOf(request);
+    if (refusal) return done(refusal);
     load.underWay += 1;
     inProgress.add(request);
     done();
@@ -65,13 +65,13 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
   });
 }
 
-// The measurement reads no files: they could not be opened in a process that has run out of file descriptors.
+// The delay is measured without reading files, which a process without free file descriptors could not open.
 function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolean {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   let isLoopSlow = false;
   const timer = setInterval(() => {
-    // Without a measurement, the event loop was blocked for the whole interval.
+    // If there is no measurement, the event loop was blocked for the whole interval.
     const delayMs = delays.count === 0 ? MEASUREMENT_INTERVAL_MS : delays.mean / 1e6 - RESOLUTION_MS;
     isLoopSlow = delayMs > limitMs;
     delays.reset();

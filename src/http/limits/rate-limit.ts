@@ -4,10 +4,10 @@ import { problem } from '../problems/problem.js';
 /** The key is random in each process, so that the hashes cannot be matched to identities later. */
 const HMAC_KEY = randomBytes(32);
 
-/** The largest number of identities that one `RateLimit` counts; they need about 20 MB. */
+/** The largest number of identities whose attempts one `RateLimit` counts; they need about 20 MB of memory. */
 const MAX_KEYS = 50_000;
 
-/** The attempts under one key since the first of them. */
+/** The attempts of one identity in a period that begins with the first of them. */
 interface Window {
   attempts: number;
   /** The end of the window, in milliseconds of the monotonic clock. */
@@ -15,8 +15,9 @@ interface Window {
 }
 
 /**
- * Counts attempts of one kind in memory, never by IP address (docs/contract.md#limits). If there are more keys than it can keep, it
- * drops those with the fewest attempts first, and never one that has reached the limit.
+ * Limits the attempts of one kind by identity, never by IP address (docs/contract.md#limits). The counts are in memory, under
+ * keys that are hashes of the identities. If there are too many keys, the one with the fewest attempts is dropped, but never one
+ * that has reached the limit.
  */
 export class RateLimit {
   /** The windows by key. They are ordered by their end, because all have the same length. */
@@ -25,18 +26,18 @@ export class RateLimit {
   readonly #byAttempts: readonly Set<string>[];
 
   /**
-   * @param attempts the largest number of attempts under one key in a window
-   * @param seconds the length of a window
+   * @param maxAttempts the largest number of attempts under one key in a window
+   * @param windowSeconds the length of a window
    * @param maxKeys the largest number of keys
    * @param now milliseconds of a monotonic clock
    */
   constructor(
-    private readonly attempts: number,
-    private readonly seconds: number,
+    private readonly maxAttempts: number,
+    private readonly windowSeconds: number,
     private readonly maxKeys = MAX_KEYS,
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.#byAttempts = Array.from({ length: attempts + 1 }, () => new Set<string>());
+    this.#byAttempts = Array.from({ length: maxAttempts + 1 }, () => new Set<string>());
   }
 
   /** Counts an attempt. @param identity is stored as a hash @throws Problem `too_many_requests` */
@@ -55,29 +56,29 @@ export class RateLimit {
   }
 
   #requireBelowLimit(key: string): Window | undefined {
-    this.#dropEnded();
+    this.#dropEndedWindows();
     const window = this.#windows.get(key);
-    if (window?.attempts !== this.attempts) return window;
+    if (window?.attempts !== this.maxAttempts) return window;
     const seconds = Math.max(1, Math.ceil((window.endsAt - this.now()) / 1000));
     throw problem('too_many_requests', {}, { 'retry-after': String(seconds) });
   }
 
   #startWindow(key: string): void {
-    if (this.#windows.size >= this.maxKeys && !this.#dropFewest()) return;
-    this.#windows.set(key, { attempts: 1, endsAt: this.now() + this.seconds * 1000 });
+    if (this.#windows.size >= this.maxKeys && !this.#dropKeyWithFewestAttempts()) return;
+    this.#windows.set(key, { attempts: 1, endsAt: this.now() + this.windowSeconds * 1000 });
     this.#byAttempts[1]!.add(key);
   }
 
-  /** Drops the oldest of the keys with the fewest attempts. @returns false if all keys have reached the limit */
-  #dropFewest(): boolean {
-    const fewest = this.#byAttempts.slice(0, this.attempts).find(({ size }) => size > 0);
-    if (!fewest) return false;
-    const [oldest] = fewest;
+  /** Drops one key: the oldest of those with the fewest attempts. @returns false if all keys have reached the limit */
+  #dropKeyWithFewestAttempts(): boolean {
+    const keys = this.#byAttempts.slice(0, this.maxAttempts).find(({ size }) => size > 0);
+    if (!keys) return false;
+    const [oldest] = keys;
     this.#drop(oldest!);
     return true;
   }
 
-  #dropEnded(): void {
+  #dropEndedWindows(): void {
     const now = this.now();
     for (const [key, { endsAt }] of this.#windows) {
       if (endsAt > now) return;

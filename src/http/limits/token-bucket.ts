@@ -1,11 +1,11 @@
 interface Rate {
-  /** Tokens that are added, up to the capacity. */
+  /** The number of tokens that are added in a second, up to the capacity. */
   readonly perSecond: number;
-  /** The tokens of a full bucket, the largest burst. */
+  /** The number of tokens in a full bucket, which is the largest burst. */
   readonly capacity: number;
 }
 
-/** Limits how often something is done, for all callers together. Each instance has its own, in memory. */
+/** Limits how often something is done, for all callers together. Each instance of the service has its own buckets, in memory. */
 export class TokenBucket {
   #tokens: number;
   #filledAt: number;

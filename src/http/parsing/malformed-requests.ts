@@ -28,7 +28,7 @@ export function handleMalformedRequests(fastify: FastifyInstance): void {
   });
 }
 
-/** Whether this socket has a complete request without a complete response. */
+/** Whether this socket has a complete request whose response is not completely passed to the operating system. */
 export function hasPendingResponse(socket: Socket): boolean {
   const response = latestResponses.get(socket);
   return response !== undefined && response.req.complete && !response.writableFinished;
@@ -36,7 +36,7 @@ export function hasPendingResponse(socket: Socket): boolean {
 
 /**
  * Responds to invalid HTTP (a broken request line, too many headers, a request that does not end). Fastify's own handler would
- * log the raw packet; this one logs the code of the parser only.
+ * log the raw packet; this one logs only the error code of the parser.
  */
 export function refuseMalformed(
   error: Error & { code?: string },

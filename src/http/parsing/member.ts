@@ -13,7 +13,7 @@ interface MemberOptions<Body> {
   readonly when?: (body: Body) => boolean;
 }
 
-/** A member of a request body. Its property gets the canonical value; MembersPipe refuses an invalid one. */
+/** Declares a member of a request body. The property gets the canonical value; MembersPipe refuses an invalid one. */
 export function Member<Body>(
   { parse }: Field<unknown>,
   { rule, when }: MemberOptions<Body> = {},
@@ -41,18 +41,18 @@ export function Member<Body>(
 /** Marks a DTO whose members are all optional. A request without a body then counts as one with an empty body. */
 export const OptionalBody = Reflector.createDecorator<object>();
 
-/** A parameter with a member of the body as it was sent; undefined if it is absent. It is not in the DTO. */
+/** Declares a parameter with a member of the body that is not in the DTO, as it was sent; undefined if it is absent. */
 export const RawMember = createParamDecorator((name: string, context: ExecutionContext): unknown => {
   const { body } = context.switchToHttp().getRequest<FastifyRequest>();
   return ownMember(readObject(body), name);
 });
 
-/** An inherited name, such as `constructor`, is not a member. */
+/** Returns a member of the body; undefined if it is absent. An inherited name, such as `constructor`, is not a member. */
 export function ownMember(body: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(body, name) ? body[name] : undefined;
 }
 
-/** @throws Problem `malformed_request` if the body is not a JSON object */
+/** Returns a body that is a JSON object. @throws Problem `malformed_request` if it is not */
 export function readObject(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw problem('malformed_request');
   return body as Record<string, unknown>;

@@ -8,7 +8,7 @@ import { OptionalBody, ownMember, readObject } from './member.js';
 type Dto = new () => object;
 
 /**
- * Nest's ValidationPipe, which gets the members that the DTO class names and no others (docs/decisions/0032). Unknown members
+ * Nest's ValidationPipe, applied only to the members of a body that the DTO class names (docs/decisions/0032). Unknown members
  * are not read. Ids in a path are put into lower case, as PostgreSQL returns them, because they are also compared and stored.
  */
 @Injectable()
@@ -24,11 +24,11 @@ export class MembersPipe extends ValidationPipe {
     });
   }
 
-  override async transform(sent: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { type, metatype } = metadata;
-    if (type === 'param') return String(sent).toLowerCase();
-    if (type !== 'body') return sent;
-    return super.transform(this.pickMembers(readBody(sent, metatype as Dto), metatype as Dto), metadata);
+    if (type === 'param') return String(value).toLowerCase();
+    if (type !== 'body') return value;
+    return super.transform(this.pickMembers(readBody(value, metatype as Dto), metatype as Dto), metadata);
   }
 
   private pickMembers(body: Readonly<Record<string, unknown>>, dto: Dto): Record<string, unknown> {
@@ -57,16 +57,16 @@ export class MembersPipe extends ValidationPipe {
 export class FieldPipe<T> implements PipeTransform<unknown, T> {
   constructor(private readonly field: Field<T>) {}
 
-  transform(sent: unknown, { data }: ArgumentMetadata): T {
-    const parsed = this.field.parse(sent);
+  transform(value: unknown, { data }: ArgumentMetadata): T {
+    const parsed = this.field.parse(value);
     if (parsed instanceof Invalid) throw invalidMembers({ [data!]: parsed.sentence });
     return parsed;
   }
 }
 
-function readBody(sent: unknown, dto: Dto): Readonly<Record<string, unknown>> {
-  if (sent === undefined && Reflect.hasMetadata(OptionalBody.KEY, dto)) return {};
-  return readObject(Buffer.isBuffer(sent) ? readJson(sent) : sent);
+function readBody(body: unknown, dto: Dto): Readonly<Record<string, unknown>> {
+  if (body === undefined && Reflect.hasMetadata(OptionalBody.KEY, dto)) return {};
+  return readObject(Buffer.isBuffer(body) ? readJson(body) : body);
 }
 
 function toProblem(errors: readonly ValidationError[]): Problem {

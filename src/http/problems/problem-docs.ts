@@ -3,7 +3,7 @@ import { PROBLEMS } from './problem.js';
 const INTRODUCTION = [
   'Every error is an `application/problem+json` document (RFC 9457). `code` never changes its meaning; `client_action`',
   'says what a client does: `retry` later, `fix` a bug of its own, `reactivate` with the stored key, or `stop`.',
-  '**Only `stop`, or seven days offline before a restart, may ever stop a paid application.**',
+  '**Nothing stops a paid application but `stop`, or a restart after seven days offline.**',
 ];
 
 /** Renders `docs/errors.md` from the catalogue. */
@@ -13,7 +13,7 @@ export function errorsAsMarkdown(): string {
       `| <a id="${code}"></a>\`${code}\` | ${status} | \`${client_action}\` | ${title} | ${when} |`,
   );
   return [
-    '<!-- Made from src/http/problems/problem.ts by `npm run docs:errors`; a test holds it up to date. -->',
+    '<!-- Made from src/http/problems/problem.ts by `npm run docs:errors`; a test fails if it is not up to date. -->',
     '',
     '# Errors',
     '',
@@ -26,9 +26,9 @@ export function errorsAsMarkdown(): string {
   ].join('\n');
 }
 
-/** Renders the page to which the `type` of a problem links. Only `<`, `&` and code marks of the catalogue need an escape. */
+/** Renders the page to which the `type` of a problem links. The only markup of the texts is bold and code. */
 export function errorsAsHtml(): string {
-  const html = (text: string) =>
+  const toHtml = (text: string) =>
     text
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
@@ -36,12 +36,12 @@ export function errorsAsHtml(): string {
       .replace(/`(.+?)`/g, '<code>$1</code>');
   const entries = Object.entries(PROBLEMS).map(
     ([code, { status, client_action, title, when }]) =>
-      `<section id="${code}"><h2><code>${code}</code></h2><p><strong>${html(title)}.</strong> ` +
-      `Status ${status}, client action <code>${client_action}</code>. ${html(when)}</p></section>`,
+      `<section id="${code}"><h2><code>${code}</code></h2><p><strong>${toHtml(title)}.</strong> ` +
+      `Status ${status}, client action <code>${client_action}</code>. ${toHtml(when)}</p></section>`,
   );
   return (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>' +
     '<meta name="viewport" content="width=device-width"><h1>Errors</h1>' +
-    `<p>${html(INTRODUCTION.join(' '))}</p>${entries.join('')}</html>`
+    `<p>${toHtml(INTRODUCTION.join(' '))}</p>${entries.join('')}</html>`
   );
 }

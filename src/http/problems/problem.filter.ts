@@ -1,7 +1,7 @@
 import { ArgumentsHost, Catch, ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
-import { TooManyWait } from '../../database/batch.js';
+import { BatchQueueFull } from '../../database/batch.js';
 import { isConnectionError } from '../../database/connection-errors.js';
 import { AppLogger } from '../../core/logger.js';
 import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
@@ -40,7 +40,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (refusal.status >= 500 && !isExpected(thrown)) {
       this.log.failed(refusal.code, thrown, { request_id: request.id });
     }
-    // The deadline has already sent a response.
+    // `enforceDeadline` has already sent a response.
     if (reply.sent) return;
     if (this.traffic) this.traffic.refusals[refusal.code] += 1;
     void reply
@@ -53,7 +53,7 @@ export class ProblemFilter implements ExceptionFilter {
 
 // An expected error is counted as a refusal and not logged, because an overload would write a line for each request.
 function isExpected(thrown: unknown): boolean {
-  return thrown instanceof Problem || thrown instanceof TooManyWait;
+  return thrown instanceof Problem || thrown instanceof BatchQueueFull;
 }
 
 function asProblem(thrown: unknown): Problem {

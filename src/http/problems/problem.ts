@@ -1,8 +1,8 @@
 import { rfc3339OrNull } from '../../core/clock.js';
 
 /**
- * The instruction to the client. Only `stop`, or the 7-day rule at a restart, may ever stop a paid application
- * (docs/contract.md#errors), so a code has `stop` only if the license itself is not valid.
+ * The instruction to the client. Nothing stops a paid application but `stop`, or a restart after seven days offline
+ * (docs/contract.md#errors). So a code has `stop` only if the license itself is not valid.
  */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
@@ -12,13 +12,14 @@ interface Kind {
   readonly status: number;
   readonly client_action: ClientAction;
   readonly title: string;
-  /** When the problem is returned, as text of docs/errors.md. */
+  /** The condition under which the problem is returned, as text of docs/errors.md. */
   readonly when: string;
   /** Text for people, made from the members of the problem and never from the request. */
   readonly detail: string | ((members: Members) => string);
 }
 
-const NOT_MAILABLE = {
+/** The details of `key_not_mailable` by `reason`. */
+const NOT_MAILABLE_DETAILS = {
   not_made_here:
     'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
   refunded: 'The purchase of this license was refunded, so it gets no key by mail any more.',
@@ -26,7 +27,7 @@ const NOT_MAILABLE = {
   erased: 'No e-mail address is known of this license any more.',
 } as const;
 
-/** All problems of the service. `docs/errors.md` is made from them. A code never changes its meaning. */
+/** All problems of the service, by code. `docs/errors.md` is made from them. A code never changes its meaning. */
 export const PROBLEMS = {
   malformed_request: {
     status: 400,
@@ -214,7 +215,7 @@ export const PROBLEMS = {
     when:
       'Support and portal only; `reason` is `not_made_here` (imported, or the key secret has changed), `refunded`, ' +
       '`revoked` or `erased`.',
-    detail: ({ reason }) => NOT_MAILABLE[reason as keyof typeof NOT_MAILABLE],
+    detail: ({ reason }) => NOT_MAILABLE_DETAILS[reason as keyof typeof NOT_MAILABLE_DETAILS],
   },
   license_changed: {
     status: 412,
@@ -280,7 +281,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** A refusal. Services, pipes and guards throw it; `ProblemFilter` makes the response. */
+/** The refusal of a request. Services, pipes and guards throw it; `ProblemFilter` makes the response. */
 export class Problem extends Error {
   readonly status: number;
 
@@ -312,7 +313,7 @@ export function problem(
   return new Problem(code, Object.fromEntries(formatted) as Members, allHeaders);
 }
 
-/** Creates a 422 with a sentence for each invalid member. */
+/** Creates the problem `invalid_request` with a sentence for each invalid member. */
 export function invalidMembers(details: Readonly<Record<string, string>>): Problem {
   const errors = Object.entries(details).map(([member, detail]) => ({ pointer: `/${member}`, detail }));
   return problem('invalid_request', { errors });

@@ -2,9 +2,9 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, onSendAsyncHookHandler } from 'fastify';
 
-/** Shorter responses would gain little. */
-const MIN_BYTES = 1_024;
-// Each response is compressed anew, so that speed counts for more than size.
+/** Shorter responses are not compressed, because they would gain little. */
+const MIN_COMPRESSED_BYTES = 1_024;
+// Each response is compressed while its client waits, so speed matters more than size.
 const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
@@ -18,7 +18,7 @@ const ENCODERS = {
  * a compressed response that also contains text of an attacker could reveal the token.
  */
 export function compressLists(fastify: FastifyInstance): void {
-  // The hook is part of these routes, so that a heartbeat does not pass it.
+  // The hook is added to these routes only, so that it does not run for other requests, such as heartbeats.
   fastify.addHook('onRoute', (route) => {
     if (route.method !== 'GET' || !route.url.startsWith('/support/api/')) return;
     route.onSend = [...[route.onSend ?? []].flat(), compress];
@@ -26,7 +26,7 @@ export function compressLists(fastify: FastifyInstance): void {
 }
 
 const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
-  if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_BYTES) return payload;
+  if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_COMPRESSED_BYTES) return payload;
   void reply.header('vary', 'accept-encoding');
   const encoding = acceptedEncoding(request.headers['accept-encoding']);
   if (!encoding) return payload;
@@ -34,7 +34,7 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   return ENCODERS[encoding](payload);
 };
 
-/** The preferred encoding that an `accept-encoding` header accepts. A quality of 0 excludes an encoding. */
+/** Returns the preferred encoding among those that an `accept-encoding` header accepts. A quality of 0 excludes an encoding. */
 function acceptedEncoding(header: string | string[] | undefined): keyof typeof ENCODERS | undefined {
   const accepted = new Set(
     String(header ?? '')

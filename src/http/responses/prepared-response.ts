@@ -14,15 +14,15 @@ export interface PreparedResponse {
 
 /** A route whose responses are prepared in memory. A feature module provides it; `createApp` serves it. */
 export abstract class PreparedRoute {
-  /** With a leading slash. */
+  /** The path of the URL, with a leading slash. */
   abstract readonly path: string;
-  /** @returns the response for an `if-none-match`; null if none is prepared */
+  /** @returns the prepared response for this value of `if-none-match`; null if none is prepared */
   abstract respond(ifNoneMatch: string | undefined): PreparedResponse | null;
 }
 
 /**
- * Answers GET and HEAD of a path before the framework sees the request (docs/decisions/0017). Fastify's listener gets all other
- * requests, also for this path if it is spelled differently, if the request has a body or no host, or during the shutdown.
+ * Answers GET and HEAD of a path before the framework receives the request (docs/decisions/0017). Fastify's listener gets all
+ * other requests, and also those for this path that spell it differently, have a body or no host, or arrive during the shutdown.
  * Fastify's route for the path gives the same response.
  */
 export function servePrepared(

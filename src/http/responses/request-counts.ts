@@ -13,12 +13,12 @@ declare module 'fastify' {
 const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 /** The methods with routes. Node's parser knows about thirty others. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Files of the pages, whose names change with each build. */
+/** The routes of files of the pages. They are counted together, because the names of the files change with each build. */
 const ASSETS = /^(.*\/assets)\/.+$/;
 
 /**
- * Counts requests by route template, method, status and problem code. Each is from a closed set, so that no caller can add
- * time series, and no count contains data of a caller.
+ * Counts requests by route template, method, status and problem code. Each of these has a closed set of values, so that
+ * no caller can add time series, and no count contains data of a caller.
  */
 export class RequestCounts {
   readonly load = new LoadCounts();
@@ -26,7 +26,7 @@ export class RequestCounts {
     ProblemCode,
     number
   >;
-  /** Durations in seconds by route, method and status, in nested maps, so that a request allocates no key. */
+  /** Durations in seconds by route, method and status. The maps are nested, so that a request allocates no combined key. */
   readonly #seconds = new Map<string, Map<string, Map<number, Histogram>>>();
 
   /** Counts a response. */
@@ -36,7 +36,7 @@ export class RequestCounts {
     histogram.add(seconds);
   }
 
-  /** All counts since the start. */
+  /** Yields the durations of all requests since the start, as a histogram for each route, method and status. */
   *seconds(): Generator<{ route: string; method: string; status: number; seconds: Histogram }> {
     for (const [route, methods] of this.#seconds)
       for (const [method, statuses] of methods)

@@ -2,7 +2,7 @@ import cookiePlugin from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 
-/** All cookies. Those of sessions end with the browser; `code` and `challenge` have a lifetime. */
+/** All cookies. The sessions `holder` and `staff` end with the browser; `code` and `challenge` have a lifetime. */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
 
 export async function registerCookies(fastify: FastifyInstance): Promise<void> {

@@ -7,8 +7,9 @@ import { problem } from '../problems/problem.js';
 export const AllowedWithoutSession = Reflector.createDecorator<object>();
 
 /**
- * Refuses a request of another site's page that changes something (docs/contract.md#portal). The `origin` decides; browsers
- * that do not send it send `sec-fetch-site`. A request with neither is not from a browser and is refused.
+ * Refuses a request that changes something, if it may come from a page of another site (docs/contract.md#portal). The `origin`
+ * decides; browsers that do not send it send `sec-fetch-site`. A request with neither header is not from a browser: it is
+ * accepted only without a cookie, as scripts with an access token send it.
  * @throws Problem `cross_origin`
  */
 export function demandSameOrigin({ method, headers }: FastifyRequest, config: Config): void {

@@ -11,8 +11,8 @@ import { tokenHash } from './token-hash.js';
 
 const IDLE_TIMEOUT_MS = 30 * 60_000;
 const MAX_DURATION_MS = 12 * 3_600_000;
-/** A request within this time after the last recorded one is not recorded. */
-const RECORD_INTERVAL_MS = 60_000;
+/** The expiry of a session is written only if it moves by at least this time, so that most requests write nothing. */
+const EXPIRY_UPDATE_INTERVAL_MS = 60_000;
 
 /** The owner of a session: a license, an e-mail address, or a staff member. */
 export type SessionOwner =
@@ -64,13 +64,13 @@ export class Sessions {
       this.dataSource,
       `select id, license_id, email, staff_id, created_at, expires_at from session
        where token_hash = $1 and expires_at > $2 and created_at <= $3`,
-      // A session that begins in the future was created with a wrong clock and would last until then.
+      // A session with a creation time in the future was created with a wrong clock, and would last longer than MAX_DURATION_MS.
       [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)],
     );
     if (!row) return null;
     const { created_at, expires_at, ...session } = row;
     const newExpiry = Math.min(now.getTime() + IDLE_TIMEOUT_MS, created_at.getTime() + MAX_DURATION_MS);
-    if (newExpiry - expires_at.getTime() >= RECORD_INTERVAL_MS) {
+    if (newExpiry - expires_at.getTime() >= EXPIRY_UPDATE_INTERVAL_MS) {
       const sql = 'update session set expires_at = greatest(expires_at, $2) where id = $1';
       await this.dataSource.query(sql, [session.id, new Date(newExpiry)]);
     }
@@ -79,8 +79,8 @@ export class Sessions {
 
   /** Sets the cookie of a new session and ends the former session of the browser. */
   async setCookie(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
-    const before = readCookie(reply.request, this.config, name);
-    if (before) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(before)]);
+    const former = readCookie(reply.request, this.config, name);
+    if (former) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(former)]);
     setCookie(reply, this.config, name, token);
   }
 

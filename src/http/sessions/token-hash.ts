@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** The stored hash of a sign-in token. The token is random, so it needs no salt. */
+/** Hashes the token of a session, a sign-in link or a script, to store it. Tokens are random, so no salt is needed. */
 export function tokenHash(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

@@ -35,14 +35,17 @@ export class ManifestError extends Error {
 }
 
 /**
- * The bytes to sign: ASCII JSON, members in the format's order, no floats.
+ * Returns the bytes to sign: ASCII JSON, members in the format's order, no floats.
  * @throws ManifestError if the content is invalid, because every client would refuse it
  */
 export function manifestBytes(content: ManifestContent): string {
   return asciiJson(readContent(content));
 }
 
-/** Parses `signed`. @throws ManifestError if it is not exactly the text that manifestBytes writes, such as with a member twice */
+/**
+ * Parses `signed`.
+ * @throws ManifestError if it is not exactly the text that manifestBytes writes, for example if it has a member twice
+ */
 export function parseSigned(signed: string): ManifestContent {
   const content = readContent(parseJson(signed));
   if (asciiJson(content) === signed) return content;
@@ -56,65 +59,76 @@ export function entryOf({ version, dmg, minimum_license_expiry }: ManifestEntry)
   return { version, dmg, minimum_license_expiry };
 }
 
-/** Whether a minimum is lower than another. Null, with which every license covers the version, is the lowest. */
-export function isLower(minimum: string | null, than: string | null): boolean {
-  return than !== null && (minimum === null || Date.parse(minimum) < Date.parse(than));
+/** Whether a minimum license expiry is lower than another. Null, with which every license covers the version, is the lowest. */
+export function isLower(minimum: string | null, other: string | null): boolean {
+  return other !== null && (minimum === null || Date.parse(minimum) < Date.parse(other));
 }
 
 /** Builds the result member by member, so that its members are in the order of the format. */
 function readContent(value: unknown): ManifestContent {
   const content = readMembers(value, 'signed', CONTENT_MEMBERS);
   const { _type: type, product, sequence, issued_at, expires_at, previous } = content;
-  need(type === MANIFEST_TYPE, '_type', `"${MANIFEST_TYPE}"`);
-  need(typeof product === 'string' && product !== '' && product.isWellFormed(), 'product', 'a name');
-  need(isCount(sequence), 'sequence', 'a whole number above 0');
-  need(isInstant(issued_at), 'issued_at', AN_INSTANT);
-  need(isInstant(expires_at), 'expires_at', AN_INSTANT);
-  need(expires_at > issued_at, 'expires_at', 'later than issued_at');
+  assertMember(type === MANIFEST_TYPE, '_type', `"${MANIFEST_TYPE}"`);
+  assertMember(typeof product === 'string' && product !== '' && product.isWellFormed(), 'product', 'a name');
+  assertMember(isCount(sequence), 'sequence', 'a whole number above 0');
+  assertMember(isInstant(issued_at), 'issued_at', AN_INSTANT);
+  assertMember(isInstant(expires_at), 'expires_at', AN_INSTANT);
+  assertMember(expires_at > issued_at, 'expires_at', 'later than issued_at');
   const latest = readEntry(content, '');
-  const also_available = readOlder(content.also_available, latest);
-  need(previous === null || isSha256(previous), 'previous', `null or ${A_SHA256}`);
+  const also_available = readAlsoAvailable(content.also_available, latest);
+  assertMember(previous === null || isSha256(previous), 'previous', `null or ${A_SHA256}`);
   const head = { product, sequence, issued_at, expires_at };
   return { _type: MANIFEST_TYPE, ...head, ...latest, also_available, previous };
 }
 
 function readEntry({ version, dmg, minimum_license_expiry }: Members, path: string): ManifestEntry {
-  need(typeof version === 'string' && isVersion(version), `${path}version`, 'one to four dotted numbers');
+  assertMember(
+    typeof version === 'string' && isVersion(version),
+    `${path}version`,
+    'one to four dotted numbers',
+  );
   const { url, size, sha256 } = readMembers(dmg, `${path}dmg`, DMG_MEMBERS);
-  need(isUrl(url), `${path}dmg.url`, 'an absolute URL of at most 2,048 characters, without spaces');
-  need(isCount(size), `${path}dmg.size`, 'a whole number of bytes above 0');
-  need(isSha256(sha256), `${path}dmg.sha256`, A_SHA256);
+  assertMember(isUrl(url), `${path}dmg.url`, 'an absolute URL of at most 2,048 characters, without spaces');
+  assertMember(isCount(size), `${path}dmg.size`, 'a whole number of bytes above 0');
+  assertMember(isSha256(sha256), `${path}dmg.sha256`, A_SHA256);
   const minimum = minimum_license_expiry;
-  need(minimum === null || isInstant(minimum), `${path}minimum_license_expiry`, `null or ${AN_INSTANT}`);
+  assertMember(
+    minimum === null || isInstant(minimum),
+    `${path}minimum_license_expiry`,
+    `null or ${AN_INSTANT}`,
+  );
   return { version, dmg: { url, size, sha256 }, minimum_license_expiry: minimum };
 }
 
-/** Each entry must be older and have a lower minimum than the one before it, or clients would be offered the wrong version. */
-function readOlder(value: unknown, latest: ManifestEntry): ManifestEntry[] {
-  need(Array.isArray(value), 'also_available', 'a list');
+/**
+ * Reads `also_available`. Each entry must be older and have a lower minimum than the one before it, or clients would be offered
+ * the wrong version.
+ */
+function readAlsoAvailable(value: unknown, latest: ManifestEntry): ManifestEntry[] {
+  assertMember(Array.isArray(value), 'also_available', 'a list');
   let before = latest;
   return value.map((item: unknown, i) => {
     const path = `also_available[${i}]`;
     const entry = readEntry(readMembers(item, path, ENTRY_MEMBERS), `${path}.`);
     const isOlder = compareVersions(entry.version, before.version) < 0;
-    need(isOlder, `${path}.version`, 'below the version before it');
+    assertMember(isOlder, `${path}.version`, 'below the version before it');
     const hasLowerMinimum = isLower(entry.minimum_license_expiry, before.minimum_license_expiry);
-    need(hasLowerMinimum, `${path}.minimum_license_expiry`, 'below the one before it');
+    assertMember(hasLowerMinimum, `${path}.minimum_license_expiry`, 'below the one before it');
     before = entry;
     return entry;
   });
 }
 
 function readMembers(value: unknown, path: string, known: readonly string[]): Members {
-  need(isObject(value), path, 'an object');
+  assertMember(isObject(value), path, 'an object');
   const unknown = Object.keys(value).find((name) => !known.includes(name));
-  need(unknown === undefined, path, `free of unknown members, and has ${JSON.stringify(unknown)}`);
+  assertMember(unknown === undefined, path, `free of unknown members, and has ${JSON.stringify(unknown)}`);
   return value;
 }
 
 /** @throws ManifestError that says what the member must be, if the condition is false */
-export function need(condition: boolean, member: string, what: string): asserts condition {
-  if (!condition) throw new ManifestError(`The manifest's ${member} must be ${what}.`);
+export function assertMember(condition: boolean, member: string, requirement: string): asserts condition {
+  if (!condition) throw new ManifestError(`The manifest's ${member} must be ${requirement}.`);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

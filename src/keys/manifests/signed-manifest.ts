@@ -6,7 +6,7 @@ import {
   isObject,
   ManifestError,
   manifestBytes,
-  need,
+  assertMember,
   parseSigned,
 } from './manifest-content.js';
 import type { ManifestContent, ManifestEntry } from './manifest-content.js';
@@ -57,34 +57,35 @@ export function trustedKeys(publicKeys: readonly KeyObject[]): Map<string, KeyOb
 
 /** Reads `signed` and `signatures`, the only members of a document that are used. It verifies no signature. */
 export function readDocument(doc: unknown): Pick<SignedManifest, 'signed' | 'signatures'> {
-  need(isObject(doc), 'document', 'an object');
+  assertMember(isObject(doc), 'document', 'an object');
   const { signed, signatures } = doc;
-  need(
+  assertMember(
     typeof signed === 'string' && signed.length <= MAX_SIGNED_CHARACTERS,
     'signed',
     'a string of at most 131,072 characters',
   );
-  need(Array.isArray(signatures), 'signatures', 'a list');
-  need(signatures.length > 0 && signatures.length <= 16, 'signatures', 'a list of 1 to 16');
-  need(signatures.every(isManifestSignature), 'signatures', 'a list of {"key_id","signature"}');
+  assertMember(Array.isArray(signatures), 'signatures', 'a list');
+  assertMember(signatures.length > 0 && signatures.length <= 16, 'signatures', 'a list of 1 to 16');
+  assertMember(signatures.every(isManifestSignature), 'signatures', 'a list of {"key_id","signature"}');
   return { signed, signatures: signatures.map(({ key_id, signature }) => ({ key_id, signature })) };
 }
 
 /** Verifies that a trusted key signed the document. @returns the content of `signed`; other members are not used */
 export function verifyManifest(doc: unknown, trusted: ReadonlyMap<string, KeyObject>): ManifestContent {
   const { signed, signatures } = readDocument(doc);
-  const known = signatures.flatMap(({ key_id, signature }) => {
+  const signaturesByTrustedKeys = signatures.flatMap(({ key_id, signature }) => {
     const key = trusted.get(key_id);
     return key ? [{ key, signature }] : [];
   });
-  if (known.length === 0) throw new ManifestError('The manifest is signed by no trusted key.');
-  const isVerified = known.some(({ key, signature }) => verifyText(key, signed, signature));
+  if (signaturesByTrustedKeys.length === 0)
+    throw new ManifestError('The manifest is signed by no trusted key.');
+  const isVerified = signaturesByTrustedKeys.some(({ key, signature }) => verifyText(key, signed, signature));
   if (!isVerified) throw new ManifestError('The signature of the manifest is wrong: its bytes were changed.');
   return parseSigned(signed);
 }
 
-/** Returns the name of the first outer member that differs from `signed` and `signatures`; null if all match. */
-export function outerMatches(doc: unknown, content: ManifestContent): string | null {
+/** Returns the name of the first unsigned copy that differs from `signed` or `signatures`; null if all match. */
+export function findDifferingUnsignedMember(doc: unknown, content: ManifestContent): string | null {
   const outer = isObject(doc) ? doc : {};
   const copies = assembleManifest(manifestBytes(content), readDocument(doc).signatures);
   const names = ['version', 'dmg_sha256', 'minimum_license_expiry', 'signature', 'key_id'] as const;
@@ -97,8 +98,8 @@ export function covers(minimum: string | null, licenseExpiry: Date | null): bool
 }
 
 /**
- * Returns the versions for licenses that do not reach the new minimum: for each lower minimum the newest version, newest first.
- * In a valid manifest each entry has a lower minimum than the one before it, so a filter is enough.
+ * Returns the versions for licenses that expire before the new minimum license expiry: for each lower minimum license expiry the
+ * newest version, newest first. In a valid manifest each entry has a lower minimum than the one before it, so a filter is enough.
  */
 export function alsoAvailable(newMinimum: string | null, previous: ManifestContent): ManifestEntry[] {
   const entries = [entryOf(previous), ...previous.also_available];

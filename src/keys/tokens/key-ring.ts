@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { isEd25519, thumbprint } from '../ed25519.js';
 import {
   createTokenKey,
-  keyLines,
+  summarizeKeys,
   parseRing,
   readRingText,
   readText,
   writeRing,
-  type KeyLine,
+  type KeySummary,
   type KeyState,
   type ReadText,
   type RingEntry,
@@ -65,8 +65,8 @@ export class KeyRing {
   }
 
   /** Every key of the ring, revoked ones too, for the command line. */
-  get keys(): KeyLine[] {
-    return keyLines(this.ring.entries);
+  get keys(): KeySummary[] {
+    return summarizeKeys(this.ring.entries);
   }
 
   /** The keys of `GET /v1/keys`: all that are not revoked, public halves only. */
@@ -74,7 +74,10 @@ export class KeyRing {
     return [...this.ring.byHeader.values()].map(({ kid, state, publicKey }) => ({ kid, state, publicKey }));
   }
 
-  /** Reloads the ring if ring.json changed. @returns whether it did @throws if the new ring is invalid; the old one stays in use */
+  /**
+   * Reloads the ring if ring.json changed.
+   * @returns whether it changed @throws if the new ring is invalid; the old one stays in use
+   */
   reload(): Promise<boolean> {
     // Reloads run one at a time, so that a slow one does not restore a key whose revocation a later one has read.
     const reloaded = this.#reloading.then(() => this.#reload());
@@ -89,7 +92,10 @@ export class KeyRing {
     return true;
   }
 
-  /** Reloads every 2 seconds, so that a rotation needs no restart. Reports a repeated error once. @returns a function that stops it */
+  /**
+   * Reloads the ring every 2 seconds, so that a rotation needs no restart. A repeated error is reported once.
+   * @returns a function that stops the reloads
+   */
   watch(onError: (error: Error) => void): () => void {
     let isReloading = false;
     let isStopped = false;

@@ -26,8 +26,8 @@ export const MACHINE_LABEL = Buffer.from('mooring machine v1\0');
 export const MACHINE_DIGEST_BYTES = 16;
 
 /**
- * The `mch` claim of a machine_id of 32 bytes. A client sends no token of another machine (docs/clients.md); a heartbeat
- * carries no machine_id, so the service does not know which machine sent a token.
+ * Returns the `mch` claim of a machine_id of 32 bytes. Only the client compares it with its own machine (docs/clients.md): a
+ * heartbeat carries no machine_id, so the service does not know which machine sent a token.
  */
 export function machineDigest(machineId: Buffer): string {
   const digest = hash('sha256', Buffer.concat([MACHINE_LABEL, machineId]), 'buffer');
@@ -52,8 +52,8 @@ export function signLicenseToken(key: TokenKey, claims: LicenseClaims): string {
  */
 export function verifyLicenseToken(ring: KeyRing, product: string, token: string): LicenseClaims | null {
   if (token.length > MAX_TOKEN_LENGTH) return null;
-  const [header, payload, signature, ...more] = token.split('.');
-  if (!header || !payload || !signature || more.length > 0) return null;
+  const [header, payload, signature, ...furtherParts] = token.split('.');
+  if (!header || !payload || !signature || furtherParts.length > 0) return null;
   // The encoded header is looked up as a whole: one with another alg, typ or kid has no key (docs/keys.md#license-tokens).
   const key = ring.byHeader(header);
   if (!key || !isValidSignature(key, `${header}.${payload}`, signature)) return null;

@@ -29,24 +29,27 @@ export async function createTokenKey(dir: string, state: KeyState, now: Date): P
   return { kid, file, state, since: now.toISOString() };
 }
 
-/** Writes ring.json atomically: a reader sees the old file or the new one. @param place `link` fails if the file exists */
-export async function writeRing(dir: string, entries: RingEntry[], place = rename): Promise<void> {
+/**
+ * Writes ring.json atomically: a reader sees the old file or the new one.
+ * @param moveFile `rename` replaces an existing ring.json; `link` fails if it exists
+ */
+export async function writeRing(dir: string, entries: RingEntry[], moveFile = rename): Promise<void> {
   const temporary = join(dir, `.ring-${randomUUID()}.json`);
   try {
     const text = `${JSON.stringify({ keys: entries }, null, 2)}\n`;
     await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
     await giveToFolderOwner(dir, basename(temporary));
-    await place(temporary, join(dir, 'ring.json'));
+    await moveFile(temporary, join(dir, 'ring.json'));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
 /** The members of an entry that lists and responses contain. */
-export type KeyLine = Pick<RingEntry, 'kid' | 'state' | 'since'>;
+export type KeySummary = Pick<RingEntry, 'kid' | 'state' | 'since'>;
 
 /** Returns the ring for a list, with times to the second. */
-export function keyLines(entries: readonly RingEntry[]): KeyLine[] {
+export function summarizeKeys(entries: readonly RingEntry[]): KeySummary[] {
   return entries.map(({ kid, state, since }) => ({ kid, state, since: rfc3339(new Date(since)) }));
 }
 

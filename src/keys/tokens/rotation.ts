@@ -2,13 +2,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } from './ring-file.js';
 
-/** After this time every instance, which reloads the ring every 2 seconds, knows a new `next` key and can verify its tokens. */
-export const SETTLED_MS = 5_000;
+/** After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds. */
+export const RING_PROPAGATION_MS = 5_000;
 
 /** A larger difference between a key's time and now means that a clock is wrong. */
 const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 
-/** A change of the ring that would make valid tokens unusable; one sentence for the operator. */
+/** The reason why the ring is not changed, as one sentence for the operator. */
 export class RotationRefused extends Error {}
 
 /**
@@ -16,7 +16,8 @@ export class RotationRefused extends Error {}
  * published. No instance restarts, and no token is refused.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now
- * @throws RotationRefused if `next` is younger than 5 seconds
+ * @throws RotationRefused if `next` is younger than 5 seconds, if another command changes the ring, or if the folder cannot be
+ *   written
  */
 export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
@@ -30,7 +31,8 @@ export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
 /**
  * Revokes a leaked key. Its tokens are answered `token_invalid`, so their clients activate again by themselves and keep their
  * activation. If the key is the active one, `next` replaces it.
- * @throws RotationRefused if there is no such key, or no key that can replace it
+ * @throws RotationRefused if there is no such key, if it is revoked already, if the key that would replace it is missing or younger
+ *   than 5 seconds, if another command changes the ring, or if the folder cannot be written
  */
 export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
@@ -67,8 +69,8 @@ function promote(
   now: Date,
   formerState: RingEntry['state'],
 ): RingEntry[] {
-  const wait = Date.parse(next.since) + SETTLED_MS - now.getTime();
-  // A longer wait is the effect of a wrong clock, and must not delay the revocation of a leaked key.
+  const wait = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
+  // A wait of an hour or more means that a clock is wrong. The rotation then goes ahead, because a leaked key must be revoked at once.
   if (wait > 0 && wait < MAX_CLOCK_DIFFERENCE_MS) {
     const seconds = Math.ceil(wait / 1_000);
     throw new RotationRefused(
@@ -96,7 +98,7 @@ async function changeRing(
   now: Date,
   change: (entries: RingEntry[]) => RingEntry[],
 ): Promise<RingEntry[]> {
-  // Without a ring there is nothing to lock.
+  // Throws if there is no ring, before the lock creates its file.
   await readRingText(dir);
   const release = await lockRing(dir);
   try {

@@ -6,7 +6,7 @@ import { lastRetentionOrCreation } from '../data-age.js';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
 import { WarningsService, type MonitoredState } from '../warnings.service.js';
 
-/** The metrics that are read from the database at each scrape. While it does not answer, they are absent, never stale. */
+/** The metrics that each scrape reads from the database. While the database does not answer, they are absent, never stale. */
 @Injectable()
 export class DataMetrics implements MetricsSource {
   #state: (MonitoredState & { readonly jobs: readonly JobCounts[] }) | null = null;

@@ -39,7 +39,7 @@ export class MetricsService implements OnApplicationBootstrap, BeforeApplication
     server.listen(metricsPort, host);
     await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
       throw new ConfigError(
-        `Nothing can listen on HOST ${host}, METRICS_PORT ${metricsPort} (${error.code}).`,
+        `Mooring cannot listen on HOST ${host}, METRICS_PORT ${metricsPort} (${error.code}).`,
       );
     });
     this.#server = server;

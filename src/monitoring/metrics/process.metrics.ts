@@ -57,7 +57,7 @@ export class ProcessMetrics implements MetricsSource, OnApplicationShutdown {
     registry.gauge(
       'mooring_event_loop_delay_seconds',
       'Delay of the event loop since the previous scrape: median, 99th percentile and maximum.',
-      () => this.delays(),
+      () => this.readDelays(),
     );
     registry.gauge(
       'mooring_token_keys_trouble',
@@ -69,14 +69,14 @@ export class ProcessMetrics implements MetricsSource, OnApplicationShutdown {
     );
   }
 
-  private delays() {
+  private readDelays() {
     const delay = this.#delay;
-    const read = Object.entries(PERCENTILES).map(([stat, percentile]) => {
+    const delays = Object.entries(PERCENTILES).map(([stat, percentile]) => {
       const milliseconds = delay.percentile(percentile) / 1e6 - SAMPLE_INTERVAL_MS;
       return [{ stat }, Math.max(0, milliseconds) / 1000] as const;
     });
     delay.reset();
-    return read;
+    return delays;
   }
 
   private countGarbageCollection(entry: PerformanceEntry): void {

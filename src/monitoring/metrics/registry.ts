@@ -57,8 +57,8 @@ export class MetricsRegistry {
 
 function samples(reading: Reading): Sample[] {
   if (reading === null || reading === undefined) return [];
-  const labelled = typeof reading === 'number' ? [[{}, reading] as const] : reading;
-  return labelled.map(([labels, value]) => ({ labels, value }));
+  const entries = typeof reading === 'number' ? [[{}, reading] as const] : reading;
+  return entries.map(([labels, value]) => ({ labels, value }));
 }
 
 // Prometheus's buckets are cumulative: each counts the observations up to its bound.

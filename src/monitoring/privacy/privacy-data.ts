@@ -16,7 +16,7 @@ interface RetentionRunRow {
   readonly oldest: Readonly<Record<string, string>>;
 }
 
-// The tables and columns with their comments in the database.
+// Reads the tables and columns with their comments in the database.
 const TABLES = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as "table",
     obj_description(c.oid, 'pg_class') as what,
@@ -26,12 +26,12 @@ const TABLES = `
   where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition
   order by 1`;
 
-// The last scheduled run. A manual run for another day is ignored.
+// Reads the last run for the day on which it started: a manual run for another day does not show the current state.
 const LAST_RUN = `
   select as_of, finished_at, oldest from retention_run where finished_at is not null and as_of::date = started_at::date
   order by started_at desc limit 1`;
 
-// For each table the last run that deleted anything from it.
+// Reads, for each table, the last run that deleted rows of it.
 const LAST_DELETED = `
   select distinct on (key) key as "table", value::integer as rows, (finished_at at time zone 'UTC')::date::text as "on"
   from retention_run, jsonb_each_text(deleted) where finished_at is not null and deleted <> '{}' order by key, started_at desc`;
@@ -40,20 +40,21 @@ const LAST_DELETED = `
 export async function privacyData(dataSource: DataSource, config: Config) {
   const tables = await queryRows<TableRow>(dataSource, TABLES);
   const run = await queryRow<RetentionRunRow>(dataSource, LAST_RUN);
-  const deleted = await queryRows<{ table: string; rows: number; on: string }>(dataSource, LAST_DELETED);
+  const deletions = await queryRows<{ table: string; rows: number; on: string }>(dataSource, LAST_DELETED);
   const rules = createRetentionPolicy(config);
   return {
     tables: tables.map(({ table, what, columns }) => {
-      const last = deleted.find((deletion) => deletion.table === table);
+      const lastDeletion = deletions.find((deletion) => deletion.table === table);
       const rule = rules.find((candidate) => candidate.table === table);
+      const hasRetentionRule = rule !== undefined;
       return {
         name: table,
         what,
         kept: rule?.period ?? EXEMPT_TABLES[table] ?? null,
-        // Whether the table has a rule. Rows of other tables are kept, or deleted together with a row of a table with a rule.
-        leaves: rule !== undefined,
+        // Rows of tables without a rule are kept, or are deleted together with a row of a table with a rule.
+        leaves: hasRetentionRule,
         oldest: run?.oldest[table] ?? null,
-        last_deleted: last ? { on: last.on, rows: last.rows } : null,
+        last_deleted: lastDeletion ? { on: lastDeletion.on, rows: lastDeletion.rows } : null,
         columns,
       };
     }),

@@ -1,12 +1,15 @@
 import { DIMENSIONS, TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
-/** The generated tables of `docs/privacy.md`, by the name in their markers. @param taxRetentionYears the setting's default */
+/**
+ * Creates the generated tables of `docs/privacy.md`, by the name in their markers.
+ * @param taxRetentionYears the default of the setting
+ */
 export function privacyTables(taxRetentionYears: number): Record<string, string> {
-  const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { type, means }]) => [
+  const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { type, meaning }]) => [
     `\`${name}\``,
     type,
-    means,
+    meaning,
   ]);
   const rules = createRetentionPolicy({ taxRetentionYears }).map(({ table, description, period }) => [
     `\`${table}\``,

@@ -60,7 +60,8 @@ export class StaffLinks {
   }
 
   /**
-   * Deletes a link in the caller's transaction, which also creates the session. Of two concurrent requests one succeeds.
+   * Deletes a link in the caller's transaction, which also creates the session. Of two concurrent requests with one link, one
+   * succeeds.
    * @returns the id of the staff member
    * @throws Problem `link_invalid`
    */

@@ -38,7 +38,7 @@ export class PasskeyChallenges {
   }
 
   /**
-   * Deletes a challenge before its answer is verified, so that a wrong answer has no second try.
+   * Deletes a challenge before its answer is verified, so that a wrong answer cannot be followed by another one.
    * @returns null if there is no such challenge
    */
   async consume(id: string | undefined, staffId: string | null): Promise<Buffer | null> {

@@ -30,7 +30,7 @@ export class PasskeySignIn {
     private readonly sessions: Sessions,
   ) {}
 
-  /** Creates the WebAuthn options of a sign-in. @returns them and the id of the challenge, for the cookie of the browser */
+  /** Creates the WebAuthn options of a sign-in. @returns the options, and the challenge id for the cookie of the browser */
   async createOptions() {
     const { id, challenge } = await this.challenges.create(null);
     return { id, options: await this.relyingParty.createSignInOptions(challenge) };

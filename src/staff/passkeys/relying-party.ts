@@ -33,7 +33,7 @@ export class RelyingParty {
     this.#name = mailFrom.name;
   }
 
-  /** The options name no user, because the answer of the passkey contains the user handle. */
+  /** Creates options that name no user, because the answer of the passkey contains the user handle. */
   async createSignInOptions(challenge: Buffer): Promise<PublicKeyCredentialRequestOptionsJSON> {
     const { generateAuthenticationOptions } = await loadWebAuthn();
     return generateAuthenticationOptions({
@@ -44,7 +44,7 @@ export class RelyingParty {
     });
   }
 
-  /** @param existing credential ids of the staff member, so that no authenticator registers a second passkey */
+  /** @param existing the staff member's credential ids; an authenticator that has one of them registers no second passkey */
   async createRegistrationOptions(
     challenge: Buffer,
     staff: { readonly id: string; readonly email: string },

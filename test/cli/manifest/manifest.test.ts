@@ -4,7 +4,14 @@ import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { manifestBytes, parseSigned, signManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { WEAK_PASSPHRASE } from '../../../src/cli/terminal/passphrase-strength.js';
-import { ALONE, CLI, NOWHERE, PASSPHRASE, Publisher, signing } from '../../support/processes/cli-harness.js';
+import {
+  WITHOUT_SERVER,
+  CLI,
+  UNREACHABLE_URL,
+  PASSPHRASE,
+  Publisher,
+  signArgs,
+} from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -39,17 +46,17 @@ describe('keygen', () => {
     expect(Buffer.from(base64, 'base64').includes(scrypt)).toBe(true);
   });
 
-  test('refuses a weak passphrase with the rule, before it asks for it again', async () => {
+  test('refuses a weak passphrase and prints the rule, before it asks to repeat the passphrase', async () => {
     const keygen = ['manifest', 'keygen', '--out', 'weak.pem', '--passphrase-fd', '3'];
-    const run = await terminal.run(keygen, { env: ALONE, fd3: 'Password1234' });
+    const run = await terminal.run(keygen, { env: WITHOUT_SERVER, fd3: 'Password1234' });
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${WEAK_PASSPHRASE}\n` });
     expect(WEAK_PASSPHRASE).toMatch(/at least 12 characters/);
     expect(() => statSync(file('weak.pem'))).toThrow('ENOENT');
   });
 
-  test('never overwrites, and asks nothing first', async () => {
+  test('refuses to overwrite a file, before it asks for a passphrase', async () => {
     const before = readFileSync(file('one.pem'));
-    const run = await terminal.run(['manifest', 'keygen', '--out', 'one.pem'], { env: ALONE });
+    const run = await terminal.run(['manifest', 'keygen', '--out', 'one.pem'], { env: WITHOUT_SERVER });
     expect(run).toMatchObject({
       code: 1,
       stdout: '',
@@ -68,13 +75,15 @@ describe('keygen', () => {
       '--no-passphrase and --passphrase-fd exclude each other.',
       ['--no-passphrase', '--passphrase-fd', '3'],
     ],
-  ])('%d: %s', async (code, sentence, args) => {
-    const run = await terminal.run(['manifest', 'keygen', '--out', 'three.pem', ...args], { env: ALONE });
+  ])('exit code %d: %s', async (code, sentence, args) => {
+    const run = await terminal.run(['manifest', 'keygen', '--out', 'three.pem', ...args], {
+      env: WITHOUT_SERVER,
+    });
     expect(run).toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
     expect(() => statSync(file('three.pem'))).toThrow('ENOENT');
   });
 
-  test('asks a terminal twice, without echo', () => {
+  test('asks for the passphrase twice at a terminal, without echo', () => {
     const command = `${process.execPath} ${CLI} manifest keygen --out typed.pem`;
     const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
       cwd: terminal.dir,
@@ -91,9 +100,9 @@ describe('keygen', () => {
 
 test('verify prints the signing keys, and refuses what a client would refuse', async () => {
   const document = await terminal.sign('1.0.0', '--first');
-  const verify = (changed: unknown, ...more: string[]) =>
-    terminal.run(['manifest', 'verify', '-', '--json', ...more], {
-      env: ALONE,
+  const verify = (changed: unknown, ...moreArgs: string[]) =>
+    terminal.run(['manifest', 'verify', '-', '--json', ...moreArgs], {
+      env: WITHOUT_SERVER,
       stdin: JSON.stringify(changed),
     });
   expect((await verify(document)).json).toEqual({
@@ -106,15 +115,15 @@ test('verify prints the signing keys, and refuses what a client would refuse', a
     expires_at: expect.any(String),
   });
   expect(await verify(document, '--public-key', terminal.two)).toMatchObject({ code: 0 });
-  const refusals: [sentence: string, changed: unknown, ...more: string[]][] = [
+  const refusals: [sentence: string, changed: unknown, ...moreArgs: string[]][] = [
     ['signed by no trusted key', document, '--public-key', terminal.one],
     ['its bytes were changed', { ...document, signed: document.signed.replace('1.0.0', '1.0.1') }],
-    ['outer version differs', { ...document, version: '1.0.1' }],
-    ['outer dmg_sha256 differs', { ...document, dmg_sha256: '0'.repeat(64) }],
+    ['unsigned copy of version differs', { ...document, version: '1.0.1' }],
+    ['unsigned copy of dmg_sha256 differs', { ...document, dmg_sha256: '0'.repeat(64) }],
     ['is not a manifest', { version: '1.0.0' }],
   ];
-  for (const [sentence, changed, ...more] of refusals) {
-    const run = await verify(changed, ...more);
+  for (const [sentence, changed, ...moreArgs] of refusals) {
+    const run = await verify(changed, ...moreArgs);
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
   }
   const content = { ...parseSigned(document.signed), expires_at: '2020-02-01T00:00:00Z' };
@@ -126,7 +135,7 @@ test('verify prints the signing keys, and refuses what a client would refuse', a
     stdout: '',
     stderr: expect.stringContaining('expired at 2020-02-01'),
   });
-  const keyless = { ...ALONE, MANIFEST_PUBLIC_KEYS: undefined };
+  const keyless = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: undefined };
   expect(await terminal.run(['manifest', 'verify', '-'], { env: keyless })).toMatchObject({
     code: 2,
     stdout: '',
@@ -150,7 +159,9 @@ test('publish makes a manifest the live one, show prints it, and refusals have a
     expires_at: parseSigned(first.signed).expires_at,
     served: false,
   });
-  expect(published.stderr).toBe(`It is published, but ${NOWHERE}/v1/manifest does not answer.\n`);
+  expect(published.stderr).toBe(
+    `The manifest is published, but ${UNREACHABLE_URL}/v1/manifest does not answer.\n`,
+  );
   expect(await terminal.json(['manifest', 'show'])).toEqual(first);
   expect((await terminal.run(['manifest', 'show'])).stdout).toMatch(
     /^Version +1\.0\.0 of com\.example\.app\n/,
@@ -171,15 +182,15 @@ test('publish makes a manifest the live one, show prints it, and refusals have a
 
   const second = terminal.written(
     '2.json',
-    await terminal.json(signing('1.1.0', '--minimum-license-expiry', '2027-01-04')),
+    await terminal.json(signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04')),
   );
-  const rival = terminal.written('rival.json', await terminal.json(signing('1.1.1')));
+  const rival = terminal.written('rival.json', await terminal.json(signArgs('1.1.1')));
   expect(await terminal.json(['manifest', 'publish', second])).toMatchObject({
     version: '1.1.0',
     sequence: 2,
   });
   const late = await terminal.run(['manifest', 'publish', rival]);
   expect(late).toMatchObject({ code: 1, stdout: '' });
-  const shown = await terminal.run(['manifest', 'show', second], { env: ALONE });
+  const shown = await terminal.run(['manifest', 'show', second], { env: WITHOUT_SERVER });
   expect(shown.stdout).toContain('1.0.0 for everyone');
 });

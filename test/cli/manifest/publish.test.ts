@@ -4,8 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, type Run } from '../../support/processes/cli-harness.js';
 import { createDatabase, Service } from '../../support/harness.js';
-import { forged, keyOf, manifestsAt, type Manifests } from '../../manifest/hand-signed-manifests.js';
-import { serving, fakeServer } from '../../manifest/fake-manifest-server.js';
+import {
+  signUnchecked,
+  readPrivateKey,
+  openManifests,
+  type Manifests,
+} from '../../manifest/hand-signed-manifests.js';
+import { serveDocument, startFakeServer } from '../../manifest/fake-manifest-server.js';
 import { freePort } from '../../support/processes/server-process.js';
 
 const untrusted = generateKeyPairSync('ed25519').privateKey;
@@ -16,7 +21,7 @@ let manifests: Manifests;
 beforeAll(async () => {
   database = await createDatabase();
   terminal = await Publisher.at(database.url);
-  manifests = await manifestsAt(database.url, keyOf(terminal.file('two.pem')));
+  manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
 });
 afterAll(async () => {
   await manifests[Symbol.asyncDispose]();
@@ -24,19 +29,21 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The next version, not yet published. */
 let count = 0;
+/** Signs the next version, and does not publish it. */
 async function nextDocument(): Promise<SignedManifest> {
   await manifests.service.refresh();
   return manifests.sign(manifests.next(`1.${++count}`));
 }
 
-function publish(document: SignedManifest, publicUrl: string, ...more: string[]): Promise<Run> {
+function publish(document: SignedManifest, publicUrl: string, ...moreArgs: string[]): Promise<Run> {
   const file = terminal.written('next.json', document);
-  return terminal.run(['manifest', 'publish', file, '--json', ...more], { env: { PUBLIC_URL: publicUrl } });
+  return terminal.run(['manifest', 'publish', file, '--json', ...moreArgs], {
+    env: { PUBLIC_URL: publicUrl },
+  });
 }
 
-/** It is the live one, whatever the public address serves. */
+/** Checks that the document is live, whatever the public address serves. */
 async function expectLive(document: SignedManifest): Promise<void> {
   await manifests.service.refresh();
   expect(manifests.service.live!.signed).toBe(document.signed);
@@ -62,7 +69,10 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
     try {
       const document = await nextDocument();
       const run = await publish(document, service.url);
-      expect(run).toMatchObject({ code: 0, stderr: `${service.url}/v1/manifest serves it.\n` });
+      expect(run).toMatchObject({
+        code: 0,
+        stderr: `${service.url}/v1/manifest serves the published manifest.\n`,
+      });
       expect(run.json).toEqual({
         version: document.version,
         sequence: 1,
@@ -79,21 +89,25 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
   test('a cache serves the previous manifest at first, then the new one', async () => {
     const before = await terminal.json(['manifest', 'show']);
     const document = await nextDocument();
-    await using cache = await fakeServer(
-      (response, asked) => void response.end(JSON.stringify(asked < 2 ? before : document)),
+    await using cache = await startFakeServer(
+      (response, earlierRequests) =>
+        void response.end(JSON.stringify(earlierRequests < 2 ? before : document)),
     );
     const run = await publish(document, cache.url);
-    expect(run).toMatchObject({ code: 0, stderr: `${cache.url}/v1/manifest serves it.\n` });
-    expect([run.json.served, cache.asked]).toEqual([true, 3]);
+    expect(run).toMatchObject({
+      code: 0,
+      stderr: `${cache.url}/v1/manifest serves the published manifest.\n`,
+    });
+    expect([run.json.served, cache.requestCount]).toEqual([true, 3]);
   });
 
-  test('a cache keeps the previous manifest for longer, or there is none', async () => {
+  test('a cache that still serves the previous manifest, or none, is reported', async () => {
     const other = await createDatabase();
     try {
       const env = { DATABASE_URL: other.url };
       const before = await terminal.json(['manifest', 'show']);
-      await using old = await serving(before);
-      await using none = await fakeServer((response) => {
+      await using old = await serveDocument(before);
+      await using none = await startFakeServer((response) => {
         response.statusCode = 404;
         response.end('{"code":"no_version_published"}');
       });
@@ -102,27 +116,27 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
         publish(await nextDocument(), old.url),
         terminal.run(['manifest', 'publish', first, '--json'], { env: { ...env, PUBLIC_URL: none.url } }),
       ]);
-      const amiss = (url: string, what: string) =>
-        `It is published, but ${url}/v1/manifest serves ${what}; a cache may keep that for 5 minutes.\n`;
+      const notServedYet = (url: string, what: string) =>
+        `The manifest is published, but ${url}/v1/manifest serves ${what}; a cache may keep that for 5 minutes.\n`;
       expect(kept).toMatchObject({ code: 0, json: { sequence: 3, served: false } });
-      expect(kept.stderr).toBe(amiss(old.url, 'the manifest of sequence 2'));
+      expect(kept.stderr).toBe(notServedYet(old.url, 'the manifest of sequence 2'));
       expect(empty).toMatchObject({ code: 0, json: { sequence: 1, served: false } });
-      expect(empty.stderr).toBe(amiss(none.url, 'none'));
+      expect(empty.stderr).toBe(notServedYet(none.url, 'none'));
     } finally {
       await other.drop();
     }
   });
 
-  test('no key', async () => {
+  test('an address at which no server listens is reported', async () => {
     const document = await nextDocument();
     const url = `http://127.0.0.1:${await freePort()}`;
     const run = await publish(document, url);
     expect(run).toMatchObject({ code: 0, json: { served: false } });
-    expect(run.stderr).toBe(`It is published, but ${url}/v1/manifest does not answer.\n`);
+    expect(run.stderr).toBe(`The manifest is published, but ${url}/v1/manifest does not answer.\n`);
     await expectLive(document);
   });
 
-  const amiss: [string, string, (response: ServerResponse, document: SignedManifest) => void][] = [
+  const wrongAnswers: [string, string, (response: ServerResponse, document: SignedManifest) => void][] = [
     ['garbage', '$URL is not a manifest.', (response) => void response.end('<html>')],
     [
       'a failing server',
@@ -136,7 +150,7 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
       'the manifest of other keys',
       '$URL serves a manifest that clients refuse: The manifest is signed by no trusted key.',
       (response, { signed }) =>
-        void response.end(JSON.stringify(forged(signed, JSON.parse(signed), untrusted))),
+        void response.end(JSON.stringify(signUnchecked(signed, JSON.parse(signed), untrusted))),
     ],
     [
       'changed bytes',
@@ -146,7 +160,7 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
     ],
     [
       'changed outer fields',
-      '$URL serves it with other outer fields.',
+      '$URL serves the manifest with other outer fields.',
       (response, document) => void response.end(JSON.stringify({ ...document, version: '9.9.9' })),
     ],
     [
@@ -164,21 +178,21 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
       },
     ],
   ];
-  test.each(amiss)('%s', async (_what, sentence, answer) => {
+  test.each(wrongAnswers)('%s is reported', async (_what, sentence, answer) => {
     const document = await nextDocument();
-    await using address = await fakeServer((response) => answer(response, document));
+    await using address = await startFakeServer((response) => answer(response, document));
     const run = await publish(document, address.url);
     expect(run).toMatchObject({ code: 0, json: { version: document.version, served: false } });
     expect(run.stderr).toBe(
-      `It is published, but ${sentence.replace('$URL', `${address.url}/v1/manifest`)}\n`,
+      `The manifest is published, but ${sentence.replace('$URL', `${address.url}/v1/manifest`)}\n`,
     );
     await expectLive(document);
   });
 
-  test('another publisher has published meanwhile', async () => {
+  test('a later manifest that another publisher has published meanwhile counts as served', async () => {
     const document = await nextDocument();
     const after = { ...JSON.parse(document.signed), sequence: 99 };
-    await using address = await serving(manifests.sign(after));
+    await using address = await serveDocument(manifests.sign(after));
     expect((await publish(document, address.url)).json).toMatchObject({ served: true });
   });
 });

@@ -8,15 +8,20 @@ import {
   type SignedManifest,
 } from '../../../src/keys/manifests/signed-manifest.js';
 import { manifestDigest } from '../../../src/manifest/manifest.rules.js';
-import { ALONE, Publisher, signing, type Run } from '../../support/processes/cli-harness.js';
+import { WITHOUT_SERVER, Publisher, signArgs, type Run } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
-import { keyOf, manifestsAt, offerOf, type Manifests } from '../../manifest/hand-signed-manifests.js';
-import { expectBrokenByAnyByte, expectVerifiedElsewhere } from '../../manifest/openssl-verification.js';
+import {
+  readPrivateKey,
+  openManifests,
+  offerOf,
+  type Manifests,
+} from '../../manifest/hand-signed-manifests.js';
+import { expectInvalidAfterAnyChange, expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js';
 
 const DAY = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+/, '');
-const y25 = '2025-01-04T00:00:00Z';
-const y27 = '2027-01-04T00:00:00Z';
+const JANUARY_2025 = '2025-01-04T00:00:00Z';
+const JANUARY_2027 = '2027-01-04T00:00:00Z';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Publisher;
@@ -26,10 +31,10 @@ const published: SignedManifest[] = [];
 beforeAll(async () => {
   database = await createDatabase();
   terminal = await Publisher.at(database.url);
-  manifests = await manifestsAt(database.url, keyOf(terminal.file('two.pem')));
+  manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
   published.push(await manifests.publish(manifests.next('1.0')));
-  published.push(await manifests.publish(manifests.next('2.0', y25)));
-  published.push(await manifests.publish(manifests.next('3.0', y27)));
+  published.push(await manifests.publish(manifests.next('2.0', JANUARY_2025)));
+  published.push(await manifests.publish(manifests.next('3.0', JANUARY_2027)));
 });
 afterAll(async () => {
   await manifests[Symbol.asyncDispose]();
@@ -37,18 +42,25 @@ afterAll(async () => {
   await database.drop();
 });
 
-const renew = (verb: string, ...more: string[]) => ['manifest', verb, '--key', 'two.pem', '--json', ...more];
-const publish = (document: unknown, ...more: string[]) =>
-  terminal.run(['manifest', 'publish', terminal.written('next.json', document), '--json', ...more]);
+const renewArgs = (verb: string, ...moreArgs: string[]) => [
+  'manifest',
+  verb,
+  '--key',
+  'two.pem',
+  '--json',
+  ...moreArgs,
+];
+const publish = (document: unknown, ...moreArgs: string[]) =>
+  terminal.run(['manifest', 'publish', terminal.written('next.json', document), '--json', ...moreArgs]);
 
-/** The document that a command made, after another program found its signature good. */
-async function verified(run: Run): Promise<ManifestContent> {
+/** Checks with openssl the signature of the manifest that a command printed. @returns its content */
+async function verifiedContent(run: Run): Promise<ManifestContent> {
   expect(run).toMatchObject({ code: 0 });
-  return expectVerifiedElsewhere(run.json, terminal.two);
+  return expectVerifiedByOpenssl(run.json, terminal.two);
 }
 
-/** What the reference client says, running a version with a license until some day. */
-function client(
+/** Lets the reference client check for an update. @returns the offered version, or the reason why there is none */
+function checkByClient(
   { signed, signatures }: SignedManifest,
   app_version: string,
   license_expires_at: string | null,
@@ -62,62 +74,65 @@ function client(
 describe('refresh', () => {
   test('signs the same version with a later expiry, and publish accepts it', async () => {
     const live = parseSigned(published[2]!.signed);
-    const run = await terminal.run(renew('refresh', '--expires', inDays(200)));
-    const content = await verified(run);
+    const run = await terminal.run(renewArgs('refresh', '--expires', inDays(200)));
+    const content = await verifiedContent(run);
     expect(offerOf(content)).toEqual(offerOf(live));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
     expect(content.expires_at > live.expires_at).toBe(true);
-    await expectBrokenByAnyByte(run.json, terminal.two);
+    await expectInvalidAfterAnyChange(run.json, terminal.two);
     expect(await publish(run.json)).toMatchObject({ code: 0, json: { version: '3.0', sequence: 4 } });
   });
 
   test.each([
-    ['earlier', () => inDays(199)],
-    ['as early', () => parseSigned(manifests.service.live!.signed).expires_at],
-    ['by default earlier', () => null],
+    ['earlier than the live one', () => inDays(199)],
+    ['at the same time as the live one', () => parseSigned(manifests.service.live!.signed).expires_at],
+    ['earlier by default, without --expires', () => null],
   ])('is refused if it would expire %s', async (_when, expires) => {
     await manifests.service.refresh();
     const { expires_at } = manifests.service.live!.content;
     const at = expires();
-    const run = await terminal.run(renew('refresh', ...(at ? ['--expires', at] : [])));
+    const run = await terminal.run(renewArgs('refresh', ...(at ? ['--expires', at] : [])));
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toContain(`\nThe live manifest expires at ${expires_at}: --expires must be later.\n`);
   });
 });
 
 describe('withdraw', () => {
-  test('restores the version before from a file, with neither server nor database', async () => {
+  test('restores the previous version from a file, with neither server nor database', async () => {
     const [before, live] = [published[1]!, published[2]!].map((each, i) =>
       terminal.written(`${i}.json`, each),
     );
     const args = ['--previous', live!, '--back-to', before!];
-    const run = await terminal.run(renew('withdraw', ...args), { env: ALONE });
-    const content = await verified(run);
+    const run = await terminal.run(renewArgs('withdraw', ...args), { env: WITHOUT_SERVER });
+    const content = await verifiedContent(run);
     expect(offerOf(content)).toEqual(offerOf(parseSigned(published[1]!.signed)));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
     expect(run.stderr).toBe(
-      `The live manifest is from ${live}: version 3.0, sequence 3.\nThis withdraws version 3.0: publish it with --withdraw.\n`,
+      `The live manifest is from ${live}: version 3.0, sequence 3.\nThis manifest withdraws version 3.0: publish it with --withdraw.\n`,
     );
-    const onItself = renew('withdraw', '--previous', live!, '--back-to', live!);
-    expect(await terminal.run(onItself, { env: ALONE })).toMatchObject({
+    const onItself = renewArgs('withdraw', '--previous', live!, '--back-to', live!);
+    expect(await terminal.run(onItself, { env: WITHOUT_SERVER })).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringContaining('This manifest withdraws nothing: the live version is 3.0'),
     });
-    const alone = await terminal.run(renew('withdraw', '--previous', live!), { env: ALONE });
-    const sentence = 'No version before the live one was found: name its manifest with --back-to.\n';
-    expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
+    const withoutTarget = await terminal.run(renewArgs('withdraw', '--previous', live!), {
+      env: WITHOUT_SERVER,
+    });
+    const sentence =
+      'No version before the live one was found. Give the file of its manifest with --back-to.\n';
+    expect(withoutTarget).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  test('restores the version before from the database, until there is none', async () => {
+  test('restores the previous version from the database, until there is none', async () => {
     for (const [bad, good] of [
       ['3.0', '2.0'],
       ['2.0', '1.0'],
     ] as const) {
-      const run = await terminal.run(renew('withdraw'));
-      expect(await verified(run)).toMatchObject({ version: good });
-      const unmentioned = await publish(run.json);
-      expect(unmentioned).toMatchObject({
+      const run = await terminal.run(renewArgs('withdraw'));
+      expect(await verifiedContent(run)).toMatchObject({ version: good });
+      const withoutOption = await publish(run.json);
+      expect(withoutOption).toMatchObject({
         code: 1,
         stdout: '',
         stderr: expect.stringContaining('--withdraw'),
@@ -130,10 +145,10 @@ describe('withdraw', () => {
         ),
       );
       // A client that runs the withdrawn version is offered nothing and loses nothing; the others are offered the good one.
-      expect(client(run.json, bad, null)).toBe('up_to_date');
-      expect(client(run.json, '0.9', null)).toBe(good);
+      expect(checkByClient(run.json, bad, null)).toBe('up_to_date');
+      expect(checkByClient(run.json, '0.9', null)).toBe(good);
     }
-    const last = await terminal.run(renew('withdraw'));
+    const last = await terminal.run(renewArgs('withdraw'));
     expect(last).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--back-to') });
     const sql = new pg.Client(database.url);
     await sql.connect();
@@ -148,34 +163,34 @@ describe('withdraw', () => {
 
   test('a later version does not offer withdrawn versions to any client', async () => {
     const run = await terminal.run(
-      signing('4.0', '--minimum-license-expiry', '2028-01-04', '--previous', '-', '--json'),
+      signArgs('4.0', '--minimum-license-expiry', '2028-01-04', '--previous', '-', '--json'),
       { stdin: JSON.stringify(await terminal.json(['manifest', 'show'])) },
     );
-    const content = await verified(run);
+    const content = await verifiedContent(run);
     expect(content.also_available.map(({ version }) => version)).toEqual(['1.0']);
     expect(await publish(run.json)).toMatchObject({ code: 0, json: { version: '4.0', sequence: 7 } });
-    // 2.0 and 3.0 would be covered, but were withdrawn.
+    // These licenses cover 2.0 and 3.0 as well, but both versions were withdrawn.
     for (const expiry of ['2026-01-04T00:00:00Z', '2027-06-01T00:00:00Z'])
-      expect(client(run.json, '0.9', expiry)).toBe('1.0');
-    expect(client(run.json, '3.0', null)).toBe('4.0');
-    expect(client(run.json, '3.0', y27)).toBe('not_covered');
-    const back = await terminal.run(renew('withdraw'));
-    expect(await verified(back)).toMatchObject({ version: '1.0', also_available: [] });
+      expect(checkByClient(run.json, '0.9', expiry)).toBe('1.0');
+    expect(checkByClient(run.json, '3.0', null)).toBe('4.0');
+    expect(checkByClient(run.json, '3.0', JANUARY_2027)).toBe('not_covered');
+    const back = await terminal.run(renewArgs('withdraw'));
+    expect(await verifiedContent(back)).toMatchObject({ version: '1.0', also_available: [] });
   });
 });
 
-test('neither continues a manifest that no known key signed, or of another product', async () => {
+test('refresh and withdraw refuse a live manifest that no known key signed, or of another product', async () => {
   const live = terminal.written('live.json', manifests.sign(manifests.service.live!.content));
-  const env = { ...ALONE, MANIFEST_PUBLIC_KEYS: terminal.one };
-  for (const args of [renew('refresh', '--previous', live), renew('withdraw', '--previous', live)]) {
-    // The key it is signed with is one that it trusts.
-    const untrusted = args.map((each) => (each === 'two.pem' ? 'stranger.pem' : each));
-    const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
+  const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: terminal.one };
+  for (const args of [renewArgs('refresh', '--previous', live), renewArgs('withdraw', '--previous', live)]) {
+    // A command also trusts the key with which it signs, so it signs with another key here.
+    const untrusted = args.map((each) => (each === 'two.pem' ? 'untrusted.pem' : each));
+    const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
     await terminal.run(keygen, { env });
     const refused = await terminal.run(untrusted, { env });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain(`The manifest of ${live} cannot be used: `);
-    const other = await terminal.run(args, { env: { ...ALONE, PRODUCT: 'com.example.other' } });
+    const other = await terminal.run(args, { env: { ...WITHOUT_SERVER, PRODUCT: 'com.example.other' } });
     expect(other.stderr).toContain('is for the product com.example.app; PRODUCT is com.example.other.');
   }
 });

@@ -1,21 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
+import { UNKNOWN_ID } from '../license-model.js';
 import { check } from './checker.js';
 import { planFaults } from './faults.js';
 import type { Operation } from './history.js';
 import { plan } from './plan.js';
-import { smallest } from './shrink.js';
+import { shrinkHistory } from './shrink.js';
 import {
   activate,
   heartbeat,
-  license,
-  lost,
+  stateWithLicense,
+  withLostResponse,
   NOW,
   refusedActivate,
   refusedHeartbeat,
   release,
 } from './written-operations.js';
 
-const verdict = (...operations: Operation[]) => check(license(), operations).verdict;
+const verdict = (...operations: Operation[]) => check(stateWithLicense(), operations).verdict;
+
 describe('a history is linearizable if an order of its operations explains it', () => {
   test('sequential operations', () => {
     expect(verdict(activate('a', [0, 1], 'A'), release('A', [2, 3]), activate('b', [4, 5], 'B'))).toBe(
@@ -48,9 +50,9 @@ describe('a history is linearizable if an order of its operations explains it', 
   });
 });
 
-describe('an operation without an answer', () => {
+describe('an operation without a response', () => {
   test('may have taken effect at once, later, or never', () => {
-    const released = lost(release('A', [2, 3]));
+    const released = withLostResponse(release('A', [2, 3]));
     const first = activate('a', [0, 1], 'A');
     expect(verdict(first, released, heartbeat('A', [4, 5]))).toBe('linearizable');
     expect(verdict(first, released, refusedHeartbeat('A', [4, 5]))).toBe('linearizable');
@@ -61,37 +63,39 @@ describe('an operation without an answer', () => {
 
   test('takes effect at most once, and not before it was invoked', () => {
     const first = activate('a', [0, 1], 'A');
-    const [gone, back] = [refusedHeartbeat('A', [4, 5]), heartbeat('A', [6, 7])];
-    expect(verdict(first, lost(release('A', [2, 3])), gone, back)).toBe('not linearizable');
-    expect(verdict(first, refusedHeartbeat('A', [2, 3]), lost(release('A', [4, 5])))).toBe(
+    const [refused, confirmed] = [refusedHeartbeat('A', [4, 5]), heartbeat('A', [6, 7])];
+    expect(verdict(first, withLostResponse(release('A', [2, 3])), refused, confirmed)).toBe(
+      'not linearizable',
+    );
+    expect(verdict(first, refusedHeartbeat('A', [2, 3]), withLostResponse(release('A', [4, 5])))).toBe(
       'not linearizable',
     );
   });
 
-  test('gets its id from a later response', () => {
-    const again = {
+  test('that created an activation gets the id of the activation from a later response', () => {
+    const repeated = {
       ...activate('a', [4, 5], 'A'),
-      outcome: { ...activate('a', [4, 5], 'A').outcome!, says: '200' },
+      outcome: { ...activate('a', [4, 5], 'A').outcome!, result: '200' },
     };
-    expect(verdict(lost(activate('a', [0, 1], 'A')), again)).toBe('linearizable');
-    expect(verdict(again)).toBe('not linearizable');
+    expect(verdict(withLostResponse(activate('a', [0, 1], 'A')), repeated)).toBe('linearizable');
+    expect(verdict(repeated)).toBe('not linearizable');
   });
 });
 
-test('a confirmation by a replica may be old, but a refusal may not', () => {
+test('a heartbeat that a replica confirms may be from before the last release, but not one that the primary confirms', () => {
   const before = [activate('a', [0, 1], 'A'), release('A', [2, 3])];
-  const old = (each: Operation): Operation => ({ ...each, earliest: -Infinity });
-  expect(verdict(...before, old(heartbeat('A', [4, 5])))).toBe('linearizable');
+  const fromReplica = (each: Operation): Operation => ({ ...each, earliest: -Infinity });
+  expect(verdict(...before, fromReplica(heartbeat('A', [4, 5])))).toBe('linearizable');
   expect(verdict(...before, heartbeat('A', [4, 5]))).toBe('not linearizable');
 });
 
-test('a clock that is set during an operation may have been read before or after', () => {
-  const expired = license({ expires_at: NOW + 1000 });
-  const asked = activate('a', [0, 1], 'A');
-  const answer = { ...asked, outcome: { ...asked.outcome!, expires_at: NOW + 1000 } };
-  const at = (from: number, to: number) =>
-    check(expired, [{ ...answer, clock: [NOW + from, NOW + to] }]).verdict;
-  expect([at(0, 0), at(0, 5000), at(5000, 5000)]).toEqual([
+test('an instance whose clock is set during an operation may have read the clock before or after that', () => {
+  const expiring = stateWithLicense({ expires_at: NOW + 1000 });
+  const template = activate('a', [0, 1], 'A');
+  const accepted = { ...template, outcome: { ...template.outcome!, expires_at: NOW + 1000 } };
+  const verdictWithClock = (from: number, to: number) =>
+    check(expiring, [{ ...accepted, clock: [NOW + from, NOW + to] }]).verdict;
+  expect([verdictWithClock(0, 0), verdictWithClock(0, 5000), verdictWithClock(5000, 5000)]).toEqual([
     'linearizable',
     'linearizable',
     'not linearizable',
@@ -99,26 +103,41 @@ test('a clock that is set during an operation may have been read before or after
 });
 
 test('an aborted search does not count as linearizable', () => {
-  const many = Array.from({ length: 6 }, (_, i) => lost(activate(`machine ${i}`, [0, 1], '?')));
-  const never = activate('a', [2, 3], 'A', 9, 9);
-  expect(check(license({ machines_allowed: 6 }), [...many, never], 10).verdict).toBe('undecided');
-  expect(check(license({ machines_allowed: 6 }), [...many, never]).verdict).toBe('not linearizable');
+  const many = Array.from({ length: 6 }, (_, i) =>
+    withLostResponse(activate(`machine ${i}`, [0, 1], UNKNOWN_ID)),
+  );
+  const impossible = activate('a', [2, 3], 'A', 9, 9);
+  expect(check(stateWithLicense({ machines_allowed: 6 }), [...many, impossible], 10).verdict).toBe(
+    'undecided',
+  );
+  expect(check(stateWithLicense({ machines_allowed: 6 }), [...many, impossible]).verdict).toBe(
+    'not linearizable',
+  );
 });
 
 test('a history that is not linearizable is reduced to the operations of the contradiction', () => {
-  const [over, before] = [activate('b', [40, 41], 'B', 2), activate('a', [0, 1], 'A')];
-  const noise = [2, 4, 6, 8].flatMap((at) => [
+  const [excess, before] = [activate('b', [40, 41], 'B', 2), activate('a', [0, 1], 'A')];
+  const consistent = [2, 4, 6, 8].flatMap((at) => [
     heartbeat('A', [at, at + 1]),
     refusedActivate('b', [at + 10, at + 11]),
   ]);
-  const { operations } = smallest(license(), [before, ...noise, over, heartbeat('B', [50, 51])]);
-  expect(operations.map((each) => each.number)).toEqual([over.number]);
+  const { operations } = shrinkHistory(stateWithLicense(), [
+    before,
+    ...consistent,
+    excess,
+    heartbeat('B', [50, 51]),
+  ]);
+  expect(operations.map((each) => each.number)).toEqual([excess.number]);
   const released = [before, release('A', [2, 3]), ...[4, 6].map((at) => refusedHeartbeat('A', [at, at + 1]))];
-  const kept = smallest(license(), [...released, heartbeat('A', [8, 9]), activate('b', [10, 11], 'B')]);
-  expect(kept.operations.map(({ command }) => command.do)).toEqual(['release', 'heartbeat']);
+  const kept = shrinkHistory(stateWithLicense(), [
+    ...released,
+    heartbeat('A', [8, 9]),
+    activate('b', [10, 11], 'B'),
+  ]);
+  expect(kept.operations.map(({ command }) => command.type)).toEqual(['release', 'heartbeat']);
 });
 
-test('a seed plans the same operations and faults each time, and another seed others', () => {
+test('a seed always plans the same operations and faults, and another seed plans different ones', () => {
   expect(plan(7)).toEqual(plan(7));
   expect(plan(8)).not.toEqual(plan(7));
   expect(planFaults(7, 2000)).toEqual(planFaults(7, 2000));

@@ -1,35 +1,38 @@
 import type { Operation } from './history.js';
-import { after, keyOf, type State } from './transition.js';
+import { keyOf, statesAfter, type State } from './transition.js';
 
 /*
- * Whether a history is linearizable: whether there is an order of its operations that agrees with real time (what returned
- * before another was invoked comes before it) and in which the model gives each its answer. The search is that of Wing and
- * Gong, with the states and sets of operations that were tried before remembered, as Lowe does.
+ * Checks whether a history is linearizable: whether its operations have an order in which the model gives each response, and in
+ * which an operation that returned before another was invoked precedes it. The algorithm is that of Wing and Gong with Lowe's
+ * extension: it remembers which sets of ordered operations it has tried with which state.
  */
 
 export type Verdict = 'linearizable' | 'not linearizable' | 'undecided';
 
-export interface Checked {
+export interface CheckResult {
   readonly verdict: Verdict;
-  /** The longest order that explains its operations, as their indexes in the history. */
+  /** The longest order of operations that was found to be possible, as indexes in the history. */
   readonly longest: readonly number[];
+  /** The number of visited states. */
   readonly visited: number;
 }
 
-/** A search that visits more states is aborted. Its verdict is `undecided`, which does not count as linearizable. */
-const MAX_VISITED = 400_000;
+/** A search that visits more states is aborted with the verdict `undecided`, which does not count as linearizable. */
+const MAX_VISITED_STATES = 400_000;
 
-/** A step of the search: the state after some operations, and the operations that may come next. */
+/** A step of the search. */
 interface Frame {
+  /** The operations that may come next and the states that follow, as far as they were not tried yet. */
   readonly next: Iterator<readonly [number, State]>;
+  /** The set of operations that are ordered already: bit i is set for the operation with the index i. */
   readonly placed: bigint;
 }
 
 export function check(
   initial: State,
   operations: readonly Operation[],
-  maxVisited: number = MAX_VISITED,
-): Checked {
+  maxVisited: number = MAX_VISITED_STATES,
+): CheckResult {
   const answered = operations.reduce((set, { returned }, i) => (returned === null ? set : set | bit(i)), 0n);
   const tried = new Set<string>();
   const order: number[] = [];
@@ -66,13 +69,13 @@ function* successors(
   placed: bigint,
   state: State,
 ): Generator<readonly [number, State]> {
-  const waiting = [...operations.keys()].filter((i) => (placed & bit(i)) === 0n);
-  const firstReturn = Math.min(...waiting.map((i) => operations[i]!.returned ?? Infinity));
+  const unplaced = [...operations.keys()].filter((i) => (placed & bit(i)) === 0n);
+  const firstReturn = Math.min(...unplaced.map((i) => operations[i]!.returned ?? Infinity));
   const before = keyOf(state);
-  for (const i of waiting) {
+  for (const i of unplaced) {
     const operation = operations[i]!;
     if (operation.earliest > firstReturn) continue;
-    for (const next of after(state, operation)) {
+    for (const next of statesAfter(state, operation)) {
       // An operation without a response that would change nothing need not be ordered.
       if (operation.returned === null && keyOf(next) === before) continue;
       yield [i, next];

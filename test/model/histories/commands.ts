@@ -1,69 +1,86 @@
-import { UNGUARDED, type Command } from '../license-model.js';
+import { UNRESTRICTED_VERSION, type Command } from '../license-model.js';
 import type { CommandTemplate } from './plan.js';
 
-/** What the clients of a license know about it from the responses that any of them got. */
-export interface Known {
-  /** The time from which planned expiries count. */
+/** What the clients of a license know about it from their responses. All clients share it. */
+export interface ClientKnowledge {
+  /** The start of the scenario, to which planned expiries are relative. */
   readonly start: number;
   readonly email: string;
-  /** The generation of the newest key that was announced. */
+  /** The generation of the newest license key, according to the responses. */
   generation: number;
-  /** Activations by their id, the first one first, with the newest token of each. */
+  /** The newest token of each activation, by the id of the activation, in the order of the first responses. */
   readonly tokens: Map<string, string>;
   /** The activations that have ended according to a response. */
   readonly ended: Set<string>;
 }
 
-const MINUTE = 60_000;
-/** Times before and after the start. A clock that is set passes some of them, the last one only if it is set by over an hour. */
-const EXPIRIES = [null, -120 * MINUTE, -10 * MINUTE, 20 * MINUTE, 90 * MINUTE];
+const MINUTE_MS = 60_000;
+/** Expiries, relative to the start. The faults set a clock 30 or 120 minutes ahead or back (`faults.ts`), past some of them. */
+const EXPIRY_OFFSETS_MS = [null, -120 * MINUTE_MS, -10 * MINUTE_MS, 20 * MINUTE_MS, 90 * MINUTE_MS];
 const MACHINES = 4;
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
 /** Makes a command from a template. While there is no activation that it could be about, it activates a machine. */
-export function commandOf({ kind, pick, odd }: CommandTemplate, known: Known): Command {
+export function commandOf({ kind, pick, isUnusual }: CommandTemplate, known: ClientKnowledge): Command {
   const { email, generation, tokens, ended, start } = known;
-  const of = 0;
+  const licenseIndex = 0;
   switch (kind) {
     case 'paid':
     case 'disputed':
     case 'dispute_won':
     case 'refunded':
-      return { do: 'report', of, email, status: kind };
+      return { type: 'report', licenseIndex, email, status: kind };
     case 'rekey':
-      return { do: 'rekey', of };
+      return { type: 'rekey', licenseIndex };
     case 'erase':
-      return { do: 'erase', email };
+      return { type: 'erase', email };
     case 'machines':
-      return { do: 'change', of, terms: { machines_allowed: pickOf([1, 2, 3, 9], pick) } };
+      return {
+        type: 'change-license',
+        licenseIndex,
+        terms: { machines_allowed: pickOf([1, 2, 3, 9], pick) },
+      };
     case 'status':
       return {
-        do: 'change',
-        of,
+        type: 'change-license',
+        licenseIndex,
         terms: { staff_status: pickOf(['active', 'active', 'suspended', 'revoked'], pick) },
       };
     case 'expiry': {
-      const after = pickOf(EXPIRIES, pick);
-      return { do: 'change', of, terms: { expires_at: after === null ? null : start + after } };
+      const offset = pickOf(EXPIRY_OFFSETS_MS, pick);
+      return {
+        type: 'change-license',
+        licenseIndex,
+        terms: { expires_at: offset === null ? null : start + offset },
+      };
     }
     case 'on_expiry':
-      return { do: 'change', of, terms: { on_expiry: pickOf(['keep', 'stop'], pick) } };
+      return { type: 'change-license', licenseIndex, terms: { on_expiry: pickOf(['keep', 'stop'], pick) } };
   }
   const active = [...tokens.keys()].filter((id) => !ended.has(id));
-  const binding = pickOf(odd || active.length === 0 ? [...tokens.keys()] : active, pick);
+  const binding = pickOf(isUnusual || active.length === 0 ? [...tokens.keys()] : active, pick);
   if (kind === 'activate' || binding === undefined) {
     const machine = `machine ${1 + (pick % MACHINES)}`;
-    const asked = { machine, hostname_hint: machine, app_version: UNGUARDED };
+    const request = { machine, hostname_hint: machine, app_version: UNRESTRICTED_VERSION };
     return {
-      do: 'activate',
-      of,
+      type: 'activate',
+      licenseIndex,
       email,
-      generation: odd && generation > 1 ? generation - 1 : generation,
-      ...asked,
+      generation: isUnusual && generation > 1 ? generation - 1 : generation,
+      ...request,
     };
   }
   if (kind === 'heartbeat')
-    return { do: kind, of, binding, app_version: UNGUARDED, token: tokens.get(binding)!, telemetry: false };
-  return kind === 'release' ? { do: kind, of, binding } : { do: kind, of, binding, email };
+    return {
+      type: kind,
+      licenseIndex,
+      binding,
+      app_version: UNRESTRICTED_VERSION,
+      token: tokens.get(binding)!,
+      telemetry: false,
+    };
+  return kind === 'release'
+    ? { type: kind, licenseIndex, binding }
+    : { type: kind, licenseIndex, binding, email };
 }

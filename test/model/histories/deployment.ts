@@ -8,11 +8,11 @@ import { TAKES_PURCHASES } from '../../support/http/webhook.js';
 /** An instance of the service as the clients see it. */
 export interface Instance {
   readonly url: string;
-  /** Whether it reads heartbeats from a replica. */
+  /** Whether the instance reads the licenses of heartbeats from a replica. */
   readonly hasReplica: boolean;
-  /** False while it is stopped; clients use another instance then. */
+  /** False while the instance does not run; clients then use another one. */
   readonly isUp: boolean;
-  /** The range of its wall clock between two moments of `performance.now()`. */
+  /** The lowest and the highest time of the instance's wall clock between two times of `performance.now()`. */
   clockBetween(from: number, to: number): readonly [number, number];
 }
 
@@ -20,7 +20,7 @@ export interface Instance {
 export interface Deployment {
   readonly instances: readonly Instance[];
   readonly keys: LicenseKeys;
-  /** The wall clock of instances whose clock no fault sets. */
+  /** The right time: the wall clock of an instance whose clock no fault has set. */
   now(): number;
   sql(text: string, values: unknown[]): Promise<unknown>;
 }
@@ -34,13 +34,13 @@ export const SETTINGS: Record<string, string> = {
   LICENSE_KEY_SECRET: secret.toString('base64'),
   LICENSE_KEY_PREFIX: 'MOOR',
   PUBLIC_URL: ORIGIN,
-  // A log line for each request is not used here.
+  // Only errors are logged, because the log of requests is not needed.
   LOG_LEVEL: 'error',
   DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
   SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),
 };
 
-/** Two instances in this process with one stopped clock. */
+/** Two instances in this process that share a stopped clock. */
 export class LocalDeployment implements Deployment {
   readonly keys = licenseKeys;
   readonly instances: readonly Instance[];

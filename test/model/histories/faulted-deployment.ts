@@ -8,7 +8,7 @@ import { StreamingReplica } from '../../support/databases/replica-harness.js';
 import { licenseKeys, SETTINGS, type Deployment } from './deployment.js';
 import { InstanceProcess } from './instance-process.js';
 
-// Connections with a request in progress come first: breaking an idle one has no effect.
+// A connection with a statement in progress is preferred, because the end of an idle one has no effect.
 const KILL_BACKEND = `
   select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'mooring' and pid <> pg_backend_pid() order by state = 'idle', random() limit 1`;
@@ -21,7 +21,8 @@ export class FaultedDeployment implements Deployment {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-histories-'));
   #database: pg.Pool | undefined;
 
-  readonly #ended: string[] = [];
+  /** Errors of processes that have ended, and unexpected ends of processes. */
+  readonly #processErrors: string[] = [];
 
   private constructor(readonly primary: FragilePostgres) {}
 
@@ -49,35 +50,36 @@ export class FaultedDeployment implements Deployment {
     };
     // Only the first instance uses the replica. The second one always reads the primary.
     const withReplica = { ...settings, DATABASE_READ_URL: this.replica.url };
-    for (const each of [withReplica, settings])
-      this.instances.push(await InstanceProcess.start(each, this.#ended));
+    for (const instanceSettings of [withReplica, settings])
+      this.instances.push(await InstanceProcess.start(instanceSettings, this.#processErrors));
   }
 
   /** Errors that no fault explains: an instance ended by itself, or logged an unexpected error. */
   get errors(): string[] {
-    return [...this.#ended, ...this.instances.flatMap(({ unforeseen }) => unforeseen)];
+    return [...this.#processErrors, ...this.instances.flatMap(({ unexpectedErrors }) => unexpectedErrors)];
   }
 
   now(): number {
     return Date.now();
   }
 
-  /** Runs a statement that may run twice, because it is repeated if a fault breaks its connection. */
+  /** Executes a statement, and repeats it if a fault breaks its connection, so that it may be executed twice. */
   async sql(text: string, values: unknown[] = []): Promise<unknown> {
     for (;;) {
       try {
         return (await this.#database!.query(text, values)).rows;
       } catch (error) {
-        // An error of the statement itself has a code of class 22, 23 or 42.
+        // An error of the statement itself has a code of class 22, 23 or 42. All others are effects of a fault.
         if (/^(22|23|42)/.test((error as { code?: string }).code ?? '')) throw error;
       }
     }
   }
 
   async cutClients(instance: number): Promise<void> {
-    this.instances[instance]!.cut();
+    this.instances[instance]!.cutConnections();
   }
 
+  /** Ends the server process of one connection of an instance. */
   async killBackend(): Promise<void> {
     await this.sql(KILL_BACKEND);
   }
@@ -88,12 +90,12 @@ export class FaultedDeployment implements Deployment {
 
   /** Kills an instance and starts it again. Its clients use the other one meanwhile. */
   async killInstance(instance: number): Promise<void> {
-    await this.allUp();
+    await this.waitUntilAllUp();
     await this.instances[instance]!.kill();
   }
 
-  async allUp(): Promise<void> {
-    for (const instance of this.instances) await instance.up();
+  async waitUntilAllUp(): Promise<void> {
+    for (const instance of this.instances) await instance.waitUntilUp();
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runs } from '../../fuzz/fuzz.js';
-import { campaign, type CampaignResult } from './campaign.js';
+import { checkHistories, type HistoriesReport } from './check-histories.js';
 import { FAULT_KINDS } from './faults.js';
 import { FaultedDeployment } from './faulted-deployment.js';
 
 /*
- * The history of each license is linearizable with two instances, a primary, a replica and every fault. `npm run bench:histories`
- * runs far more operations.
+ * Records histories of licenses with two instances, a primary and a replica while every kind of fault is injected, and checks
+ * that each history is linearizable. `npm run bench:histories` runs this test with far more operations.
  */
 
 let deployment: FaultedDeployment;
@@ -17,32 +17,44 @@ afterAll(async () => {
   await deployment?.close();
 });
 
-/** The interval of progress messages of the long form. */
-const PROGRESS_MS = 10_000;
+/** The interval of the progress messages of `npm run bench:histories`. */
+const PROGRESS_INTERVAL_MS = 10_000;
+/** The number of operations in `npm test`. */
+const TEST_OPERATIONS = 500;
 
-const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(500);
+const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(TEST_OPERATIONS);
+const maxOperations = numRuns!;
+
 test('each history of a license is linearizable during every fault', async () => {
-  let observedAt = performance.now();
-  const result = await campaign(
+  try {
+    await expectLinearizableHistories();
+  } catch (error) {
+    throw new Error(`MOORING_SEED=${seed}\n\n${(error as Error).message}`, { cause: error });
+  }
+});
+
+async function expectLinearizableHistories(): Promise<void> {
+  let lastProgressAt = performance.now();
+  const report = await checkHistories(
     deployment,
     seed,
-    numRuns!,
-    ({ operations, unanswered, faults, findings }, finding) => {
-      // Printed at once, because the long form takes a while.
-      if (finding) process.stderr.write(`${finding}\n${deployment.errors.join('\n')}\n`);
-      if (performance.now() - observedAt < PROGRESS_MS) return;
-      observedAt = performance.now();
-      const struck = Object.values(faults).reduce((sum, count) => sum + count, 0);
-      const line = `${operations} operations, ${unanswered} without an answer, ${struck} faults, ${findings.length} findings`;
+    maxOperations,
+    ({ operations, unanswered, faults, contradictions }, contradiction) => {
+      // A contradiction is printed at once, because a run with many operations takes long.
+      if (contradiction) process.stderr.write(`${contradiction}\n${deployment.errors.join('\n')}\n`);
+      if (performance.now() - lastProgressAt < PROGRESS_INTERVAL_MS) return;
+      lastProgressAt = performance.now();
+      const faultCount = Object.values(faults).reduce((sum, count) => sum + count, 0);
+      const line = `${operations} operations, ${unanswered} without a response, ${faultCount} faults, ${contradictions.length} contradictions`;
       process.stderr.write(`${new Date().toISOString()} ${line}\n`);
     },
   );
-  if (numRuns! > 500) process.stderr.write(`${summary(result)}\n`);
-  const { findings, undecided, errors, faults } = result;
-  if (findings.length > 0) throw new Error(`MOORING_SEED=${seed}\n\n${findings.join('\n\n\n')}`);
+  if (maxOperations > TEST_OPERATIONS) process.stderr.write(`${formatSummary(report)}\n`);
+  const { contradictions, undecided, errors, faults } = report;
+  if (contradictions.length > 0) throw new Error(contradictions.join('\n\n\n'));
   expect({ undecided, errors }).toEqual({ undecided: 0, errors: [] });
   expect(Object.keys(faults).toSorted()).toEqual(FAULT_KINDS.toSorted());
-});
+}
 
-const summary = ({ findings, ...rest }: CampaignResult) =>
-  JSON.stringify({ seed, ...rest, findings: findings.length }, null, 2);
+const formatSummary = ({ contradictions, ...rest }: HistoriesReport) =>
+  JSON.stringify({ seed, ...rest, contradictions: contradictions.length }, null, 2);

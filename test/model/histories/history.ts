@@ -6,10 +6,10 @@ import type { Views } from '../observed-state.js';
  * the times of its request and its response.
  */
 
-/** What support and the holder see of the license, read when no call of a client is in progress. */
-export interface Look {
-  readonly do: 'look';
-  readonly of: number;
+/** Reads the license as staff and the holder see it, when no call of a client is in progress. */
+export interface ReadViews {
+  readonly type: 'read-views';
+  readonly licenseIndex: number;
 }
 
 export interface Operation {
@@ -17,67 +17,70 @@ export interface Operation {
   readonly client: number;
   /** The index of the instance that was called. */
   readonly instance: number;
-  readonly command: Command | Look;
-  /** Milliseconds of a monotonic clock. */
+  readonly command: Command | ReadViews;
+  /** When the request was sent, in milliseconds of a monotonic clock. */
   readonly invoked: number;
-  /** Null without a response or with a 503: then the operation may take effect later or never. */
+  /** When the response came. Null without a response or after a 503: then the operation may take effect later or never. */
   readonly returned: number | null;
-  /** The earliest time whose state the response may show. For a confirmation by a replica it is before the request. */
+  /** The response may show the state from this time on. For a confirmation by a replica it is before the request. */
   readonly earliest: number;
-  /** The instance's wall clock in between, from and to. */
+  /** The lowest and the highest time that the instance's wall clock may have shown meanwhile. */
   readonly clock: readonly [number, number];
-  /** Null if no response came. */
+  /** Null without a response and after a 503. */
   readonly outcome: Outcome | null;
   /** The id in the response to an activation that is treated as unanswered. Other operations refer to it. */
-  readonly observed?: string;
+  readonly observedId?: string;
   /** Why there is no response. */
-  readonly lost?: string;
+  readonly lossReason?: string;
 }
 
-/** What staff and the holder see, as the result of a `look`. */
-export type Shown = Outcome & { readonly shown: Views };
+/** The outcome of `read-views`. */
+export type ViewsOutcome = Outcome & { readonly views: Views };
 
 /** Whether an operation with this response changes nothing, so that it may be left out of a contradiction. */
 export function isWithoutEffect({ command, outcome }: Operation): boolean {
   return (
-    command.do === 'heartbeat' || command.do === 'look' || (outcome !== null && outcome.says.startsWith('4'))
+    command.type === 'heartbeat' ||
+    command.type === 'read-views' ||
+    (outcome !== null && outcome.result.startsWith('4'))
   );
 }
 
 /** The same operation without its response, so that it may have taken effect or not. */
-export const unanswered = (operation: Operation): Operation => ({
+export const withoutResponse = (operation: Operation): Operation => ({
   ...operation,
   returned: null,
   outcome: null,
-  ...(operation.command.do === 'activate' &&
-    operation.outcome?.binding && { observed: operation.outcome.binding }),
-  clock: [operation.clock[0], Math.max(...operation.clock) + UNKNOWN_CLOCK_MS],
+  ...(operation.command.type === 'activate' &&
+    operation.outcome?.binding && { observedId: operation.outcome.binding }),
+  clock: [operation.clock[0], Math.max(...operation.clock) + MAX_CLOCK_READ_DELAY_MS],
 });
 
-/** How long after its last sign of activity an operation without an answer may still read the clock. */
-export const UNKNOWN_CLOCK_MS = 60_000;
+/** How long after the end of its recorded interval an operation without a response may still read the clock. */
+export const MAX_CLOCK_READ_DELAY_MS = 60_000;
 
 /** The history as text: a line for each operation, in the order in which they were invoked. */
-export function printed(operations: readonly Operation[]): string {
+export function formatHistory(operations: readonly Operation[]): string {
   const all = operations.toSorted((a, b) => a.invoked - b.invoked);
   const start = all[0]?.invoked ?? 0;
   const time = (at: number) => (at - start).toFixed(1);
   const names = namesOfBindings(all);
   return all
     .map((operation) => {
-      const { client, instance, command, invoked, returned, outcome, lost } = operation;
+      const { client, instance, command, invoked, returned, outcome, lossReason } = operation;
       const interval = `${time(invoked)}–${returned === null ? '' : time(returned)} ms`;
-      const { do: name, ...asked } = command;
-      const { says, ...facts } = outcome ?? { says: `no answer (${lost ?? 'not needed'})` };
-      const line = `${interval}, client ${client}, instance ${instance}: ${name} ${words(asked)} → ${says} ${words(facts)}`;
-      return named(line, names);
+      const { type, ...parameters } = command;
+      const { result, ...members } = outcome ?? { result: `no answer (${lossReason ?? 'not needed'})` };
+      const line = `${interval}, client ${client}, instance ${instance}: ${type} ${toText(parameters)} → ${result} ${toText(members)}`;
+      return withNames(line, names);
     })
     .join('\n');
 }
 
+/** Members that are not printed. */
 const HIDDEN = new Set([
   'token',
-  'of',
+  'licenseIndex',
   'email',
   'telemetry',
   'app_version',
@@ -85,18 +88,18 @@ const HIDDEN = new Set([
   'clients',
   'requested',
 ]);
-/** Larger numbers are times. */
-const TIMES_FROM = 1e12;
+/** Larger numbers are times in milliseconds. */
+const MIN_TIME_MS = 1e12;
 
-const words = (value: object) =>
+const toText = (value: object) =>
   JSON.stringify(value, (key, each: unknown) => {
     if (HIDDEN.has(key)) return undefined;
-    return typeof each === 'number' && each > TIMES_FROM ? new Date(each).toISOString().slice(0, 19) : each;
+    return typeof each === 'number' && each > MIN_TIME_MS ? new Date(each).toISOString().slice(0, 19) : each;
   })
     .replaceAll(/["{}]/g, '')
     .replaceAll(',', ', ');
 
-/** Activations get short names in the order in which they were made known. */
+/** Gives activations short names, in the order in which their ids first occur. */
 function namesOfBindings(operations: readonly Operation[]): Map<string, string> {
   const ids = operations.flatMap(({ command, outcome }) => [
     ...('binding' in command ? [command.binding] : []),
@@ -105,6 +108,7 @@ function namesOfBindings(operations: readonly Operation[]): Map<string, string> 
   return new Map([...new Set(ids)].map((id, i) => [id, `activation ${i + 1}`]));
 }
 
-function named(line: string, names: ReadonlyMap<string, string>): string {
+/** Replaces the ids in a line by short names. */
+function withNames(line: string, names: ReadonlyMap<string, string>): string {
   return [...names].reduce((text, [id, name]) => text.replaceAll(id, name), line);
 }

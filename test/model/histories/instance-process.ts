@@ -15,11 +15,12 @@ export class InstanceProcess implements Instance {
   #process!: ServerProcess;
   #starting: Promise<void> = Promise.resolve();
   #isEnding = false;
-  /** The offsets of the clock, each with the time in which it may have been in effect. */
+  /** The offsets of the clock, each with the times of `performance.now()` between which it may have been in effect. */
   #offsets: { readonly ms: number; readonly from: number; until: number }[] = [];
 
   private constructor(
     settings: Record<string, string>,
+    /** Collects the errors of processes that have ended. */
     private readonly errors: string[],
   ) {
     this.#settings = settings;
@@ -59,10 +60,10 @@ export class InstanceProcess implements Instance {
     void this.#watch(this.#process);
   }
 
-  /** Records the log lines about unexpected errors when a process ends, and restarts it if it ended by itself. */
+  /** Waits until a process ends, records its unexpected errors, and restarts it if it ended by itself. */
   async #watch(running: ServerProcess): Promise<void> {
     const { code, signal } = await running.exited;
-    this.errors.push(...unforeseenIn(running));
+    this.errors.push(...unexpectedErrorsOf(running));
     if (!this.isUp || this.#isEnding) return;
     this.errors.push(`An instance ended by itself (${code ?? signal}): ${running.stderr.slice(-2000)}`);
     this.isUp = false;
@@ -80,18 +81,18 @@ export class InstanceProcess implements Instance {
 
   /** Sets by how much the clock of the instance differs from the right time. */
   async setClockOffset(ms: number): Promise<void> {
-    await this.up();
+    await this.waitUntilUp();
     const before = this.#offsets.at(-1)!;
     this.#offsets.push({ ms, from: performance.now(), until: Infinity });
     const { child, exited } = this.#process;
-    const observed = once(child, 'message');
+    const acknowledged = once(child, 'message');
     // If the process has ended meanwhile, it is started again with the right time.
     child.send(ms, () => undefined);
-    await Promise.race([observed, exited]);
+    await Promise.race([acknowledged, exited]);
     before.until = performance.now();
   }
 
-  cut(): void {
+  cutConnections(): void {
     this.#proxy.cut();
   }
 
@@ -103,13 +104,13 @@ export class InstanceProcess implements Instance {
     this.#starting.catch(() => undefined);
   }
 
-  up(): Promise<void> {
+  waitUntilUp(): Promise<void> {
     return this.#starting;
   }
 
   /** Unexpected errors that the running process has logged. */
-  get unforeseen(): string[] {
-    return unforeseenIn(this.#process);
+  get unexpectedErrors(): string[] {
+    return unexpectedErrorsOf(this.#process);
   }
 
   async end(): Promise<void> {
@@ -120,5 +121,5 @@ export class InstanceProcess implements Instance {
   }
 }
 
-const unforeseenIn = ({ stdout }: ServerProcess): string[] =>
+const unexpectedErrorsOf = ({ stdout }: ServerProcess): string[] =>
   stdout.split('\n').filter((line) => /internal_error|uncaught/.test(line));

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { rfc3339 } from '../../../src/core/clock.js';
 import { call, isConnectionLost, machineId, type Answer } from '../../support/harness.js';
 import type { Command, Terms } from '../license-model.js';
-import { shownToHolder, shownToStaff, type Views } from '../observed-state.js';
+import { readHolderView, readStaffView, type Views } from '../observed-state.js';
 import { ORIGIN } from '../../support/http/cookie-client.js';
 import { report, unixTime } from '../../support/http/webhook.js';
 import type { Deployment, Instance } from './deployment.js';
@@ -23,20 +23,20 @@ export class LicenseRequests {
     private readonly holder: Record<string, string>,
   ) {}
 
-  /** Issues the license, unless it is sold, and begins sessions of staff and of its holder. */
+  /** Issues the license, unless a purchase will create it, and creates credentials of staff and of the holder. */
   static async begin(
     deployment: Deployment,
     { isSold, machines_allowed, on_expiry }: Scenario,
     name: string,
   ): Promise<LicenseRequests> {
     const email = `${name}@example.com`;
-    const staff = { authorization: `Bearer ${await staffToken(deployment)}` };
-    const holder = await session(deployment, email);
+    const staff = { authorization: `Bearer ${await createStaffToken(deployment)}` };
+    const holder = await createHolderSession(deployment, email);
     const issue = async (): Promise<string> => {
       const body = { email, machines_allowed, on_expiry };
       const { url } = deployment.instances.find(({ isUp }) => isUp)!;
-      return (await untilAnswered(() => call(url, 'POST', '/support/api/licenses', body, staff))).json.license
-        .id;
+      return (await retryUntilAnswered(() => call(url, 'POST', '/support/api/licenses', body, staff))).json
+        .license.id;
     };
     const license_id = isSold ? deployment.keys.purchaseIds(name).license_id : await issue();
     return new LicenseRequests(deployment, email, license_id, name, staff, holder);
@@ -47,10 +47,10 @@ export class LicenseRequests {
     const asStaff = (method: string, path: string, body?: object) =>
       call(url, method, `/support/api/${path}`, { reason, ...body }, staff);
     const asHolder = (path: string) => call(url, 'POST', `/portal/api/${path}`, {}, holder);
-    switch (command.do) {
+    switch (command.type) {
       case 'report': {
         const now = performance.now();
-        // The signature has the time of the instance, which refuses signatures with another time.
+        // The report is signed with the time of the instance, which refuses a signature with a very different time.
         const at = unixTime() + Math.round((clockBetween(now, now)[1] - this.deployment.now()) / 1000);
         const { transaction_id } = this;
         return report({ url }, { transaction_id, email, status: command.status }, { at });
@@ -73,72 +73,74 @@ export class LicenseRequests {
         return asStaff('POST', `activations/${command.binding}/release`);
       case 'self-release':
         return asHolder(`activations/${command.binding}/release`);
-      case 'ask':
+      case 'request-release':
         return asHolder(`activations/${command.binding}/release-request`);
-      case 'change':
-        return asStaff('PATCH', `licenses/${this.license_id}`, wire(command.terms));
+      case 'change-license':
+        return asStaff('PATCH', `licenses/${this.license_id}`, toRequestBody(command.terms));
       case 'rekey':
         return asStaff('POST', `licenses/${this.license_id}/rekey`);
       case 'erase': {
-        const asked = await asStaff('POST', 'erasures', { email });
-        return asked.status === 202 ? asStaff('POST', `erasures/${asked.json.erasure.id}/run`) : asked;
+        const requested = await asStaff('POST', 'erasures', { email });
+        return requested.status === 202
+          ? asStaff('POST', `erasures/${requested.json.erasure.id}/run`)
+          : requested;
       }
       default:
-        throw new Error(`no request of a client: ${command.do}`);
+        throw new Error(`The command ${command.type} is not a request.`);
     }
   }
 
-  /** What staff and the holder see. It consists of several reads, so it is read until two results in a row are equal. */
-  async look(instance: () => Instance): Promise<Views> {
+  /** Reads what staff and the holder see. These are several requests, so they are repeated until two results are equal. */
+  async readViews(instance: () => Instance): Promise<Views> {
     for (let before = ''; ;) {
-      const staff = [await this.seenByStaff(instance)];
-      const views = { staff, holders: [[await this.seenByHolder(instance)]], clients: {} };
+      const staff = [await this.readForStaff(instance)];
+      const views = { staff, holders: [[await this.readForHolder(instance)]], clients: {} };
       const now = JSON.stringify(views);
       if (now === before) return views;
       before = now;
     }
   }
 
-  private async seenByStaff(instance: () => Instance): Promise<unknown> {
+  private async readForStaff(instance: () => Instance): Promise<unknown> {
     const path = `/support/api/licenses/${this.license_id}`;
-    const { status, json } = await untilAnswered(() =>
+    const { status, json } = await retryUntilAnswered(() =>
       call(instance().url, 'GET', path, undefined, this.staff),
     );
-    return status === 404 ? null : shownToStaff(json.license);
+    return status === 404 ? null : readStaffView(json.license);
   }
 
-  private async seenByHolder(instance: () => Instance): Promise<unknown> {
+  private async readForHolder(instance: () => Instance): Promise<unknown> {
     for (;;) {
-      // An erasure may have ended the one that the clients use, and one whose answer was lost may end this one.
-      const holder = await session(this.deployment, this.email);
-      const ask = () => call(instance().url, 'GET', '/portal/api/licenses', undefined, holder);
-      const { status, json } = await untilAnswered(ask);
+      // An erasure may have ended the session of the clients, and one whose response was lost may still end this session.
+      const holder = await createHolderSession(this.deployment, this.email);
+      const read = () => call(instance().url, 'GET', '/portal/api/licenses', undefined, holder);
+      const { status, json } = await retryUntilAnswered(read);
       if (status === 401) continue;
       const license = json.licenses.find(({ id }: { id: string }) => id === this.license_id);
-      return license ? shownToHolder(license) : null;
+      return license ? readHolderView(license) : null;
     }
   }
 }
 
-/** Repeats a request until a response comes. */
-async function untilAnswered(ask: () => Promise<Answer>): Promise<Answer> {
+/** Repeats a request until a response other than a 503 comes. */
+async function retryUntilAnswered(request: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
-    const answer = await ask().catch((error: unknown) => {
+    const answer = await request().catch((error: unknown) => {
       if (!isConnectionLost(error)) throw error;
     });
     if (answer && answer.status !== 503) return answer;
   }
 }
 
-/** A change with the names of the API. */
-const wire = ({ expires_at, staff_status, ...terms }: Terms) => ({
+/** Translates the terms of a license to the names of the API. */
+const toRequestBody = ({ expires_at, staff_status, ...terms }: Terms) => ({
   ...terms,
   ...(expires_at !== undefined && { expires_at: expires_at && rfc3339(new Date(expires_at)) }),
   ...(staff_status && { status: staff_status }),
 });
 
-/** Sessions and tokens began a day ago and end in a day, so that they are valid for a clock that is set, too. */
-async function session(deployment: Deployment, email: string): Promise<Record<string, string>> {
+/** Creates a session that began a day ago and ends in a day, so that it is also valid for an instance with a wrong clock. */
+async function createHolderSession(deployment: Deployment, email: string): Promise<Record<string, string>> {
   const token = randomBytes(32).toString('base64url');
   await deployment.sql(
     'insert into session (id, token_hash, email, created_at, expires_at) values ($1, $2, $3, $4, $5) on conflict do nothing',
@@ -147,7 +149,7 @@ async function session(deployment: Deployment, email: string): Promise<Record<st
   return { cookie: `mooring_holder=${token}`, origin: ORIGIN };
 }
 
-async function staffToken(deployment: Deployment): Promise<string> {
+async function createStaffToken(deployment: Deployment): Promise<string> {
   const token = `mst_${randomBytes(32).toString('base64url')}`;
   await deployment.sql(
     `with member as (

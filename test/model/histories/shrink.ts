@@ -1,62 +1,63 @@
 import { check } from './checker.js';
-import { isWithoutEffect, unanswered, type Operation } from './history.js';
+import { isWithoutEffect, withoutResponse, type Operation } from './history.js';
 import type { State } from './transition.js';
 
 /*
- * Reduces a failing history to the operations that show the contradiction. Each step keeps the proof: what remains has fewer
- * constraints than what was recorded, and is still not linearizable.
+ * Reduces a history that is not linearizable to the operations that show the contradiction. Each step only removes constraints,
+ * and the result is still not linearizable, so the recorded history is not either.
  */
 
 export interface Contradiction {
-  /** These answers contradict each other. */
+  /** The operations whose responses contradict each other. */
   readonly operations: readonly Operation[];
-  /** The number of other operations that may have happened at any time or never; no order of them explains the answers. */
+  /** The number of other operations. The contradiction remains whether each of them happened, at whatever time, or not. */
   readonly irrelevant: number;
 }
 
-/** The limit of visited states of one attempt to leave out an operation. */
-const MAX_VISITED = 4_000;
+/** The limit of visited states for one attempt to leave out an operation. */
+const MAX_VISITED_STATES = 4_000;
 
-export function smallest(initial: State, history: readonly Operation[]): Contradiction {
-  const fails = (operations: readonly Operation[]) =>
-    check(initial, operations, MAX_VISITED).verdict === 'not linearizable';
-  let kept = shortestPrefix(history, fails);
-  // Operations that change nothing are left out.
+export function shrinkHistory(initial: State, history: readonly Operation[]): Contradiction {
+  const isContradictory = (operations: readonly Operation[]) =>
+    check(initial, operations, MAX_VISITED_STATES).verdict === 'not linearizable';
+  let kept = shortestPrefix(history, isContradictory);
+  // Operations that change nothing are removed if the contradiction remains.
   for (const operation of kept.toReversed().filter(isWithoutEffect)) {
     const without = kept.filter((each) => each !== operation);
-    if (fails(without)) kept = without;
+    if (isContradictory(without)) kept = without;
   }
-  // An operation that may change something remains possible, at any time and with any answer.
+  // Other operations stay in the history, but may then happen at any time, with any response, or never.
   const irrelevant = new Set<Operation>();
   for (const operation of kept.toReversed()) {
-    const possible: Operation = { ...unanswered(operation), earliest: -Infinity };
+    const possible: Operation = { ...withoutResponse(operation), earliest: -Infinity };
     const relaxed = kept.map((each) => (each === operation ? possible : each));
-    if (!fails(relaxed)) continue;
+    if (!isContradictory(relaxed)) continue;
     kept = relaxed;
     irrelevant.add(possible);
   }
   return { operations: kept.filter((each) => !irrelevant.has(each)), irrelevant: irrelevant.size };
 }
 
-/** The history up to the first response that contradicts the operations before it. Later ones cannot explain it. */
+/** The history up to the first response that contradicts the operations before it. Later operations cannot explain it. */
 function shortestPrefix(
   history: readonly Operation[],
-  fails: (operations: readonly Operation[]) => boolean,
+  isContradictory: (operations: readonly Operation[]) => boolean,
 ): Operation[] {
   const ends = history.flatMap(({ returned }) => returned ?? []).toSorted((a, b) => a - b);
   let [low, high] = [0, ends.length - 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (fails(until(history, ends[middle]!))) high = middle;
+    if (isContradictory(historyUntil(history, ends[middle]!))) high = middle;
     else low = middle + 1;
   }
-  const shortest = until(history, ends[low] ?? Infinity);
-  return fails(shortest) ? shortest : [...history];
+  const shortest = historyUntil(history, ends[low] ?? Infinity);
+  return isContradictory(shortest) ? shortest : [...history];
 }
 
-const until = (history: readonly Operation[], end: number): Operation[] =>
+/** The operations that were invoked until a time, without the responses that came later. */
+const historyUntil = (history: readonly Operation[], end: number): Operation[] =>
   history
     .filter(({ invoked }) => invoked <= end)
     .map((operation) =>
-      operation.returned !== null && operation.returned > end ? unanswered(operation) : operation,
+      operation.returned !== null && operation.returned > end ? withoutResponse(operation) : operation,
     );

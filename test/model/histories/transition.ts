@@ -1,54 +1,55 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Command, License, ModelState } from '../license-model.js';
+import { UNKNOWN_ID, type Command, type License, type ModelState } from '../license-model.js';
 import { step } from '../license-steps.js';
 import { expectedViews, type Views } from '../observed-state.js';
-import type { Look, Operation, Shown } from './history.js';
+import type { Operation, ReadViews, ViewsOutcome } from './history.js';
 
 /*
- * The model of the random tests (`test/model/`), stepped as a function: an operation and a state give the states that may
- * follow. A history is of one license.
+ * The model of `test/model/` as a function without side effects: from a state and an operation it computes the states that may
+ * follow. A history is about one license.
  */
 
-/** The state of the model with the addresses that the license belongs to. */
+/** The state of the model, and the holders whose views are compared. */
 export interface State {
   readonly state: ModelState;
   readonly holders: readonly string[];
 }
 
 /** The states that may follow when an operation takes effect; none if its response contradicts the state. */
-export function* after({ state, holders }: State, operation: Operation): Generator<State> {
-  const { command, outcome, clock, observed } = operation;
-  const seen =
-    outcome ?? (observed === undefined ? undefined : { says: 'answered elsewhere', binding: observed });
-  if (command.do === 'look') {
-    if (outcome === null || isShown(state, holders, (outcome as Shown).shown)) yield { state, holders };
+export function* statesAfter({ state, holders }: State, operation: Operation): Generator<State> {
+  const { command, outcome, clock, observedId } = operation;
+  const observed =
+    outcome ?? (observedId === undefined ? undefined : { result: 'unknown', binding: observedId });
+  if (command.type === 'read-views') {
+    if (outcome === null || areViewsExpected(state, holders, (outcome as ViewsOutcome).views))
+      yield { state, holders };
     return;
   }
-  // It is not known when the clock was read. It only matters whether a time has passed, so both ends of the interval are tried.
-  for (const now of new Set(isTimed(command) ? clock : [clock[1]])) {
-    const next = cloned(state);
+  // It is unknown when the instance read its clock. Only whether an expiry has passed matters, so both ends are tried.
+  for (const now of new Set(dependsOnClock(command) ? clock : [clock[1]])) {
+    const next = copyState(state);
     next.now = now;
-    const answer = step(next, command, seen);
+    const answer = step(next, command, observed);
     if (outcome === null || isSame(withoutTimes(answer), withoutTimes(outcome)))
       yield { state: next, holders };
   }
 }
 
-const isTimed = (command: Command | Look) =>
-  command.do === 'activate' || command.do === 'heartbeat' || command.do === 'rekey';
+const dependsOnClock = (command: Command | ReadViews) =>
+  command.type === 'activate' || command.type === 'heartbeat' || command.type === 'rekey';
 
-/** Clocks of one moment differ by less, unless a fault has set one. */
 const MINUTE_MS = 60_000;
 
-/** Two states with the same key allow the same histories. */
+/** A key of the state. Two states with the same key have the same possible continuations. */
 export function keyOf({ state }: State): string {
   const licenses = state.licenses.map((license) => {
     const { bindings, ended_at: _, end_changed_at: __, ...rest } = license;
-    // Their order shows only which was added first.
-    const each = bindings.map((binding) => JSON.stringify(keyOfBinding(license, binding)));
-    // A key that is replaced later counts as replaced after the latest activation, which a wrong clock may have set ahead.
+    // The order of bindings only shows which was added first, so their keys are sorted.
+    const keys = bindings.map((binding) => JSON.stringify(keyOfBinding(license, binding)));
+    // A later replacement of the key gets at least the time of the latest activation. Clocks differ by less than a minute,
+    // unless a fault has set one.
     const latest = Math.max(0, ...bindings.map(({ activated_at }) => activated_at));
-    return { ...rest, latest: Math.floor(latest / MINUTE_MS), bindings: each.toSorted() };
+    return { ...rest, latest: Math.floor(latest / MINUTE_MS), bindings: keys.toSorted() };
   });
   return JSON.stringify([licenses, state.erased]);
 }
@@ -56,15 +57,15 @@ export function keyOf({ state }: State): string {
 // Of the time of an activation, it only matters which keys were replaced after it.
 function keyOfBinding({ replaced_at }: License, binding: License['bindings'][number]) {
   const { activated_at, ended, requests, ...rest } = binding;
-  const known = ended ? null : replaced_at.map((at) => at >= activated_at);
-  return { ...rest, ended: ended?.reason, known, requests: requests.map(({ decision }) => decision) };
+  const knownKeys = ended ? null : replaced_at.map((at) => at >= activated_at);
+  return { ...rest, ended: ended?.reason, knownKeys, requests: requests.map(({ decision }) => decision) };
 }
 
-function cloned({ licenses, ...state }: ModelState): ModelState {
+function copyState({ licenses, ...state }: ModelState): ModelState {
   return {
     ...state,
     erased: [...state.erased],
-    forgotten: [...state.forgotten],
+    deletedBindings: [...state.deletedBindings],
     licenses: licenses.map((license) => ({
       ...license,
       replaced_at: [...license.replaced_at],
@@ -80,7 +81,7 @@ function cloned({ licenses, ...state }: ModelState): ModelState {
 
 const TIMES = new Set(['activated_at', 'ended_at', 'decided_at', 'at', 'release_requested_at']);
 
-/** Plain data without the times that the service chose: by its clock, which a fault may set. */
+/** Returns the data without the times that the service chose, because a fault may set its clock. */
 function withoutTimes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTimes);
   if (typeof value !== 'object' || value === null) return value;
@@ -95,20 +96,21 @@ interface ShownLicense {
   readonly requested?: readonly string[];
 }
 
-function isShown(state: ModelState, holders: readonly string[], shown: Views): boolean {
-  const named = withIds(state, (shown.staff[0] ?? null) as ShownLicense | null);
-  return isSame(comparable(expectedViews(named, holders, shown)), comparable(shown));
+/** Whether these are the views that the model expects in this state, apart from times and the order of activations. */
+function areViewsExpected(state: ModelState, holders: readonly string[], shown: Views): boolean {
+  const named = withShownIds(state, (shown.staff[0] ?? null) as ShownLicense | null);
+  return isSame(toComparableViews(expectedViews(named, holders, shown)), toComparableViews(shown));
 }
 
-function comparable({ staff, holders }: Views): unknown {
+function toComparableViews({ staff, holders }: Views): unknown {
   return {
-    staff: staff.map(license),
-    holders: (holders as (readonly unknown[])[]).map((all) => all.map(license)),
+    staff: staff.map(toComparableLicense),
+    holders: (holders as (readonly unknown[])[]).map((all) => all.map(toComparableLicense)),
   };
 }
 
-/** Activations in the order of their ids; requests, which are kept as text with their times, as what was decided. */
-function license(value: unknown): unknown {
+/** Sorts activations by their ids, and reduces each release request, which is a JSON text with times, to its decision. */
+function toComparableLicense(value: unknown): unknown {
   if (value === null) return null;
   const { activations, requested, ...rest } = value as ShownLicense;
   const requests = requested?.map(
@@ -121,22 +123,24 @@ function license(value: unknown): unknown {
   });
 }
 
-/** An activation whose response was lost gets the id of an equal one that is seen and belongs to no other activation. */
-function withIds(state: ModelState, shown: ShownLicense | null): ModelState {
+/** Gives each activation whose response was lost the id of an equal activation of the view that no other one has. */
+function withShownIds(state: ModelState, shown: ShownLicense | null): ModelState {
   const [{ bindings }] = state.licenses as [License];
-  if (!shown || bindings.every(({ id }) => id !== '?')) return state;
-  const named = cloned(state);
-  const unknown = shown.activations.filter(({ id }) => bindings.every((binding) => binding.id !== id));
-  for (const binding of named.licenses[0]!.bindings.filter(({ id }) => id === '?')) {
+  if (!shown || bindings.every(({ id }) => id !== UNKNOWN_ID)) return state;
+  const named = copyState(state);
+  const unassigned = shown.activations.filter(({ id }) => bindings.every((binding) => binding.id !== id));
+  for (const binding of named.licenses[0]!.bindings.filter(({ id }) => id === UNKNOWN_ID)) {
     const state = binding.ended?.reason ?? 'active';
     const { hostname_hint } = binding;
-    const at = unknown.findIndex((each) => isDeepStrictEqual(facts(each), { hostname_hint, state }));
-    if (at >= 0) binding.id = unknown.splice(at, 1)[0]!.id;
+    const at = unassigned.findIndex((each) =>
+      isDeepStrictEqual(hintAndState(each), { hostname_hint, state }),
+    );
+    if (at >= 0) binding.id = unassigned.splice(at, 1)[0]!.id;
   }
   return named;
 }
 
-const facts = (shown: object) => {
+const hintAndState = (shown: object) => {
   const { hostname_hint, state } = shown as { hostname_hint: string | null; state: string };
   return { hostname_hint, state };
 };

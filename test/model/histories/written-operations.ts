@@ -1,18 +1,24 @@
-import { UNGUARDED, type Command, type License, type Outcome } from '../license-model.js';
-import { unanswered, type Operation } from './history.js';
+import {
+  UNKNOWN_ID,
+  UNRESTRICTED_VERSION,
+  type Command,
+  type License,
+  type Outcome,
+} from '../license-model.js';
+import { withoutResponse, type Operation } from './history.js';
 import type { State } from './transition.js';
 
-/* Histories that are written by hand, of a license for one machine: what the checker says of them is known. */
+/* Operations for histories written by hand, of a license for one machine. The test knows which verdict the checker must reach. */
 
 export const NOW = Date.parse('2026-11-20T13:00:00Z');
 const EMAIL = 'ada@example.com';
 
-export const license = (more: Partial<License> = {}): State => ({
+export const stateWithLicense = (terms: Partial<License> = {}): State => ({
   holders: [EMAIL],
   state: {
     now: NOW,
     erased: [],
-    forgotten: [],
+    deletedBindings: [],
     licenses: [
       {
         email: EMAIL,
@@ -29,64 +35,64 @@ export const license = (more: Partial<License> = {}): State => ({
         is_gone: false,
         reports: null,
         bindings: [],
-        ...more,
+        ...terms,
       },
     ],
   },
 });
 
-let number = 0;
+let lastNumber = 0;
 function operation(
   command: Command,
-  says: string,
+  result: string,
   [invoked, returned]: [number, number],
-  facts: Partial<Outcome> = {},
+  members: Partial<Outcome> = {},
 ): Operation {
-  const outcome = { says, ...facts };
-  const common = { number: (number += 1), client: 1, instance: 1, command, invoked, returned, outcome };
+  const outcome = { result, ...members };
+  const common = { number: (lastNumber += 1), client: 1, instance: 1, command, invoked, returned, outcome };
   return { ...common, earliest: invoked, clock: [NOW, NOW] };
 }
 
 type Times = [invoked: number, returned: number];
 export const activate = (machine: string, times: Times, id: string, inUse = 1, allowed = 1) => {
-  const asked = {
-    of: 0,
+  const request = {
+    licenseIndex: 0,
     generation: 1,
     email: EMAIL,
     machine,
     hostname_hint: machine,
-    app_version: UNGUARDED,
+    app_version: UNRESTRICTED_VERSION,
   };
-  const facts = {
+  const members = {
     hostname_hint: machine,
     machines_allowed: allowed,
     machines_in_use: inUse,
     expires_at: null,
   };
-  return operation({ do: 'activate', ...asked }, '201', times, { binding: id, ...facts });
+  return operation({ type: 'activate', ...request }, '201', times, { binding: id, ...members });
 };
 export const refusedActivate = (machine: string, times: Times) => {
-  const { command } = activate(machine, times, '?');
-  const facts = { machines_allowed: 1, machines_in_use: 1 };
-  return operation(command as Command, '409 machine_limit_reached stop', times, facts);
+  const { command } = activate(machine, times, UNKNOWN_ID);
+  const members = { machines_allowed: 1, machines_in_use: 1 };
+  return operation(command as Command, '409 machine_limit_reached stop', times, members);
 };
 export const release = (binding: string, times: Times) =>
-  operation({ do: 'release', of: 0, binding }, '200', times, { state: 'released' });
-const beat = (binding: string): Command => ({
-  do: 'heartbeat',
-  of: 0,
+  operation({ type: 'release', licenseIndex: 0, binding }, '200', times, { state: 'released' });
+const heartbeatCommand = (binding: string): Command => ({
+  type: 'heartbeat',
+  licenseIndex: 0,
   binding,
-  app_version: UNGUARDED,
+  app_version: UNRESTRICTED_VERSION,
   token: '',
   telemetry: false,
 });
 export const heartbeat = (binding: string, times: Times) =>
-  operation(beat(binding), '200', times, { binding, expires_at: null, telemetry: false });
+  operation(heartbeatCommand(binding), '200', times, { binding, expires_at: null, telemetry: false });
 export const refusedHeartbeat = (binding: string, times: Times) =>
-  operation(beat(binding), '403 binding_released stop', times);
+  operation(heartbeatCommand(binding), '403 binding_released stop', times);
 
-/** An operation whose response was lost. */
-export function lost(each: Operation): Operation {
-  const { observed: _, ...rest } = unanswered(each);
+/** The same operation as if its response had been lost. */
+export function withLostResponse(each: Operation): Operation {
+  const { observedId: _, ...rest } = withoutResponse(each);
   return rest;
 }

@@ -3,35 +3,35 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { GUARD_MS } from '../harness.js';
-import { TcpProxy, tried, type Timed } from './outage-harness.js';
+import { MAX_WAIT_MS } from '../harness.js';
+import { attemptCall, TcpProxy, type Timed } from './outage-harness.js';
 import { freePort, ServerProcess } from '../processes/server-process.js';
 
 const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
 const [, version, major, minor] =
   /version ((\d+)\.(\d+)[.\d]*)/.exec(spawnSync('haproxy', ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
 
-/** How long the TCP forwarder keeps a silent connection; longer than an instance takes to respond. */
-const SILENCE_MS = 3_000;
+/** The time without data after which the TCP forwarder closes a connection; an instance responds sooner. */
+const IDLE_TIMEOUT_MS = 3_000;
 
-/** Whether HAProxy is installed in a version that supports our configuration. */
+/** Whether HAProxy is installed in a version that supports deploy/haproxy.cfg: 2.6 or later. */
 export const HAS_HAPROXY = Number(major) * 100 + Number(minor) >= 206;
-/** The kind of proxy, for the name of a test. */
+/** The kind of proxy, for the names of tests. */
 export const PROXY_NAME = HAS_HAPROXY
   ? `HAProxy ${version}`
-  : 'a plain door, since HAProxy 2.6 is not installed';
+  : 'a TCP forwarder, because HAProxy 2.6 or later is not installed';
 
-/** The proxy in front of the instances: HAProxy with the configuration we ship, or a plain TCP forwarder. */
+/** The proxy in front of the instances: HAProxy with deploy/haproxy.cfg, or a TCP forwarder where HAProxy is not installed. */
 export interface Proxy {
   readonly url: string;
-  /** All that it has written to its output. */
+  /** Everything that the proxy has written to its standard output and error. */
   readonly output: string;
-  /** Waits until it has noticed that an instance (one, two, …) is down or up. The TCP forwarder notices nothing. */
-  notices(instance: string, state: 'UP' | 'DOWN'): Promise<void>;
+  /** Waits until the proxy detects that an instance (one, two, …) is down or up. The TCP forwarder does not check instances. */
+  waitForInstanceState(instance: string, state: 'UP' | 'DOWN'): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param settings more settings of HAProxy */
+/** @param settings additional environment variables for HAProxy */
 export async function openProxy(
   ports: readonly number[],
   settings: Readonly<Record<string, string>> = {},
@@ -60,13 +60,13 @@ class HAProxy implements Proxy {
     const instances = ports.map((each, index) => [`INSTANCE_${index + 1}`, `127.0.0.1:${each}`] as const);
     const environment = { LISTEN: `127.0.0.1:${port}`, ...Object.fromEntries(instances), ...settings };
     const proxy = new HAProxy(`http://127.0.0.1:${port}`, environment);
-    while (!(await accepts(port))) {
+    while (!(await acceptsConnections(port))) {
       if (proxy.#child.exitCode !== null) throw new Error(`HAProxy ended: ${proxy.output}`);
     }
     return proxy;
   }
 
-  async notices(instance: string, state: 'UP' | 'DOWN'): Promise<void> {
+  async waitForInstanceState(instance: string, state: 'UP' | 'DOWN'): Promise<void> {
     const [from, pattern] = [this.output.length, new RegExp(`Server instances/${instance} is ${state}`)];
     while (!pattern.test(this.output.slice(from))) {
       if (!this.#child.stderr!.readable) throw new Error(`HAProxy ended: ${this.output}`);
@@ -80,17 +80,17 @@ class HAProxy implements Proxy {
   }
 }
 
-async function accepts(port: number): Promise<boolean> {
+async function acceptsConnections(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
-  const heard = await Promise.race([
+  const isConnected = await Promise.race([
     once(socket, 'connect').then(() => true),
     once(socket, 'close').then(() => false),
   ]).catch(() => false);
   socket.destroy();
-  return heard;
+  return isConnected;
 }
 
-/** Forwards each connection to the next instance, available or not, and cuts silent ones. */
+/** Forwards each connection to the next instance, whether that is available or not, and closes idle connections. */
 class TcpForwarder extends TcpProxy implements Proxy {
   readonly output = '';
   #turn = 0;
@@ -111,17 +111,17 @@ class TcpForwarder extends TcpProxy implements Proxy {
 
   protected override connectToTarget(): Socket {
     const far = connect(this.ports[(this.#turn += 1) % this.ports.length]!, '127.0.0.1');
-    return far.setTimeout(SILENCE_MS, () => far.destroy());
+    return far.setTimeout(IDLE_TIMEOUT_MS, () => far.destroy());
   }
 
-  async notices(): Promise<void> {}
+  async waitForInstanceState(): Promise<void> {}
 
   override async close(): Promise<void> {
     super.close();
   }
 }
 
-/** Instances that share a database and their keys, each on a port that it keeps. */
+/** Instances with one database and one key folder. Each keeps its port when it is restarted. */
 export class Instances {
   readonly processes: ServerProcess[] = [];
 
@@ -133,12 +133,12 @@ export class Instances {
   static async start(count: number, settings: Record<string, string>): Promise<Instances> {
     const ports = await Promise.all(Array.from({ length: count }, freePort));
     const instances = new Instances(ports, settings);
-    await Promise.all(ports.map(async (_port, index) => instances.revive(index)));
+    await Promise.all(ports.map(async (_port, index) => instances.startInstance(index)));
     return instances;
   }
 
   /** Starts or restarts an instance, and waits until it listens. */
-  async revive(index: number): Promise<ServerProcess> {
+  async startInstance(index: number): Promise<ServerProcess> {
     const started = new ServerProcess(
       { ...this.settings, PORT: String(this.ports[index]!) },
       { limitsOfProduction: true },
@@ -152,36 +152,38 @@ export class Instances {
   }
 }
 
-/** Waits until an instance responds to a client. @returns how many milliseconds it took */
-export async function usedAgain(instance: ServerProcess): Promise<number> {
+/** Waits until an instance responds to a client. @returns the waiting time in milliseconds */
+export async function waitUntilUsed(instance: ServerProcess): Promise<number> {
   const since = performance.now();
   instance.stdout = '';
-  await instance.says('stdout', /"route":"\/v1\//);
+  await instance.waitForOutput('stdout', /"route":"\/v1\//);
   return performance.now() - since;
 }
 
-/** An answer, and the number of attempts without one. */
-export interface Persisted extends Timed {
-  readonly broken: number;
+/** The final response to a call, and the number of attempts that got no response of an instance. */
+export interface RetriedAnswer extends Timed {
+  readonly brokenAttempts: number;
 }
 
-/** Makes a call as a client does, and repeats it after a 503 or a broken connection. @throws if that takes too long */
-export async function persist(
+/** Makes a call, and repeats it after a 503 or a broken connection, as a client does. @throws Error if that takes too long */
+export async function callUntilAnswered(
   name: string,
   base: string,
   method: string,
   path: string,
   body?: unknown,
-): Promise<Persisted> {
-  // A client that calls every six hours has no connection yet.
+): Promise<RetriedAnswer> {
+  // A client that calls every six hours opens a new connection each time.
   const headers = { connection: 'close' };
   const began = performance.now();
-  let broken = 0;
-  for (; performance.now() - began < GUARD_MS; await pause(20)) {
-    const answer = await tried(name, base, method, path, body, headers);
-    // The proxy's own refusals lack a header that every response of an instance has.
-    if (!answer.headers['x-content-type-options']) broken += 1;
-    else if (answer.status !== 503) return { ...answer, broken };
+  let brokenAttempts = 0;
+  for (; performance.now() - began < MAX_WAIT_MS; await pause(20)) {
+    const answer = await attemptCall(name, base, method, path, body, headers);
+    // A 503 that the proxy itself sends lacks this header, which every response of an instance has.
+    if (!answer.headers['x-content-type-options']) brokenAttempts += 1;
+    else if (answer.status !== 503) return { ...answer, brokenAttempts };
   }
-  throw new Error(`${name}: no answer, ${broken} times`);
+  throw new Error(
+    `${name} got no response other than 503; ${brokenAttempts} attempts got no response of an instance.`,
+  );
 }

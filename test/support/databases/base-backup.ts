@@ -4,11 +4,12 @@ import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
 import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
 
+/** The name of a segment of the write-ahead log. */
 const SEGMENT = /^[0-9A-F]{24}$/;
 
 /**
- * Copies the files of a running server with the write-ahead log that makes them consistent, as `pg_basebackup -X fetch` does.
- * The package of the embedded server does not contain that program.
+ * Copies the files of a running server and the write-ahead log that makes them consistent, as `pg_basebackup -X fetch` does. The
+ * package of the embedded server does not contain that program.
  * @param to the target directory, which must not exist yet
  */
 export async function baseBackup({ url, cluster }: { url: string; cluster: string }, to: string) {
@@ -38,12 +39,12 @@ export function copyWal(cluster: string, to: string, wanted: (segment: string) =
 
 // Leaves out the process id file, the replication slots and the write-ahead log, whose needed segments `copyWal` copies.
 function belongsToBackup(path: string): boolean {
-  const [name, within] = [basename(path), basename(dirname(path))];
-  if (within === 'pg_wal') return !SEGMENT.test(name);
-  return !name.startsWith('postmaster.') && within !== 'pg_replslot';
+  const [name, directory] = [basename(path), basename(dirname(path))];
+  if (directory === 'pg_wal') return !SEGMENT.test(name);
+  return !name.startsWith('postmaster.') && directory !== 'pg_replslot';
 }
 
-/** A server in a new directory, with a copy of a backup. */
+/** A PostgreSQL server in a new directory that is restored from a copy of a backup. */
 export class Restored {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-restored-'));
   readonly cluster = join(this.#directory, 'postgres');
@@ -61,7 +62,7 @@ export class Restored {
     chmodSync(this.cluster, 0o700);
   }
 
-  /** Starts it, and waits until it has recovered. @returns its URL */
+  /** Starts the server, and waits until it has recovered. @returns its URL */
   async start(settings: Record<string, string> = {}): Promise<string> {
     const log = join(this.#directory, 'postgres.log');
     const { pid, port } = await launch(this.cluster, log, { ...serverSettings(false), ...settings });

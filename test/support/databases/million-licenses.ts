@@ -1,41 +1,41 @@
 import type pg from 'pg';
-import { indexesAfter } from '../../../bench/load/indexes-after.js';
+import { fillWithoutIndexes } from '../../../bench/load/fill-without-indexes.js';
 
-const ACTIVE = 200_000;
-const SOLD = 100_000;
-/** The number of audit events, and of release requests, of which one in five hundred is open. */
-export const FEW = 50_000;
+const ACTIVATIONS = 200_000;
+const PURCHASES = 100_000;
+/** The number of audit events, and also that of release requests, of which 100 are not decided. */
+export const AUDIT_EVENTS = 50_000;
 
-/** The tables that grow with the customers. */
-export const BIG = ['license', 'activation', 'purchase', 'audit_event', 'release_request'];
+/** The tables that grow with the number of customers. */
+export const GROWING_TABLES = ['license', 'activation', 'purchase', 'audit_event', 'release_request'];
 
-// Ids and digests are ordered by number, so that the indexes are filled from one end to the other.
-const id = (of: number) => `('01980000-000${of}-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`;
+// Ids and digests ascend with the number of the row, so that the indexes are filled from one end to the other.
+const id = (kind: number) => `('01980000-000${kind}-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`;
 const digest = "decode(lpad(to_hex(n), 64, '0'), 'hex')";
 const numbers = (count: number) => `from generate_series(1, ${count}) n`;
 const FILL = `
   insert into purchase (id, transaction_id, state, recorded_on, paid)
-  select ${id(1)}, 'tx_' || lpad(n::text, 7, '0'), 'paid', '2026-01-01', true ${numbers(SOLD)};
+  select ${id(1)}, 'tx_' || lpad(n::text, 7, '0'), 'paid', '2026-01-01', true ${numbers(PURCHASES)};
   insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, purchase_id, created_at)
   select ${id(2)}, ${digest}, 'X6', 'buyer-' || n || '@example.com', 1, 'keep',
-    case when n <= ${SOLD} then ${id(1)} end, '2026-01-01' ${numbers(1_000_000)};
+    case when n <= ${PURCHASES} then ${id(1)} end, '2026-01-01' ${numbers(1_000_000)};
   insert into activation (id, license_id, machine_id, app_version, activated_at)
-  select ${id(3)}, ${id(2)}, ${digest}, '3.2.0', '2026-01-01' ${numbers(ACTIVE)};
+  select ${id(3)}, ${id(2)}, ${digest}, '3.2.0', '2026-01-01' ${numbers(ACTIVATIONS)};
   insert into audit_event (id, actor, action, license_id, change, at)
   select ${id(4)}, 'test', 'license.set', ${id(2)}, '{}', timestamptz '2026-01-01' + n * interval '1 minute'
-  ${numbers(FEW)};
+  ${numbers(AUDIT_EVENTS)};
   insert into release_request (id, activation_id, asked_at, decided_at, decision)
   select ${id(5)}, ${id(3)}, '2026-01-01', case when n > 100 then timestamptz '2026-01-02' end,
-    case when n > 100 then 'release' end ${numbers(FEW)}`;
+    case when n > 100 then 'release' end ${numbers(AUDIT_EVENTS)}`;
 
 /** The id of the n-th purchase (1), license (2), activation (3), audit event (4) or release request (5). */
-export const uuid = (of: number, n: number) =>
-  `01980000-000${of}-7000-8000-${n.toString(16).padStart(12, '0')}`;
+export const uuid = (kind: number, n: number) =>
+  `01980000-000${kind}-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Inserts a million licenses, and a hundred thousand machines and purchases, within some seconds. */
-export async function makeMillion(database: pg.Pool): Promise<void> {
+/** Inserts a million licenses with activations, purchases, audit events and release requests, within some seconds. */
+export async function insertMillionLicenses(database: pg.Pool): Promise<void> {
   const client = await database.connect();
-  await indexesAfter(client, BIG, () => client.query(FILL));
-  await client.query(`analyze ${BIG.join(', ')}`);
+  await fillWithoutIndexes(client, GROWING_TABLES, () => client.query(FILL));
+  await client.query(`analyze ${GROWING_TABLES.join(', ')}`);
   client.release();
 }

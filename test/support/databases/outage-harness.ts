@@ -10,16 +10,16 @@ import {
 } from '../../../src/database/embedded/embedded-postgres.js';
 import { isPostmaster, readPidFile, until } from '../../../src/database/embedded/postgres-process.js';
 import { call, isConnectionLost, type Answer } from '../harness.js';
-import { late } from '../delay-stream.js';
+import { createDelayStream } from '../delay-stream.js';
 import { everyProcess } from '../processes/processes.js';
 import { freePort } from '../processes/server-process.js';
 
-/** A PostgreSQL of one test that can be stopped, frozen and restarted. Its URL does not change. */
+/** A PostgreSQL server of one test that can be stopped, frozen and restarted. Its URL does not change. */
 export class FragilePostgres {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-outage-'));
   readonly #proxy = new TcpProxy();
   #server!: EmbeddedPostgres;
-  /** The URL of a proxy, because the server has another port after a restart. */
+  /** The URL of the proxy before the server, because the server has another port after a restart. */
   url!: string;
 
   static async start(): Promise<FragilePostgres> {
@@ -29,7 +29,7 @@ export class FragilePostgres {
     return postgres;
   }
 
-  /** Ends the server like a power cut: it notifies no client and completes nothing. */
+  /** Ends the server as a power cut would: it sends nothing to its clients and completes no work. */
   async stop(): Promise<void> {
     this.#proxy.close();
     await this.kill('SIGQUIT');
@@ -78,7 +78,7 @@ export class FragilePostgres {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Its data directory. */
+  /** The data directory of the server. */
   get cluster(): string {
     return join(this.#directory, 'postgres');
   }
@@ -103,10 +103,11 @@ export function processesOf(cluster: string): number[] {
   return [pid, ...children.map((child) => child.pid)];
 }
 
-/** A TCP proxy to another port; while it is closed, connections are refused, as without a server. */
+/** A TCP proxy to a port. While the proxy is closed, connections are refused. */
 export class TcpProxy {
-  /** The delay of answers. */
+  /** The delay of data from the target. */
   delayMs = 0;
+  /** The port to which connections are forwarded. */
   target = 0;
   port = 0;
   #server?: Server;
@@ -117,14 +118,14 @@ export class TcpProxy {
     this.#server = createServer((near) => {
       const far = this.connectToTarget();
       near.pipe(far);
-      far.pipe(late(() => this.delayMs)).pipe(near);
-      for (const [one, other] of [
+      far.pipe(createDelayStream(() => this.delayMs)).pipe(near);
+      for (const [socket, other] of [
         [near, far],
         [far, near],
       ] as const) {
-        this.#sockets.add(one);
-        one.on('error', () => undefined);
-        one.on('close', () => (this.#sockets.delete(one), other.destroy()));
+        this.#sockets.add(socket);
+        socket.on('error', () => undefined);
+        socket.on('close', () => (this.#sockets.delete(socket), other.destroy()));
       }
     });
     this.port ||= await freePort();
@@ -141,34 +142,33 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Opens the far side of a connection. */
+  /** Opens the connection to the target for a connection of a client. */
   protected connectToTarget(): Socket {
     return connect(this.target, '127.0.0.1');
   }
 }
 
-/** An answer with the milliseconds it took. */
+/** A response, with the name of the call and its duration. */
 export interface Timed extends Answer {
   readonly name: string;
   readonly milliseconds: number;
 }
 
 /** Makes calls until it is stopped. Each caller makes its next call `pauseMs` after the response to its last one. */
-export class Load<Heard extends Timed = Timed> {
-  readonly answers: Heard[] = [];
-  /** The pause of each caller between an answer and its next call. */
+export class Load<LoadAnswer extends Timed = Timed> {
+  readonly answers: LoadAnswer[] = [];
   pauseMs = 20;
   #running = true;
-  #heard: () => void = () => undefined;
+  #onAnswer: () => void = () => undefined;
   readonly #callers: Promise<unknown>;
 
-  /** @param callers each makes one call and returns its kind and answer; an error ends the load and fails it */
-  constructor(callers: (() => Promise<Heard>)[]) {
+  /** @param callers each function makes one call and returns the response; an error ends and fails the load */
+  constructor(callers: (() => Promise<LoadAnswer>)[]) {
     this.#callers = Promise.all(
       callers.map(async (caller) => {
         while (this.#running) {
           this.answers.push(await caller());
-          this.#heard();
+          this.#onAnswer();
           await pause(this.pauseMs);
         }
       }),
@@ -176,36 +176,38 @@ export class Load<Heard extends Timed = Timed> {
     this.#callers.catch(() => undefined);
   }
 
-  /** Waits until `count` more of the wanted answers have come. */
-  async more(count: number, wanted: (answer: Heard) => boolean): Promise<void> {
+  /** Waits until this many more of the wanted responses have come. */
+  async waitFor(count: number, wanted: (answer: LoadAnswer) => boolean): Promise<void> {
     let missing = count;
-    for (let at = this.answers.length; missing > 0;) {
-      await Promise.race([new Promise<void>((resolve) => (this.#heard = resolve)), this.#callers]);
-      if (!this.#running) throw new Error('The load has ended before the wanted answers came.');
-      for (; at < this.answers.length; at += 1) if (wanted(this.answers[at]!)) missing -= 1;
+    for (let checked = this.answers.length; missing > 0;) {
+      await Promise.race([new Promise<void>((resolve) => (this.#onAnswer = resolve)), this.#callers]);
+      if (!this.#running) throw new Error('The load ended before the wanted responses came.');
+      for (; checked < this.answers.length; checked += 1) if (wanted(this.answers[checked]!)) missing -= 1;
     }
   }
 
-  async stop(): Promise<Heard[]> {
+  async stop(): Promise<LoadAnswer[]> {
     this.#running = false;
-    this.#heard();
+    this.#onAnswer();
     await this.#callers;
     return this.answers;
   }
 }
 
+/** The parameters of `call` after the base URL. */
 type Request = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
 
-export async function timed(name: string, base: string, ...request: Request): Promise<Timed> {
+/** Makes a call and measures its duration. */
+async function timedCall(name: string, base: string, ...request: Request): Promise<Timed> {
   const started = performance.now();
   const answer = await call(base, ...request);
   return { ...answer, name, milliseconds: performance.now() - started };
 }
 
-/** Like `timed`, but if the connection breaks, the result has the status 0: the service acknowledged nothing. */
-export async function tried(name: string, base: string, ...request: Request): Promise<Timed> {
+/** Makes a call and measures its duration. The result has the status 0 if the connection breaks. */
+export async function attemptCall(name: string, base: string, ...request: Request): Promise<Timed> {
   const started = performance.now();
-  return timed(name, base, ...request).catch((error: Error) => {
+  return timedCall(name, base, ...request).catch((error: Error) => {
     if (!isConnectionLost(error)) throw error;
     const milliseconds = performance.now() - started;
     return { name, status: 0, headers: {}, cookies: [], text: '', json: {}, milliseconds };

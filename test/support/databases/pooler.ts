@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Which free server process executes a statement: the last used, or the one that has been free longest. */
-export type Order = 'last' | 'longest';
+/** Which of the free server processes executes a statement: the one that was used most or least recently. */
+export type ReuseOrder = 'most recently' | 'least recently';
 
 /**
- * A pooler in transaction mode: any free server process executes a statement outside a transaction. Each client authenticates
- * at PostgreSQL itself with a connection that is then used for all clients.
+ * A connection pooler in transaction mode: each transaction, and each statement outside a transaction, is executed on any free
+ * connection to PostgreSQL. A new client authenticates over a new connection, which the pooler then uses for all clients.
  */
 export class Pooler {
   readonly #server: Server;
@@ -15,7 +15,7 @@ export class Pooler {
 
   constructor(
     readonly target: string,
-    readonly order: Order,
+    readonly order: ReuseOrder,
   ) {
     this.#server = createServer((client) => this.#serve(client));
   }
@@ -41,45 +41,50 @@ export class Pooler {
     for (const socket of [client, upstream.socket]) {
       this.#sockets.add(socket.on('error', () => undefined));
     }
-    const serveBy = (one: Upstream) => {
-      upstream = one;
-      one.answer = (bytes, isIdle) => {
-        // The process is freed before the response is sent, because the client's next statement may follow at once.
+    const assign = (assigned: Upstream) => {
+      upstream = assigned;
+      assigned.onAnswer = (bytes, isIdle) => {
+        // The connection is freed before the response is sent, because the next statement of the client may follow at once.
         if (isIdle) {
-          this.#free.push(one);
+          this.#free.push(assigned);
           upstream = undefined;
         }
         client.write(bytes);
       };
     };
-    serveBy(upstream);
+    assign(upstream);
     client.on('data', (bytes) => {
-      // A Terminate message ends the client's connection, not the pooled one.
+      // A Terminate message ends the connection of the client, not that to PostgreSQL.
       if (!upstream && bytes[0] === 'X'.charCodeAt(0)) return;
-      if (!upstream) serveBy((this.order === 'last' ? this.#free.pop() : this.#free.shift())!);
+      if (!upstream) assign((this.order === 'most recently' ? this.#free.pop() : this.#free.shift())!);
       upstream!.socket.write(bytes);
     });
   }
 }
 
-/** A connection to PostgreSQL. Each answer ends with ReadyForQuery, which has the state of the transaction. */
+/** A connection to PostgreSQL. Each answer ends with the message ReadyForQuery, which contains the state of the transaction. */
 class Upstream {
-  answer: (bytes: Buffer, isIdle: boolean) => void = () => undefined;
-  #rest = Buffer.alloc(0);
+  /** Called with complete messages. `isIdle` says whether the connection is outside a transaction and waits for a statement. */
+  onAnswer: (bytes: Buffer, isIdle: boolean) => void = () => undefined;
+  #received = Buffer.alloc(0);
 
   constructor(readonly socket: Socket) {
     socket.on('data', (bytes) => {
-      this.#rest = Buffer.concat([this.#rest, bytes]);
+      this.#received = Buffer.concat([this.#received, bytes]);
       let end = 0;
       let isIdle = false;
-      while (this.#rest.length >= end + 5 && this.#rest.length > end + this.#rest.readUInt32BE(end + 1)) {
+      while (
+        this.#received.length >= end + 5 &&
+        this.#received.length > end + this.#received.readUInt32BE(end + 1)
+      ) {
         isIdle =
-          this.#rest.toString('latin1', end, end + 1) === 'Z' && this.#rest[end + 5] === 'I'.charCodeAt(0);
-        end += 1 + this.#rest.readUInt32BE(end + 1);
+          this.#received.toString('latin1', end, end + 1) === 'Z' &&
+          this.#received[end + 5] === 'I'.charCodeAt(0);
+        end += 1 + this.#received.readUInt32BE(end + 1);
       }
-      const whole = this.#rest.subarray(0, end);
-      this.#rest = this.#rest.subarray(end);
-      if (whole.length > 0) this.answer(whole, isIdle);
+      const complete = this.#received.subarray(0, end);
+      this.#received = this.#received.subarray(end);
+      if (complete.length > 0) this.onAnswer(complete, isIdle);
     });
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import {
-  disownPidFile,
+  replaceStalePid,
   endPostmaster,
   launch,
   serverSettings,
@@ -19,7 +19,7 @@ const SETTINGS = {
   wal_receiver_status_interval: '1s',
 };
 
-/** A streaming replica of the primary of a test. Its URL does not change. */
+/** A streaming replica of the primary of a test. The URL of the replica does not change. */
 export class StreamingReplica {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-replica-'));
   readonly #cluster = join(this.#directory, 'postgres');
@@ -35,7 +35,7 @@ export class StreamingReplica {
     const replica = new StreamingReplica(primary);
     await replica.#proxy.open();
     try {
-      await replica.#copy();
+      await replica.#copyPrimary();
       await replica.start();
     } catch (error) {
       await replica.end();
@@ -50,16 +50,15 @@ export class StreamingReplica {
     return url.href;
   }
 
-  /** Starts it, also after it was killed. */
+  /** Starts the replica, also after it was killed. */
   async start(): Promise<void> {
-    disownPidFile(this.#cluster);
+    replaceStalePid(this.#cluster);
     const { pid, port } = await launch(this.#cluster, join(this.#directory, 'postgres.log'), SETTINGS);
     this.#pid = pid;
     this.#proxy.target = port;
     await this.#proxy.open();
   }
 
-  /** Kills it. */
   async kill(): Promise<void> {
     this.#proxy.close();
     await endPostmaster(this.#pid, this.#cluster, 'SIGKILL');
@@ -77,17 +76,17 @@ export class StreamingReplica {
   /** Pauses the replay: the replica still receives what the primary writes, but does not apply it. */
   async pauseReplay(): Promise<void> {
     await this.sql('select pg_wal_replay_pause()');
-    await this.#once("pg_get_wal_replay_pause_state() = 'paused'");
+    await this.#waitForCondition("pg_get_wal_replay_pause_state() = 'paused'");
   }
 
   async resumeReplay(): Promise<void> {
     await this.sql('select case when pg_is_in_recovery() then pg_wal_replay_resume() end');
   }
 
-  /** Waits until the replica has applied all that the primary has written. */
-  async caughtUp(): Promise<void> {
+  /** Waits until the replica has applied everything that the primary has written. */
+  async waitUntilCaughtUp(): Promise<void> {
     const [row] = await query<{ lsn: string }>(this.#primary.url, 'select pg_current_wal_flush_lsn() as lsn');
-    await this.#once(`pg_last_wal_replay_lsn() >= '${row!.lsn}'`);
+    await this.#waitForCondition(`pg_last_wal_replay_lsn() >= '${row!.lsn}'`);
   }
 
   sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
@@ -100,23 +99,23 @@ export class StreamingReplica {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  async #once(condition: string): Promise<void> {
-    while (!(await this.sql<{ so: boolean }>(`select ${condition} as so`))[0]!.so) await pause(20);
+  async #waitForCondition(condition: string): Promise<void> {
+    while (!(await this.sql<{ holds: boolean }>(`select ${condition} as holds`))[0]!.holds) await pause(20);
   }
 
-  async #copy(): Promise<void> {
-    // The slot keeps the write-ahead log that the replica has not received, also while the replica is down.
+  async #copyPrimary(): Promise<void> {
+    // The slot makes the primary keep the write-ahead log that the replica has not received yet, also while the replica is down.
     await query(this.#primary.url, "select pg_create_physical_replication_slot('replica', true)");
     await baseBackup(this.#primary, this.#cluster);
     const { hostname, port, username, password } = new URL(this.#primary.url);
-    const follows = `host=${hostname} port=${port} user=${username} password=${password}`;
-    const settings = `primary_conninfo = '${follows}'\nprimary_slot_name = 'replica'\n`;
+    const connectionInfo = `host=${hostname} port=${port} user=${username} password=${password}`;
+    const settings = `primary_conninfo = '${connectionInfo}'\nprimary_slot_name = 'replica'\n`;
     appendFileSync(join(this.#cluster, 'postgresql.auto.conf'), settings);
     writeFileSync(join(this.#cluster, 'standby.signal'), '');
   }
 }
 
-/** Executes one statement over a new connection. */
+/** Executes a statement over a new connection. */
 export async function query<Row extends pg.QueryResultRow>(
   url: string,
   text: string,

@@ -6,35 +6,35 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TcpProxy, processesOf } from './outage-harness.js';
 
-/** A new cluster and its write-ahead log need about 60 MB. */
-const SIZE = '128m';
-/** Mounts a small disk in a namespace of its own, which no other process sees and which needs no root. */
-const IN_NAMESPACE = ['-U', '--map-root-user', '--mount'];
-const MOUNT = `mount -t tmpfs -o size=${SIZE} none "$0" && exec "$@"`;
+/** The size of the disk. A new cluster and its write-ahead log need about 60 MB. */
+const DISK_SIZE = '128m';
+/** Options of `unshare` for a mount namespace, whose disk no other process sees and whose creation does not need root. */
+const NAMESPACE_OPTIONS = ['-U', '--map-root-user', '--mount'];
+const MOUNT = `mount -t tmpfs -o size=${DISK_SIZE} none "$0" && exec "$@"`;
 const program = fileURLToPath(new URL('./small-disk.mjs', import.meta.url));
 
 type Reply = { readonly done: unknown } | { readonly failed: string };
 
-/** A PostgreSQL whose disk can be filled. Its URL does not change. */
+/** A PostgreSQL server whose disk can be filled. Its URL does not change. */
 export class SmallDiskPostgres {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-disk-'));
   readonly #proxy = new TcpProxy();
   /**
-   * Whether the server has a small disk, which can be full (ENOSPC). If the system forbids mounting one, the size of its files
-   * is limited instead (EFBIG): then it cannot write either, and goes down sooner.
+   * Whether the server has a small disk, which can be full (ENOSPC). If the system does not allow the mount, the size of the
+   * server's files is limited instead (EFBIG). Then the server cannot write either, and goes down sooner.
    */
   readonly hasOwnDisk: boolean;
   readonly #process: ChildProcess;
-  /** The exit code of the process, if it has one, and the signal that ended it. */
+  /** Resolves to the exit code of the process and the signal that ended it. */
   readonly #exited: Promise<unknown[]>;
   url!: string;
 
   private constructor() {
-    const probe = [...IN_NAMESPACE, 'sh', '-c', MOUNT, this.#directory, 'true'];
+    const probe = [...NAMESPACE_OPTIONS, 'sh', '-c', MOUNT, this.#directory, 'true'];
     this.hasOwnDisk = spawnSync('unshare', probe).status === 0;
     const server = [process.execPath, program, this.#directory];
     const [command, ...args] = this.hasOwnDisk
-      ? ['unshare', ...IN_NAMESPACE, 'sh', '-c', MOUNT, this.#directory, ...server]
+      ? ['unshare', ...NAMESPACE_OPTIONS, 'sh', '-c', MOUNT, this.#directory, ...server]
       : server;
     this.#process = spawn(command!, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     this.#exited = once(this.#process, 'exit');
@@ -43,7 +43,7 @@ export class SmallDiskPostgres {
   static async start(): Promise<SmallDiskPostgres> {
     const postgres = new SmallDiskPostgres();
     try {
-      await postgres.#reply();
+      await postgres.#waitForReply();
       await postgres.#proxy.open();
       await postgres.restart();
       return postgres;
@@ -55,19 +55,19 @@ export class SmallDiskPostgres {
 
   /** Starts the server again, as a supervisor does after it has gone down. */
   async restart(): Promise<void> {
-    const url = new URL(String(await this.#send('start')));
+    const url = new URL(String(await this.#sendCommand('start')));
     this.#proxy.target = Number(url.port);
     url.port = String(this.#proxy.port);
     this.url = url.href;
   }
 
   async fill(): Promise<void> {
-    if (this.hasOwnDisk) await this.#send('fill');
+    if (this.hasOwnDisk) await this.#sendCommand('fill');
     else this.#limitFiles('1');
   }
 
   async free(): Promise<void> {
-    if (this.hasOwnDisk) await this.#send('free');
+    if (this.hasOwnDisk) await this.#sendCommand('free');
     else this.#limitFiles('unlimited');
   }
 
@@ -77,14 +77,14 @@ export class SmallDiskPostgres {
       execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
   }
 
-  async #send(what: 'start' | 'fill' | 'free'): Promise<unknown> {
-    this.#process.send(what);
-    return this.#reply();
+  async #sendCommand(command: 'start' | 'fill' | 'free'): Promise<unknown> {
+    this.#process.send(command);
+    return this.#waitForReply();
   }
 
-  async #reply(): Promise<unknown> {
-    const ended = this.#exited.then((how): never => {
-      throw new Error(`The PostgreSQL with the small disk ended: ${how.join(', ')}`);
+  async #waitForReply(): Promise<unknown> {
+    const ended = this.#exited.then((codeAndSignal): never => {
+      throw new Error(`The PostgreSQL with the small disk ended: ${codeAndSignal.join(', ')}`);
     });
     const [reply] = (await Promise.race([once(this.#process, 'message'), ended])) as [Reply];
     if ('failed' in reply) throw new Error(reply.failed);

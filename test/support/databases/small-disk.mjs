@@ -1,15 +1,15 @@
-// A PostgreSQL on a disk that can be filled; test/support/databases/small-disk-postgres.ts starts it, in a mount namespace if the system allows one.
-// Its parent sends the commands `start`, `fill` and `free`, and gets a reply when each is done.
+// A PostgreSQL on a disk that can be filled. test/support/databases/small-disk-postgres.ts starts this process, in a mount
+// namespace if the system allows one, sends it the commands `start`, `fill` and `free`, and gets a reply when each is done.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-// Imports the build, because nothing compiles the sources for this process.
+// The build is imported, because nothing compiles the sources for this process.
 import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
 
 const directory = process.argv[2];
 const ballast = join(directory, 'ballast');
 let server;
 
-const does = {
+const commands = {
   async start() {
     await server?.stop();
     server = await startEmbeddedPostgres(directory, { durable: false });
@@ -17,7 +17,7 @@ const does = {
   },
   fill() {
     const file = openSync(ballast, 'a');
-    // Fills the disk to the last page: writes smaller and smaller parts until none fits.
+    // The parts become smaller until not even a page fits, so that the disk is completely full.
     for (let size = 1024 * 1024; size >= 4096;) {
       try {
         writeSync(file, Buffer.alloc(size, 1));
@@ -31,9 +31,9 @@ const does = {
   free: () => rmSync(ballast, { force: true }),
 };
 
-process.on('message', async (what) => {
+process.on('message', async (command) => {
   try {
-    process.send({ done: (await does[what]()) ?? true });
+    process.send({ done: (await commands[command]()) ?? true });
   } catch (error) {
     process.send({ failed: error.message });
   }

@@ -11,9 +11,9 @@ const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
  * server without TLS.
  */
 export class TlsPostgres {
-  /** The certificate; with null the proxy offers no TLS. */
+  /** The certificate of the proxy; with null the proxy refuses TLS. */
   certificate: Certificate | null = null;
-  /** The numbers of connections that requested TLS, and of connections that did not and were closed. */
+  /** The number of connections that requested TLS (`secure`), and of those that did not and were closed (`plain`). */
   readonly seen = { secure: 0, plain: 0 };
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -52,7 +52,7 @@ export class TlsPostgres {
   }
 
   async #serve(socket: Socket): Promise<void> {
-    this.#keep(socket);
+    this.#register(socket);
     const [first] = (await once(socket, 'data')) as [Buffer];
     if (!first.equals(SSL_REQUEST)) {
       this.seen.plain += 1;
@@ -61,15 +61,16 @@ export class TlsPostgres {
     this.seen.secure += 1;
     if (!this.certificate) return void socket.end('N');
     socket.write('S');
-    const near = this.#keep(new TLSSocket(socket, { isServer: true, ...this.certificate }));
-    const far = this.#keep(connect(Number(this.target.port), this.target.hostname));
+    const near = this.#register(new TLSSocket(socket, { isServer: true, ...this.certificate }));
+    const far = this.#register(connect(Number(this.target.port), this.target.hostname));
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
     near.pipe(far);
     far.on('data', (bytes) => void (this.#isSilent || near.write(bytes)));
   }
 
-  #keep<S extends Socket>(socket: S): S {
+  /** Remembers a socket until it is closed, so that `close` can close it. */
+  #register<S extends Socket>(socket: S): S {
     this.#sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
     return socket;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto';
 
-/** The forged values of an authenticator, browser or page. */
+/** Values with which a test replaces those of a correct authenticator, browser or page. */
 export interface Forgery {
   readonly origin?: string;
   readonly rpId?: string;
@@ -26,12 +26,12 @@ interface RequestOptions {
 const PRESENT_AND_VERIFIED = 0x05;
 const HAS_CREDENTIAL = 0x40;
 
-/** A software authenticator (WebAuthn, ES256) with one discoverable credential, whose uses it counts. */
+/** A software authenticator (WebAuthn, ES256) with one discoverable credential and a signature counter. */
 export class Authenticator {
   readonly credentialId = randomBytes(32);
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   #userHandle = '';
-  /** The signature counter; it stays 0 where `counts` is false, as for a synchronised passkey. */
+  /** The signature counter. It stays 0 if `counts` is false, as with a synchronised passkey. */
   count = 0;
 
   constructor(
@@ -39,7 +39,7 @@ export class Authenticator {
     private readonly counts = true,
   ) {}
 
-  /** Creates its credential. @returns the body that the page sends */
+  /** Creates the credential. @returns the body that the page sends */
   create(options: CreationOptions, forgery: Forgery = {}): Record<string, unknown> {
     this.#userHandle = options.user.id;
     const clientDataJSON = this.#clientData('webauthn.create', options.challenge, forgery);
@@ -89,7 +89,7 @@ export class Authenticator {
     return Buffer.concat([hash('sha256', rpId, 'buffer'), Buffer.from([flags]), count]);
   }
 
-  /** { 1: 2 (EC2), 3: -7 (ES256), -1: 1 (P-256), -2: x, -3: y } */
+  /** Encodes the public key in COSE: { 1: 2 (EC2), 3: -7 (ES256), -1: 1 (P-256), -2: x, -3: y }. */
   #coseKey(): Buffer {
     const { x, y } = this.#keys.publicKey.export({ format: 'jwk' });
     const [bytesX, bytesY] = [x!, y!].map((part) => cborBytes(Buffer.from(part, 'base64url')));

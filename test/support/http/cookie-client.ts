@@ -3,7 +3,7 @@ import type { Answer, Service } from '../harness.js';
 /** The default of PUBLIC_URL: the address of the pages, and the origin that a browser sends. */
 export const ORIGIN = 'http://localhost:3000';
 
-/** A browser with a page of the service open: it keeps cookies and sends its origin. */
+/** A client that keeps cookies and sends an origin, like a browser with a page of the service. */
 export class CookieClient {
   readonly cookies = new Map<string, string>();
 

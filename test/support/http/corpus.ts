@@ -95,7 +95,7 @@ export const ODD: Readonly<Record<string, string>> = {
   'a fragment': get('/v1/keys#x'),
   'raw UTF-8': 'GET /v1/\xc3\xa9 HTTP/1.1\r\nhost: x\r\n\r\n',
   'a path of the pages that leaves them': get('/portal/../../package.json'),
-  'the same, encoded': get('/portal/%2e%2e/%2e%2e/package.json'),
+  'an encoded path of the pages that leaves them': get('/portal/%2e%2e/%2e%2e/package.json'),
   'an expectation': `${post('expect: 100-continue', 'content-length: 2')}{}`,
   'an expectation never met': post('expect: 100-continue', 'content-length: 2'),
   'a body to a GET': `${get('/v1/keys', 'content-length: 5')}hello`,

@@ -23,14 +23,14 @@ interface Operation {
 interface Document {
   paths: Record<string, Record<string, Operation>>;
 }
-/** A place in the document: its JSON pointer, with every `$ref` on the way followed, and its value. */
+/** A value in the document, with its JSON pointer in which every `$ref` is resolved. */
 interface Place<T> {
   pointer: string;
   value: T;
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'patch', 'trace'];
-// Answers carry no `server` header (docs/contract.md#common-rules), and a cookie only where one is documented.
+// Responses have no `server` header (docs/contract.md#common-rules), and a cookie only where one is documented.
 const FORBIDDEN_HEADERS = ['server', 'set-cookie', 'x-powered-by'];
 const DOCUMENT_URL = 'https://mooring.invalid/openapi.yaml';
 
@@ -48,12 +48,12 @@ const ajv = new Ajv2020({
 formats.default(ajv);
 ajv.removeKeyword('contentSchema');
 ajv.addKeyword({ keyword: 'contentSchema', type: 'string', errors: true, compile: contentSchema });
-// The document is not a schema itself, but its schemas are referenced by pointers into it.
+// The document itself is not a schema, but `ajv` must find the schemas in it by pointers.
 ajv.addVocabulary(Object.keys(openapi));
 ajv.addSchema(openapi, DOCUMENT_URL);
 const compiled = new Map<string, ValidateFunction>();
 
-/** `METHOD template status` of every documented answer that `validateAnswer` was given. */
+/** The documented responses that `validateAnswer` has checked, each as `METHOD template status`. */
 const seenOfFile = ofThisFile(() => new Set<string>());
 export const seenAnswers = (): ReadonlySet<string> => seenOfFile();
 
@@ -114,7 +114,7 @@ export function follow<T>(pointer: string): Place<T> {
   return place as Place<T>;
 }
 
-/** A name as one step of a JSON pointer. */
+/** Escapes a name for a JSON pointer. */
 export function step(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -14,21 +14,21 @@ export interface RawAnswer {
 
 type Part = string | Uint8Array | ((socket: Socket) => Promise<unknown>);
 
-/** How long a test waits for a server that itself waits for more bytes, in the time of the event loop (`loopTime`). */
-const SILENCE_MS = 3_000;
+/** The time without bytes, by the event loop (`loopTime`), after which the server is assumed to wait for more bytes itself. */
+const SILENCE_TIMEOUT_MS = 3_000;
 
 /**
- * Writes parts to a socket, and reads until the server closes it, has sent `answers` responses, or sends nothing for a while.
- * A part that is a function is called after the parts before it were written.
+ * Writes parts to a socket, and reads until the server closes it, has sent `answers` responses, or sends nothing for a while. A
+ * part that is a function is called when the parts before it have been written.
  */
 export async function exchange(base: string, parts: readonly Part[], answers = 1): Promise<RawAnswer[]> {
   const socket = await open(base);
   const received: Buffer[] = [];
-  const found = () => readAnswers(Buffer.concat(received).toString('latin1'));
+  const parseReceived = () => readAnswers(Buffer.concat(received).toString('latin1'));
   const over = new Promise<void>((resolve) => {
     socket.on('data', (chunk: Buffer) => {
       received.push(chunk);
-      if (found().length >= answers) resolve();
+      if (parseReceived().length >= answers) resolve();
     });
     socket.on('close', () => resolve());
   });
@@ -36,15 +36,15 @@ export async function exchange(base: string, parts: readonly Part[], answers = 1
     if (typeof part === 'function') await part(socket);
     else if (!socket.destroyed) socket.write(part);
   }
-  await Promise.race([over, silence(socket)]);
+  await Promise.race([over, waitForSilence(socket)]);
   socket.destroy();
-  return found();
+  return parseReceived();
 }
 
-/** Waits until nothing has arrived for that time, or the connection has ended. */
-async function silence(socket: Socket): Promise<void> {
+/** Waits until no bytes have arrived for `SILENCE_TIMEOUT_MS`, or the connection has ended. */
+async function waitForSilence(socket: Socket): Promise<void> {
   let [bytes, since] = [-1, loopTime()];
-  for (; loopTime() - since < SILENCE_MS && !socket.destroyed; await pause(20)) {
+  for (; loopTime() - since < SILENCE_TIMEOUT_MS && !socket.destroyed; await pause(20)) {
     if (bytes !== socket.bytesRead) [bytes, since] = [socket.bytesRead, loopTime()];
   }
 }
@@ -70,7 +70,7 @@ export function request(method: string, path: string, body?: string | Buffer, he
   ]);
 }
 
-/** Every complete response in the received bytes, without interim ones (100 Continue). */
+/** Parses the complete responses in the received bytes, without interim ones (100 Continue). */
 export function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = text; ;) {

@@ -3,8 +3,8 @@ import { anyText } from '../any-text.js';
 import { follow, openapi, step } from './openapi.js';
 
 /*
- * Valid, nearly valid and invalid values for the schemas of docs/openapi.yaml. If the test knows genuine values of a member
- * (a key, an id, a token), the member mostly gets one of them, or one with a character changed.
+ * Valid, nearly valid and invalid values for the schemas of docs/openapi.yaml. If the test knows genuine values of a member (a
+ * key, an id, a token), the member mostly gets one of them, or one with a character added, removed or replaced.
  */
 
 interface Schema {
@@ -22,7 +22,7 @@ interface Schema {
 /** Genuine values, by the name of their member. */
 export type Known = Readonly<Record<string, readonly unknown[]>>;
 
-const STRANGE = [
+const UNUSUAL_TEXTS = [
   '',
   ' ',
   '\0',
@@ -36,7 +36,7 @@ const STRANGE = [
   '__proto__',
 ];
 const anything: fc.Arbitrary<unknown> = fc.oneof(
-  fc.constantFrom<unknown>(null, true, 0, -1, 2 ** 31, 2 ** 53, 1e308, [], {}, ...STRANGE),
+  fc.constantFrom<unknown>(null, true, 0, -1, 2 ** 31, 2 ** 53, 1e308, [], {}, ...UNUSUAL_TEXTS),
   fc.jsonValue({ maxDepth: 3 }),
 );
 

@@ -8,7 +8,7 @@ export function metricsUrl({ app }: Service): string {
   return `http://127.0.0.1:${(app.get(MetricsService).address() as AddressInfo).port}`;
 }
 
-/** The metrics as they are served. */
+/** Reads the metrics in their text format. */
 export async function scrapeText(service: Service): Promise<string> {
   const response = await fetch(`${metricsUrl(service)}/metrics`);
   expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -18,12 +18,12 @@ export async function scrapeText(service: Service): Promise<string> {
   return response.text();
 }
 
-/** The samples, by their names with labels. */
+/** Reads the samples of the metrics, by their names with labels. */
 export async function scrape(service: Service): Promise<Record<string, number>> {
   return samplesOf(await scrapeText(service));
 }
 
-/** The samples of a scrape by their names with labels. */
+/** Parses the samples of a scrape, by their names with labels. */
 export function samplesOf(text: string): Record<string, number> {
   const lines = text.split('\n').filter((line) => line && !line.startsWith('#'));
   return Object.fromEntries(
@@ -31,13 +31,13 @@ export function samplesOf(text: string): Record<string, number> {
   );
 }
 
-/** The samples of a scrape whose names have this prefix. */
-export function only(samples: Record<string, number>, ...beginnings: string[]): Record<string, number> {
-  const kept = Object.entries(samples).filter(([name]) => beginnings.some((begin) => name.startsWith(begin)));
+/** The samples whose names begin with one of these prefixes. */
+export function only(samples: Record<string, number>, ...prefixes: string[]): Record<string, number> {
+  const kept = Object.entries(samples).filter(([name]) => prefixes.some((prefix) => name.startsWith(prefix)));
   return Object.fromEntries(kept);
 }
 
-/** The increase of each sample during a function; unchanged samples are left out. */
+/** Runs a function. @returns by how much it increased each sample, without unchanged samples */
 export async function change(
   service: Service,
   work: () => Promise<unknown>,
@@ -45,11 +45,13 @@ export async function change(
   const before = await scrape(service);
   await work();
   const after = await scrape(service);
-  const moved = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)] as const);
-  return Object.fromEntries(moved.filter(([, by]) => by !== 0));
+  const differences = Object.entries(after).map(
+    ([name, value]) => [name, value - (before[name] ?? 0)] as const,
+  );
+  return Object.fromEntries(differences.filter(([, difference]) => difference !== 0));
 }
 
-/** Scrapes until the samples are as wanted, for what is counted a moment after the response. */
+/** Scrapes until the samples are as wanted, because some are counted only after the response. */
 export async function scrapeUntil(
   service: Service,
   wanted: (samples: Record<string, number>) => boolean,

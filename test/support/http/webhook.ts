@@ -8,27 +8,30 @@ import type { PurchaseState } from '../../../src/licenses/license.rules.js';
 import { call, type Answer, type Service } from '../harness.js';
 
 /*
- * The side of the payment processor: reports, and the mails that buyers get. Reports are signed according to Standard Webhooks
- * without the library that the service uses.
+ * The side of the payment processor (reports) and of buyers (mails). Reports are signed according to Standard Webhooks without
+ * the library that the service uses.
  */
 
+/** The path of purchase reports. */
 export const PURCHASES = '/v1/purchases';
+/** The secret of the webhook signatures. */
 export const SECRET = randomBytes(32).toString('base64');
+/** The settings of a service that accepts purchase reports. */
 export const TAKES_PURCHASES = { PURCHASE_WEBHOOK_SECRET: SECRET };
 
 export interface Signing {
-  /** In base64. */
+  /** The secret in base64. */
   readonly secret?: string;
   readonly id?: string;
-  /** Unix seconds. */
+  /** The time of the signature in Unix seconds. */
   readonly at?: number;
 }
 
 /** The time of the system's clock in Unix seconds. The age of a signature is measured by it, not by the service's `Clock`. */
 export const unixTime = () => Math.floor(Date.now() / 1000);
 
-/** Returns the headers that sign a body. */
-export function signed(
+/** Computes the headers that sign a body. */
+export function signatureHeaders(
   body: string | Uint8Array,
   { secret = SECRET, id = `msg_${randomUUID()}`, at = unixTime() }: Signing = {},
 ): Record<string, string> {
@@ -47,7 +50,7 @@ export async function report(
   signing?: Signing,
 ): Promise<Answer> {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-  return call(service.url, 'POST', PURCHASES, text, signed(text, signing));
+  return call(service.url, 'POST', PURCHASES, text, signatureHeaders(text, signing));
 }
 
 /** The e-mail address of the buyer of a transaction. It is unique, so that tests find the buyer's mails. */
@@ -57,7 +60,7 @@ export const buyerOf = (transaction_id: string) => `${transaction_id.toLowerCase
 export const reportOf = (service: Pick<Service, 'url'>, transaction_id: string, status: PurchaseState) =>
   report(service, { transaction_id, email: buyerOf(transaction_id), status });
 
-export interface Sold {
+export interface StoredPurchase {
   readonly state: PurchaseState;
   readonly paid: boolean;
   readonly license_id: string | null;
@@ -67,9 +70,12 @@ export interface Sold {
   readonly email: string;
 }
 
-/** The state of a transaction: one row, because a purchase has one license at most. */
-export async function sold(service: Service, transaction_id: string): Promise<Sold | undefined> {
-  const [row] = await service.sql<Omit<Sold, 'license_key'>>(
+/** Reads the purchase of a transaction and its license; undefined if the transaction was not reported. */
+export async function readPurchase(
+  service: Service,
+  transaction_id: string,
+): Promise<StoredPurchase | undefined> {
+  const [row] = await service.sql<Omit<StoredPurchase, 'license_key'>>(
     `select p.state, p.paid, l.id as license_id, l.staff_status, coalesce(l.email, '') as email
      from purchase p left join license l on l.purchase_id = p.id where p.transaction_id = $1`,
     [transaction_id],
@@ -89,7 +95,7 @@ export interface Mail {
   readonly text: string;
 }
 
-/** Returns the mails in the outbox after all are sent. */
+/** Waits until all mails are sent. @returns the mails in the outbox */
 export async function mails(service: Service): Promise<Mail[]> {
   await mailsSent(service.databaseUrl);
   const outbox = join(service.dataDir, 'outbox');
@@ -104,18 +110,19 @@ export async function mails(service: Service): Promise<Mail[]> {
 }
 
 // The queue does not notify of a completed job, so a trigger in the database of the test does.
-const TELL = `
-  create or replace function tell_of_jobs() returns trigger language plpgsql as
+const NOTIFY_OF_JOBS = `
+  create or replace function notify_of_jobs() returns trigger language plpgsql as
     $$ begin perform pg_notify('job', ''); return null; end $$;
-  create or replace trigger tell after update or delete on graphile_worker._private_jobs
-    for each statement execute function tell_of_jobs();
+  create or replace trigger notify_of_jobs after update or delete on graphile_worker._private_jobs
+    for each statement execute function notify_of_jobs();
   listen job`;
 
+/** Waits until the queue has sent all mails. @throws Error if a mail could not be sent */
 export async function mailsSent(databaseUrl: string): Promise<void> {
   const client = new pg.Client(databaseUrl);
   await client.connect();
   try {
-    await client.query(TELL);
+    await client.query(NOTIFY_OF_JOBS);
     for (;;) {
       const notified = once(client, 'notification');
       const { rows } = await client.query<{ last_error: string | null }>(
@@ -137,7 +144,7 @@ export async function end(service: Service): Promise<void> {
   await service.close();
 }
 
-/** Every row of every table, also of the job queue, as `table: row`. */
+/** Reads every row of every table, including those of the job queue, as `table: row`. */
 export async function everyRow(database: pg.Pool | pg.Client): Promise<string[]> {
   const { rows: tables } = await database.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables

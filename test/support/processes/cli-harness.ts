@@ -13,16 +13,16 @@ import { runWarm, type Command } from './warm-cli.js';
 export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
-/** A port that `fetch` refuses to connect to. No server listens on it. */
-export const NOWHERE = 'http://127.0.0.1:9';
+/** A URL with a port to which `fetch` refuses to connect. */
+export const UNREACHABLE_URL = 'http://127.0.0.1:9';
 
 /** The result of a run of the command line. */
 export interface Run {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Standard output, which must be one line with one JSON value. */
-  // oxlint-disable-next-line no-explicit-any -- its shape is what the tests are about
+  /** The JSON value on standard output; undefined unless the output is one line with one JSON value. */
+  // oxlint-disable-next-line no-explicit-any -- the tests are about the shape of the output
   readonly json: any;
 }
 
@@ -31,11 +31,11 @@ export interface RunOptions {
   readonly stdin?: string;
   /** The text that can be read from file descriptor 3. */
   readonly fd3?: string;
-  /** Another name of the program. */
+  /** The path of the program, if it is not that of the command line. */
   readonly program?: string;
 }
 
-/** A temporary folder, settings that refer to it, and runs of the command line with these settings. */
+/** Runs the command line in a temporary folder, with settings that refer to this folder. */
 export class Terminal {
   readonly dir = mkdtempSync(join(tmpdir(), 'mooring-cli-'));
 
@@ -58,14 +58,15 @@ export class Terminal {
     });
   }
 
-  /** Runs a command, in a new process if its options require one. */
+  /** Runs a command, in a process that has run others if the options allow that, which is faster. */
   run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
     const { program, fd3, env, stdin = '' } = options;
     const settings = this.settings(env);
-    const ofProcess = program ?? fd3 ?? Object.keys(settings).find((name) => /^NODE_(?!ENV$)/.test(name));
-    return ofProcess === undefined && !args.includes('--passphrase-fd')
+    const hasNodeSetting = Object.keys(settings).some((name) => /^NODE_(?!ENV$)/.test(name));
+    const canRunWarm = program === undefined && fd3 === undefined && !hasNodeSetting;
+    return canRunWarm && !args.includes('--passphrase-fd')
       ? this.runWarm({ args, cwd: this.dir, env: settings, stdin })
-      : this.runAlone(args, options);
+      : this.runInNewProcess(args, options);
   }
 
   private async runWarm(command: Command): Promise<Run> {
@@ -73,12 +74,14 @@ export class Terminal {
     return runOf(code, Buffer.from(stdout), Buffer.from(stderr).toString());
   }
 
-  /** Runs a command in a new process. */
-  async runAlone(args: readonly string[], { env, stdin, fd3, program }: RunOptions = {}): Promise<Run> {
+  async runInNewProcess(
+    args: readonly string[],
+    { env, stdin, fd3, program }: RunOptions = {},
+  ): Promise<Run> {
     const child = this.start(program ?? CLI, args, env);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     const input = child.stdio[3] as typeof child.stdin;
-    // A command that is refused early reads neither standard input nor descriptor 3.
+    // A command that fails early reads neither standard input nor descriptor 3, so writing to them may fail.
     for (const stream of [child.stdin, input]) stream?.on('error', () => undefined);
     child.stdin?.end(stdin ?? '');
     input?.end(fd3 ?? '');
@@ -88,7 +91,7 @@ export class Terminal {
 
   private settings(env: RunOptions['env'] = {}): Record<string, string> {
     const { PATH } = process.env;
-    const all = { PATH, DATA_DIR: this.file('data'), PUBLIC_URL: NOWHERE, ...this.env, ...env };
+    const all = { PATH, DATA_DIR: this.file('data'), PUBLIC_URL: UNREACHABLE_URL, ...this.env, ...env };
     return Object.fromEntries(
       Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
     );
@@ -115,18 +118,18 @@ function parsed(line: string): unknown {
   }
 }
 
-/** The settings of a publisher's machine, which has no server and no database. */
-export const ALONE = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent' };
+/** The settings of a publisher's machine, on which there is no server and no database. */
+export const WITHOUT_SERVER = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent' };
 export const PASSPHRASE = 'correct horse';
 export const imageUrl = (version: string) => `https://dl.example.com/App-${version}.dmg`;
 
-/** A publisher's folder: an image, and the keys `one.pem` (encrypted) and `two.pem` (not), both of them trusted. */
+/** A publisher's folder with an image and two trusted keys: `one.pem`, which is encrypted, and `two.pem`, which is not. */
 export class Publisher extends Terminal {
-  /** The public halves. */
+  /** The public keys of `one.pem` and `two.pem`. */
   one = '';
   two = '';
 
-  /** With `hasKeygenKey` the command creates `one.pem`, which is slow; only tests of that command need it. */
+  /** @param hasKeygenKey whether `manifest keygen` creates `one.pem`, which is slow and only needed by tests of that command */
   static async at(databaseUrl: string, { hasKeygenKey = false } = {}): Promise<Publisher> {
     const publisher = new Publisher({ DATABASE_URL: databaseUrl });
     publisher.one = hasKeygenKey
@@ -138,9 +141,10 @@ export class Publisher extends Terminal {
     return publisher;
   }
 
-  private async keygen(name: string, more: string[], fd3?: string): Promise<string> {
-    const args = ['manifest', 'keygen', '--out', name, ...more];
-    return (await this.json(args, { env: ALONE, ...(fd3 !== undefined && { fd3 }) })).public_key as string;
+  private async keygen(name: string, moreArgs: string[], fd3?: string): Promise<string> {
+    const args = ['manifest', 'keygen', '--out', name, ...moreArgs];
+    return (await this.json(args, { env: WITHOUT_SERVER, ...(fd3 !== undefined && { fd3 }) }))
+      .public_key as string;
   }
 
   /**
@@ -155,8 +159,8 @@ export class Publisher extends Terminal {
   }
 
   /** Signs a version with `two.pem`. @returns what the command prints */
-  sign(version: string, ...more: string[]): Promise<SignedManifest> {
-    return this.json(signing(version, ...more), { env: ALONE });
+  sign(version: string, ...moreArgs: string[]): Promise<SignedManifest> {
+    return this.json(signArgs(version, ...moreArgs), { env: WITHOUT_SERVER });
   }
 
   /** Writes a document to a file. @returns its name */
@@ -166,11 +170,12 @@ export class Publisher extends Terminal {
   }
 }
 
-/** The arguments that sign a version, without the key. */
-export function unkeyed(version: string, ...more: string[]): string[] {
+/** The arguments of `mooring manifest sign` for a version, without `--key`. */
+export function signArgsWithoutKey(version: string, ...moreArgs: string[]): string[] {
   const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version)];
-  return ['manifest', 'sign', ...image, ...more];
+  return ['manifest', 'sign', ...image, ...moreArgs];
 }
 
-/** The arguments that sign a version with `two.pem`. */
-export const signing = (version: string, ...more: string[]) => unkeyed(version, '--key', 'two.pem', ...more);
+/** The arguments of `mooring manifest sign` for a version, with the key `two.pem`. */
+export const signArgs = (version: string, ...moreArgs: string[]) =>
+  signArgsWithoutKey(version, '--key', 'two.pem', ...moreArgs);

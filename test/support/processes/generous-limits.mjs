@@ -1,8 +1,8 @@
-// Preloaded into a service: its time limits are so long that the slowest machine causes no 503.
-// Imports the build, because the service runs from the build.
+// A module that is preloaded into a service. It extends the time limits so that even a slow computer causes no 503. The build is
+// imported, because the service runs from the build.
 import { REQUEST_TIMEOUTS_MS } from '../../../dist/database/request-timeouts.js';
 import { LIMITS } from '../../../dist/http/limits/load-shedding.js';
-import { generous } from '../request-limits.ts';
+import { extendLimits } from '../request-limits.ts';
 
-Object.assign(REQUEST_TIMEOUTS_MS, generous(REQUEST_TIMEOUTS_MS));
+Object.assign(REQUEST_TIMEOUTS_MS, extendLimits(REQUEST_TIMEOUTS_MS));
 LIMITS.eventLoopDelayMs = 0;

@@ -1,7 +1,7 @@
-// Preloaded into a service: its load limits are so low that any machine can exceed them.
-// Imports the build, because the service runs from the build.
+// A module that is preloaded into a service. It lowers the load limits so that any computer can exceed them. The build is
+// imported, because the service runs from the build.
 import { LIMITS } from '../../../dist/http/limits/load-shedding.js';
 
 LIMITS.concurrentRequests = 100;
-// A slow machine delays the event loop without any load. The limit of that delay is tested elsewhere (test/http/pressure.test.ts).
+// A slow computer delays the event loop even without load, so the limit of this delay is tested in test/http/pressure.test.ts.
 LIMITS.eventLoopDelayMs = 0;

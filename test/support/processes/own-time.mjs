@@ -1,5 +1,5 @@
-// Preloaded into a service: a header of each response has the time since its request arrived. The time is that of the event
-// loop of the service, so that a slow machine makes no difference.
+// A module that is preloaded into a service. It adds a header to each response with the time since the request arrived, measured
+// by the event loop of the service, so that it does not depend on the speed of the computer.
 import { ServerResponse } from 'node:http';
 import { loopTime } from '../loop-time.ts';
 

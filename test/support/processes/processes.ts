@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** A process and its parent. */
+/** The ids of a process and of its parent. */
 export interface Running {
   readonly pid: number;
   readonly parent: number;
 }
 
-/** Every process of the machine, from /proc on Linux and from `ps` elsewhere. */
+/** Lists the processes of the computer, from /proc on Linux and from `ps` elsewhere. */
 export function everyProcess(): Running[] {
   if (!existsSync('/proc/self/stat')) {
     const lines = execFileSync('ps', ['-A', '-o', 'pid=', '-o', 'ppid='], { encoding: 'utf8' }).trim();
@@ -24,7 +24,7 @@ export function everyProcess(): Running[] {
         const [, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
         return { pid: Number(pid), parent: Number(parent) };
       } catch {
-        return []; // It has ended meanwhile.
+        return []; // The process has ended meanwhile.
       }
     });
 }

@@ -10,13 +10,13 @@ const generousLimits = fileURLToPath(new URL('./generous-limits.mjs', import.met
 export interface ProcessOptions {
   /** Arguments for Node, before the program. */
   readonly nodeArguments?: readonly string[];
-  /** Whether the process has an IPC channel, as `npm start` gives it one. */
+  /** Whether the process has an IPC channel, as with `npm start`. */
   readonly ipc?: boolean;
-  /** The file descriptor for its standard output; by default it is collected in `stdout`. */
+  /** The file descriptor for standard output; by default the output is collected in `stdout`. */
   readonly stdout?: number;
-  /** The largest number of open files and sockets; by default that of the system. */
+  /** The limit of open files and sockets; by default that of the system. */
   readonly descriptors?: number;
-  /** Whether requests have the time limits of production, for tests of these limits or of a client that exceeds them. */
+  /** Whether requests have the time limits of production, for tests of these limits. */
   readonly limitsOfProduction?: boolean;
 }
 
@@ -28,7 +28,7 @@ export const baseEnvironment = (): Record<string, string> => ({
 
 /** The built service, `dist/main.js`, in a process whose environment the test gives. */
 export class ServerProcess {
-  /** What was written to standard output and standard error so far. */
+  /** The text that was written to standard output and standard error so far. */
   stdout = '';
   stderr = '';
   readonly child: ChildProcess;
@@ -54,7 +54,7 @@ export class ServerProcess {
         this.#wrote.emit('text');
       });
     }
-    // The exit and the end of the streams: then all output has arrived. (`close` is not emitted once the IPC channel is closed.)
+    // After the exit and the end of the streams all output has arrived. `close` is not emitted after the IPC channel is closed.
     const ends = streams.map((stream) => once(this.child[stream]!, 'end'));
     this.exited = Promise.all([once(this.child, 'exit'), ...ends]).then(([[code, signal]]) => {
       this.#wrote.emit('text');
@@ -66,41 +66,45 @@ export class ServerProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Waits until a stream matches. @throws Error with the last output if the process ends before */
-  async says(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
+  /** Waits until the output matches a pattern. @throws Error with the last output if the process ends before */
+  async waitForOutput(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[stream]);
       if (found) return found;
-      if (!this.running) throw new Error(`The process ended without ${pattern}: ${this.stderr.slice(-2000)}`);
+      if (!this.running)
+        throw new Error(
+          `The process ended before its output matched ${pattern}: ${this.stderr.slice(-2000)}`,
+        );
       await once(this.#wrote, 'text');
     }
   }
 
   /** Waits until the service listens and, in development, has printed its welcome. */
   async ready(): Promise<this> {
-    await this.says('stderr', /The command line: .*\n/);
+    await this.waitForOutput('stderr', /The command line: .*\n/);
     return this;
   }
 
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal, and waits until the process has ended. */
   async end(signal: NodeJS.Signals = 'SIGTERM') {
     if (this.running) this.child.kill(signal);
     return this.exited;
   }
 }
 
-/** Ports for this Jest worker, below the ephemeral range, so that no other process takes one before it is used. */
-const [FIRST_PORT, PORTS] = [10_000, 4_000];
+// Each Jest worker has its own range of ports, below the ephemeral ports, so that no other process takes one before it is used.
+const [FIRST_PORT, PORTS_PER_WORKER] = [10_000, 4_000];
 const WORKERS = 3;
-const ofWorker = FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS) * PORTS;
+const firstPortOfWorker =
+  FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS) * PORTS_PER_WORKER;
 // Another test run at the same time begins at another port.
-let nextPort = randomInt(PORTS);
+let lastOffset = randomInt(PORTS_PER_WORKER);
 
 /** Returns a free port of 127.0.0.1 that no other test of this run gets. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    nextPort += 1;
-    const port = ofWorker + (nextPort % PORTS);
+    lastOffset += 1;
+    const port = firstPortOfWorker + (lastOffset % PORTS_PER_WORKER);
     const server = createServer().listen(port, '127.0.0.1');
     const isFree = await once(server, 'listening').then(
       () => true,

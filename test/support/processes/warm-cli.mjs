@@ -1,5 +1,5 @@
-// A process that has loaded the command line and runs one command after the other, as `mooring` would in a process of
-// its own: loading takes longer than most commands. Started by test/support/processes/warm-cli.ts.
+// A process that runs one command after the other, as `mooring` would run each in its own process. It loads the command line only
+// once, because that takes longer than most commands. test/support/processes/warm-cli.ts starts it.
 import 'reflect-metadata';
 import { Readable } from 'node:stream';
 import { run } from '../../../dist/cli/program.js';

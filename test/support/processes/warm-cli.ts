@@ -19,7 +19,7 @@ interface Outcome {
   readonly stderr: Uint8Array;
 }
 
-/** A process that runs commands, one at a time. It ends with the worker process that started it. */
+/** A process that runs commands one after the other. It ends with the worker process that started it. */
 class WarmProcess {
   readonly #child = fork(PROGRAM, {
     // With a lower limit, V8 collects garbage before it requests more memory.
@@ -57,22 +57,22 @@ class WarmProcess {
     await ended;
   }
 
-  /** Allows the worker process to end while no command runs. */
-  rest(): this {
+  /** Allows the worker process to end although this process still runs. */
+  unref(): this {
     this.#child.unref();
     this.#child.channel!.unref();
     return this;
   }
 }
 
-/** At most one: commands seldom run at the same time, and each process takes 80 MB. */
+/** The process that waits for a command. One is enough: commands seldom run at the same time, and a process takes 80 MB. */
 const idle: WarmProcess[] = [];
 
-/** Runs a command in a process that has run others before. */
+/** Runs a command in a process that may have run others before, because loading the program takes longer than most commands. */
 export async function runWarm(command: Command): Promise<Outcome> {
   const warm = idle.pop() ?? new WarmProcess();
   const outcome = await warm.run(command);
   if (idle.length > 0) await warm.end();
-  else idle.push(warm.rest());
+  else idle.push(warm.unref());
   return outcome;
 }

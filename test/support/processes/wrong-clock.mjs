@@ -1,20 +1,20 @@
-// Preloaded into a service: the environment sets by how much its wall clock is wrong, and a message changes it. Timers and
-// `performance` continue, as on a machine whose clock is set.
-const Actual = Date;
+// A module that is preloaded into a service and makes its wall clock wrong: by TEST_CLOCK_OFFSET, until a message sets another
+// offset. Timers and `performance` are not affected, as on a computer whose clock is set.
+const ActualDate = Date;
 let offset = Number(process.env.TEST_CLOCK_OFFSET ?? 0);
 
-globalThis.Date = class Date extends Actual {
+globalThis.Date = class Date extends ActualDate {
   constructor(...given) {
-    super(...(given.length > 0 ? given : [Actual.now() + offset]));
+    super(...(given.length > 0 ? given : [ActualDate.now() + offset]));
   }
 
   static now() {
-    return Actual.now() + offset;
+    return ActualDate.now() + offset;
   }
 };
 
 process.on('message', (milliseconds) => {
   offset = milliseconds;
-  process.send('jumped');
+  process.send('clock set');
 });
 process.channel?.unref();

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The ids of the child processes of a process, on Linux; none elsewhere. */
+/** Reads the ids of the child processes of a process, on Linux; elsewhere the result is empty. */
 export function childrenOf(pid) {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>

@@ -7,10 +7,10 @@ const ofJest = createRequire(createRequire(import.meta.url).resolve('jest-enviro
 const { ModernFakeTimers } = ofJest('@jest/fake-timers');
 const { ModuleMocker } = ofJest('jest-mock');
 
-// Node opens these when they are first used. They are opened here, before the first test file.
+// Node opens these streams when they are first used. They are opened here, so that no test file appears to leave them behind.
 void [process.stdin, process.stdout, process.stderr];
 
-/** Where Jest keeps the time limit of tests that a file has set. */
+/** The global member in which Jest stores a time limit of tests that a file has set. */
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
 /** The functions that run at the end of a test file (`test/support/of-this-file.ts`). */
@@ -19,7 +19,7 @@ const AFTER_FILE = Symbol.for('mooring.after-file');
 /** The events that Jest listens to from before a file is loaded until its tests have ended. */
 const JEST_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
 
-/** A worker process as the environment of its test files, which share its modules and global objects. */
+/** The environment of test files is the worker process itself, so that the files share its modules and global objects. */
 export default class ProcessEnvironment {
   global = globalThis;
   #path;
@@ -30,7 +30,7 @@ export default class ProcessEnvironment {
   #profile;
   #before;
   #isOver = false;
-  /** The first error of the file. Jest does not report it if the file also fails because of what it left behind. */
+  /** The first error of the file. `teardown` reports it, because Jest does not if `teardown` throws. */
   #failure;
 
   constructor({ projectConfig }, { testPath }) {
@@ -62,9 +62,9 @@ export default class ProcessEnvironment {
     this.#before = await sharedState();
   }
 
-  /** Jest calls it for each event of a test file. */
+  /** Jest calls this method for each event of a test file. */
   handleTestEvent(event) {
-    this.#profile?.on(event);
+    this.#profile?.handleEvent(event);
     if (event.name === 'teardown') this.#isOver = true;
     if (/^(test_fn|hook)_failure$/.test(event.name)) this.#failure ??= event.error;
   }
@@ -82,8 +82,8 @@ export default class ProcessEnvironment {
     if (!this.#isOver) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
     const found = await leftovers(this.#before);
     if (found.length === 0) return;
-    const before = this.#failure ? `\nBefore that: ${this.#failure.stack ?? this.#failure}` : '';
-    throw new Error(`${this.#path} left behind: ${found.join('; ')}${before}`);
+    const earlierFailure = this.#failure ? `\nBefore that: ${this.#failure.stack ?? this.#failure}` : '';
+    throw new Error(`${this.#path} left behind: ${found.join('; ')}${earlierFailure}`);
   }
 
   getVmContext() {

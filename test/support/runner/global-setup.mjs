@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-// Imports the build: Jest compiles what tests import, but not what this file imports.
+// The build is imported, because Jest compiles what tests import, but not what this file imports.
 import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../../dist/database/migrations.js';
 import { readPidFile } from '../../../dist/database/embedded/postgres-process.js';
 import { findChromium } from '../../../scripts/chromium.mjs';
 
-/** One PostgreSQL for the run, with one migrated template that every test file clones. */
+/** Starts one PostgreSQL for the run, with a migrated template database that every test file clones. */
 export default async function setUp() {
   const directory = await mkdtemp(join(tmpdir(), 'mooring-test-'));
   const server = await startEmbeddedPostgres(directory, { durable: false });
@@ -22,7 +22,7 @@ export default async function setUp() {
   process.env.MOORING_TEST_POSTGRES = server.url;
   // All processes of the service and the command line compile the same modules, so they share a cache.
   process.env.MOORING_TEST_COMPILE_CACHE = join(directory, 'compiled');
-  // Unpacked once, before the tests: if several files did it at once, one could find it incomplete.
+  // Chromium is unpacked once before the tests. If several test files did it at the same time, one could find it incomplete.
   const browser = await findChromium().catch(({ message }) => ({ missing: message }));
   process.env.MOORING_TEST_CHROMIUM = JSON.stringify(browser);
   globalThis.postgresPid = readPidFile(join(directory, 'postgres')).pid;

@@ -1,9 +1,9 @@
-import { notePostgres } from './profile.mjs';
+import { writePostgresProfile } from './profile.mjs';
 
 export default async function tearDown() {
-  if (process.env.MOORING_PROFILE) notePostgres(globalThis.postgresPid);
+  if (process.env.MOORING_PROFILE) writePostgresProfile(globalThis.postgresPid);
   await globalThis.tearDownPostgres();
-  // The timer fires only if a test left something open that keeps the process running. The run would hang silently.
+  // The timer fires only if a test left something open that keeps the process running. Without it the run would hang silently.
   setTimeout(() => {
     process.stderr.write('A test left something open that keeps this process running.\n');
     process.exit(1);

@@ -1,5 +1,5 @@
-// The module that tests import as `@jest/globals`. A module that test files share is loaded once, so each function here calls
-// that of the test file that runs now.
+// The module that tests import as `@jest/globals`. Test files share the modules that import it, so each function here calls the
+// function of the test file that runs now.
 let current = {};
 
 /** Sets the functions of the test file that is about to be loaded. */

@@ -2,4 +2,4 @@
 export type SharedState = Readonly<Record<string, unknown>>;
 
 export declare function sharedState(): Promise<SharedState>;
-export declare function leftovers(before: SharedState, guardMs?: number): Promise<string[]>;
+export declare function leftovers(before: SharedState, maxWaitMs?: number): Promise<string[]>;

@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { childrenOf } from './children.mjs';
 import { isShared } from './shared-processes.mjs';
 
-/** The longest wait for sockets and processes that a test file has ended; no test measures it. */
-const GUARD_MS = 60_000;
+/** The longest wait until sockets and processes that a test file has closed are gone. */
+const MAX_WAIT_MS = 60_000;
 
 /** Global objects that refer to themselves, and those that Jest replaces for each file. */
 const UNCHECKED_GLOBALS = new Set(['globalThis', 'global', 'console', 'process']);
 
-/** Handles that are kept after a file by design, or that Node counts although no test opened them. */
+/** Kinds of handles that stay open by design, or that Node counts although no test opened them. */
 const SHARED_HANDLES = new Set([
   'Immediate',
   'FSReqPromise',
@@ -19,10 +19,10 @@ const SHARED_HANDLES = new Set([
 ]);
 
 /**
- * The state of a worker process that test files share. If a file changes it, the result of the next file could be another.
+ * Reads the state of a worker process that test files share. If a file changes it, the result of a later file could change.
  */
 export async function sharedState() {
-  // Imported here, because it needs the hooks of the runtime, which is loaded after this module.
+  // The module is imported here, because it needs the hooks of the runtime, which is loaded after this file.
   const { sharedLimits } = await import('../limits.ts');
   return {
     environment: { ...process.env },
@@ -43,13 +43,13 @@ export async function sharedState() {
 }
 
 /**
- * Returns what a file left behind, one line each. It waits for sockets and child processes that are ending.
+ * Finds what a file left behind, as a list of texts. Waits for sockets and child processes that are still closing.
  * @param before `sharedState()` before the file
  */
-export async function leftovers(before, guardMs = GUARD_MS) {
+export async function leftovers(before, maxWaitMs = MAX_WAIT_MS) {
   for (const began = performance.now(); ;) {
     const found = difference(before, await sharedState());
-    if (found.length === 0 || performance.now() - began > guardMs) return found;
+    if (found.length === 0 || performance.now() - began > maxWaitMs) return found;
     await pause(10);
   }
 }
@@ -59,7 +59,7 @@ function difference(before, after) {
     const [was, is] = [before[kind], after[kind]];
     if (typeof was !== 'object')
       return Object.is(was, is) ? [] : [`${kind}: ${String(was)} became ${String(is)}`];
-    // A library adds global objects when it is first loaded, which any file may do.
+    // Added global objects are ignored, because a library may add some when the first file loads it.
     const names = kind === 'globals' ? Object.keys(was) : Object.keys({ ...was, ...is });
     const differs = (name) =>
       kind === 'handles' ? (is[name] ?? 0) > (was[name] ?? 0) : !Object.is(was[name], is[name]);
@@ -67,12 +67,12 @@ function difference(before, after) {
   });
 }
 
-/** Global objects, and the members of those that are classes or collections of functions. */
+/** Lists the global objects, and the functions that are their members or members of their prototypes. */
 function globalMembers() {
   return Object.getOwnPropertyNames(globalThis).flatMap((name) => {
     const { value } = Object.getOwnPropertyDescriptor(globalThis, name);
     const own = [[name, value]];
-    // Each copy of tslib sets its helpers, whenever it is loaded.
+    // Each copy of tslib sets such global helpers when it is loaded.
     if (name.startsWith('__')) return [];
     if (UNCHECKED_GLOBALS.has(name)) return name === 'process' ? own : [];
     for (const [path, object] of [

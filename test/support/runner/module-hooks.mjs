@@ -5,7 +5,7 @@ import { transformSync } from '@swc/core';
 
 const globals = new URL('./globals.mjs', import.meta.url).href;
 
-/** Emits decorators and their metadata as the build does, so that dependency injection works in the same way. */
+/** Options with which decorators and their metadata are compiled as in the build, as dependency injection requires. */
 const OPTIONS = {
   swcrc: false,
   configFile: false,
@@ -18,7 +18,7 @@ const OPTIONS = {
   },
 };
 
-/** Makes Node load sources and tests directly: TypeScript whose imports end in `.js`, and `@jest/globals`. */
+/** Makes Node load TypeScript whose imports end in `.js`, and replace `@jest/globals` by globals.mjs. */
 export function registerModuleHooks() {
   registerHooks({
     resolve(specifier, context, next) {

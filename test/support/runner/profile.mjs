@@ -2,14 +2,14 @@ import diagnostics from 'node:diagnostics_channel';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 const PROFILE = Symbol.for('mooring.profile');
-/** Clock ticks of Linux in a second, the unit of times in /proc. */
-const TICKS = 100;
+/** The number of clock ticks in a second on Linux; /proc has times in ticks. */
+const TICKS_PER_SECOND = 100;
 
-/** How one test file spends its time; `npm test -- --profile` adds the files up. */
+/** Measures how a test file spends its time. `npm test -- --profile` adds the results of all files. */
 export class FileProfile {
   #path;
   #began = performance.now();
-  #cpu = cpuSeconds();
+  #cpuBefore = cpuSeconds();
   #kinds = new Map();
   #onSpawn = ({ process: child }) => {
     child.once('spawn', () => {
@@ -33,7 +33,7 @@ export class FileProfile {
     this.#kinds.set(kind, spent);
   }
 
-  on(event) {
+  handleEvent(event) {
     if (event.name === 'run_start') this.add('loading the file', performance.now() - this.#began);
   }
 
@@ -44,8 +44,8 @@ export class FileProfile {
     const line = {
       path: this.#path,
       seconds: (performance.now() - this.#began) / 1000,
-      own: cpu.own - this.#cpu.own,
-      children: cpu.children - this.#cpu.children,
+      own: cpu.own - this.#cpuBefore.own,
+      children: cpu.children - this.#cpuBefore.children,
       rss: process.memoryUsage.rss(),
       kinds: Object.fromEntries(this.#kinds),
     };
@@ -53,6 +53,7 @@ export class FileProfile {
   }
 }
 
+/** Returns a short name for a command line. */
 function nameOf(args) {
   const text = args.join(' ');
   const known =
@@ -66,18 +67,19 @@ function cpuSeconds() {
   return { own: (user + system) / 1e6, children: cpuOf('self').children };
 }
 
-/** Records the processor time of the PostgreSQL of the run, with its backends that have ended. */
-export function notePostgres(pid) {
+/** Records the processor time of the PostgreSQL of the run, including that of backends that have ended. */
+export function writePostgresProfile(pid) {
   const { own, children } = cpuOf(pid);
   appendFileSync(process.env.MOORING_PROFILE, `${JSON.stringify({ postgres: own + children })}\n`);
 }
 
-/** The processor time of a process and of its ended children in seconds; known on Linux only. */
+/** Reads the processor time of a process and of its ended children in seconds; 0 if the system is not Linux. */
 function cpuOf(pid) {
   const file = `/proc/${pid}/stat`;
   if (!existsSync(file)) return { own: 0, children: 0 };
-  // After the command in brackets: user and system time of its own are the 12th and 13th field, then those of its children.
+  // After the command in brackets, the 12th and 13th fields are the user and system time of the process, the next two those of
+  // its children.
   const fields = readFileSync(file, 'utf8').split(') ')[1].split(' ').slice(11, 15);
-  const [user, system, ...children] = fields.map((ticks) => Number(ticks) / TICKS);
+  const [user, system, ...children] = fields.map((ticks) => Number(ticks) / TICKS_PER_SECOND);
   return { own: user + system, children: children[0] + children[1] };
 }

@@ -1,10 +1,10 @@
-/** Child processes that several test files of a worker use, by their ids. */
+/** The child processes that several test files of a worker use, by their process ids. */
 const shared = new Map();
 
-// They end with the worker, however it ends.
+// The child processes end with the worker, however it ends.
 process.once('exit', () => shared.forEach((child) => child.kill('SIGKILL')));
 
-/** Keeps a child process for later test files. */
+/** Registers a child process that is kept for later test files. */
 export function shareProcess(child) {
   const pid = String(child.pid);
   shared.set(pid, child);

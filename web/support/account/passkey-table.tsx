@@ -1,5 +1,5 @@
 import { Button } from '../../shared/button.js';
-import { day } from '../../shared/dates.js';
+import { formatDay } from '../../shared/dates.js';
 import { t } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
 import type { Passkey } from '../../shared/api-types.js';
@@ -8,7 +8,7 @@ import { messages } from '../messages.js';
 const texts = messages.passkeys;
 
 const COLUMNS: readonly Column<Passkey>[] = [
-  { name: texts.made_on, head: true, cell: ({ created_at }) => day(created_at) },
+  { name: texts.made_on, isRowHeader: true, cell: ({ created_at }) => formatDay(created_at) },
   { name: texts.kind, cell: ({ transports }) => kindText(transports) },
 ];
 
@@ -21,11 +21,11 @@ interface Props {
 export function PasskeyTable({ passkeys, changed, onRemove }: Props) {
   const remove: Column<Passkey> = {
     name: texts.actions,
-    plain: true,
+    hidesName: true,
     cell: (passkey) => (
       <Button
         kind="harm"
-        label={t(texts.removeLabel, { day: day(passkey.created_at) })}
+        label={t(texts.removeLabel, { day: formatDay(passkey.created_at) })}
         onClick={() => onRemove(passkey)}
       >
         {texts.remove}

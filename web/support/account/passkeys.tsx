@@ -19,13 +19,13 @@ const HEADING_ID = 'passkeys';
 /** The passkeys of the signed-in staff member. */
 export function Passkeys() {
   const load = useLoad<PasskeyListAnswer>('passkeys');
-  const adding = useAction();
-  const [removing, setRemoving] = useState<Passkey>();
+  const addAction = useAction();
+  const [passkeyToRemove, setPasskeyToRemove] = useState<Passkey>();
   const [changed, setChanged] = useState<string>();
 
   async function add() {
     setChanged(undefined);
-    await adding.run(async () => {
+    await addAction.run(async () => {
       const { id } = await enrolPasskey();
       await load.reload();
       setChanged(id);
@@ -33,8 +33,8 @@ export function Passkeys() {
     });
   }
 
-  async function removed() {
-    setRemoving(undefined);
+  async function handleRemoved() {
+    setPasskeyToRemove(undefined);
     setChanged(undefined);
     await load.reload();
     showChange(texts.removed);
@@ -44,27 +44,27 @@ export function Passkeys() {
   return (
     <section class="flow" aria-labelledby={HEADING_ID}>
       <h2 id={HEADING_ID}>{texts.title}</h2>
-      <Failure error={adding.error} texts={texts} />
-      <Loaded load={load} waiting={texts.waiting}>
+      <Failure error={addAction.error} texts={texts} />
+      <Loaded load={load} loadingText={texts.waiting}>
         {({ passkeys }) =>
           passkeys.length === 0 ? (
             <Notice kind="warning">{texts.none}</Notice>
           ) : (
-            <PasskeyTable passkeys={passkeys} changed={changed} onRemove={setRemoving} />
+            <PasskeyTable passkeys={passkeys} changed={changed} onRemove={setPasskeyToRemove} />
           )
         }
       </Loaded>
       <div class="actions">
-        <Button busy={adding.busy} onClick={() => void add()}>
+        <Button busy={addAction.busy} onClick={() => void add()}>
           {texts.addAnother}
         </Button>
       </div>
-      {removing && (
+      {passkeyToRemove && (
         <RemovePasskeyDialog
-          passkey={removing}
+          passkey={passkeyToRemove}
           isLast={load.data?.passkeys.length === 1}
-          onClose={() => setRemoving(undefined)}
-          onDone={() => void removed()}
+          onClose={() => setPasskeyToRemove(undefined)}
+          onDone={() => void handleRemoved()}
         />
       )}
     </section>

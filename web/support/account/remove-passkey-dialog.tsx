@@ -1,5 +1,5 @@
 import type { Passkey } from '../../shared/api-types.js';
-import { day } from '../../shared/dates.js';
+import { formatDay } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
 import { t } from '../../shared/text.js';
 import { call } from '../call.js';
@@ -23,7 +23,7 @@ export function RemovePasskeyDialog({ passkey, isLast, onClose, onDone }: Props)
       onConfirm={() => call('DELETE', `passkeys/${encodeURIComponent(passkey.id)}`).then(onDone)}
       onClose={onClose}
     >
-      <p>{t(texts.removeText, { day: day(passkey.created_at) })}</p>
+      <p>{t(texts.removeText, { day: formatDay(passkey.created_at) })}</p>
       {isLast && <Notice kind="warning">{texts.removeLast}</Notice>}
     </ConfirmDialog>
   );

@@ -8,33 +8,44 @@ import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { Events } from './events.js';
 
-/** What everyone did. */
+/** The audit trail of all licenses and staff, which can be filtered by action. */
 export function AuditView() {
   const load = useLoad<AuditAnswer>('audit');
-  const [only, setOnly] = useState('');
+  const [selectedAction, setSelectedAction] = useState('');
   const { audit: texts, history } = messages;
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
       <p class="quiet">{texts.lead}</p>
-      <Loaded load={load} waiting={texts.waiting}>
+      <Loaded load={load} loadingText={texts.waiting}>
         {({ events }) => {
           if (events.length === 0) return <p>{texts.none}</p>;
-          const there = [...new Set(events.map(({ action }) => action))].toSorted();
-          const shown = events.filter(({ action }) => only === '' || action === only);
+          const actions = [...new Set(events.map(({ action }) => action))].toSorted();
+          const shown = events.filter(({ action }) => selectedAction === '' || action === selectedAction);
           const options = {
             '': texts.all,
-            ...Object.fromEntries(there.map((action) => [action, history.actions[action] ?? action])),
+            ...Object.fromEntries(actions.map((action) => [action, history.actions[action] ?? action])),
           };
           return (
             <>
               <div class="narrow">
-                <Choice label={texts.filter} name="only" value={only} options={options} onValue={setOnly} />
+                <Choice
+                  label={texts.filter}
+                  name="only"
+                  value={selectedAction}
+                  options={options}
+                  onValue={setSelectedAction}
+                />
                 <p class="unseen" role="status">
-                  {only && plural(shown.length, texts.caption)}
+                  {selectedAction && plural(shown.length, texts.caption)}
                 </p>
               </div>
-              <Events key={only} events={shown} caption={plural(shown.length, texts.caption)} withLicense />
+              <Events
+                key={selectedAction}
+                events={shown}
+                caption={plural(shown.length, texts.caption)}
+                withLicense
+              />
             </>
           );
         }}

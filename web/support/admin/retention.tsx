@@ -1,5 +1,5 @@
 import type { RetentionListAnswer } from '../../shared/api-types.js';
-import { shortMoment, number, plural, utcDay } from '../../shared/dates.js';
+import { formatShortTime, formatNumber, plural, formatUtcDay } from '../../shared/dates.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import type { RetentionRun } from '../types.js';
@@ -9,9 +9,9 @@ import { messages } from '../messages.js';
 const texts = messages.service;
 
 const COLUMNS: readonly Column<RetentionRun>[] = [
-  { name: texts.asOf, head: true, cell: ({ as_of }) => utcDay(as_of) },
-  { name: texts.started, cell: ({ started_at }) => shortMoment(started_at) },
-  { name: texts.took, cell: (run) => took(run) },
+  { name: texts.asOf, isRowHeader: true, cell: ({ as_of }) => formatUtcDay(as_of) },
+  { name: texts.started, cell: ({ started_at }) => formatShortTime(started_at) },
+  { name: texts.took, cell: (run) => durationText(run) },
   { name: texts.result, cell: (run) => <Result run={run} /> },
   { name: texts.deleted, cell: ({ deleted }) => deletedText(deleted) },
 ];
@@ -21,7 +21,7 @@ export function Retention() {
   return (
     <section class="flow" aria-labelledby="retention">
       <h2 id="retention">{texts.retentionTitle}</h2>
-      <Loaded load={load} waiting={texts.retentionWaiting}>
+      <Loaded load={load} loadingText={texts.retentionWaiting}>
         {({ runs }) =>
           runs.length === 0 ? (
             <p>{texts.retentionNone}</p>
@@ -34,7 +34,7 @@ export function Retention() {
   );
 }
 
-function took({ started_at, finished_at }: RetentionRun): string {
+function durationText({ started_at, finished_at }: RetentionRun): string {
   if (finished_at === null) return texts.cutShort;
   return plural(Math.round((Date.parse(finished_at) - Date.parse(started_at)) / 1000), texts.seconds);
 }
@@ -49,5 +49,5 @@ function deletedText(deleted: RetentionRun['deleted']): string {
   const tables = Object.entries(deleted).filter(([, rows]) => rows > 0);
   return tables.length === 0
     ? texts.nothing
-    : tables.map(([table, rows]) => `${table} ${number(rows)}`).join(', ');
+    : tables.map(([table, rows]) => `${table} ${formatNumber(rows)}`).join(', ');
 }

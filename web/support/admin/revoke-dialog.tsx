@@ -1,4 +1,4 @@
-import { day } from '../../shared/dates.js';
+import { formatDay } from '../../shared/dates.js';
 import { fill, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
@@ -24,7 +24,7 @@ export function RevokeDialog({ token, onClose, onDone }: Props) {
       onConfirm={(body) => call('POST', `tokens/${token.id}/revoke`, body).then(onDone)}
       onClose={onClose}
     >
-      <p>{fill(texts.revokeMeans, { email, day: day(token.created_at) })}</p>
+      <p>{fill(texts.revokeMeans, { email, day: formatDay(token.created_at) })}</p>
     </ConfirmDialog>
   );
 }

@@ -1,33 +1,33 @@
 import { Notice } from '../../shared/notice.js';
-import { number, plural, shortMoment } from '../../shared/dates.js';
+import { formatNumber, plural, formatShortTime } from '../../shared/dates.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
-import { useFew } from '../parts/use-few.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
 import type { FailingMail, ServiceStatusAnswer } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 
-const FEW = 10;
+const ROWS_SHOWN_AT_FIRST = 10;
 const texts = messages.service;
 type JobCounts = ServiceStatusAnswer['jobs'][number];
 
-const MAILS: readonly Column<FailingMail>[] = [
-  { name: texts.mail, head: true, cell: ({ kind }) => texts.mails[kind] ?? kind },
+const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
+  { name: texts.mail, isRowHeader: true, cell: ({ kind }) => texts.mails[kind] ?? kind },
   { name: texts.mailReason, cell: ({ reason }) => reason },
-  { name: texts.mailAttempts, number: true, cell: ({ attempts }) => number(attempts) },
-  { name: texts.mailSince, cell: ({ waiting_since }) => shortMoment(waiting_since) },
+  { name: texts.mailAttempts, isNumber: true, cell: ({ attempts }) => formatNumber(attempts) },
+  { name: texts.mailSince, cell: ({ waiting_since }) => formatShortTime(waiting_since) },
   {
     name: texts.mailNext,
-    cell: ({ next_attempt_at }) => (next_attempt_at ? shortMoment(next_attempt_at) : texts.mailGivenUp),
+    cell: ({ next_attempt_at }) => (next_attempt_at ? formatShortTime(next_attempt_at) : texts.mailGivenUp),
   },
   { name: texts.mailAbout, cell: ({ about }) => <span class="mono small">{about}</span> },
 ];
 
-const JOBS: readonly Column<JobCounts>[] = [
-  { name: texts.job, head: true, cell: ({ task }) => <span class="mono small">{task}</span> },
-  { name: texts.jobWaiting, number: true, cell: ({ waiting }) => number(waiting) },
-  { name: texts.jobLate, number: true, cell: ({ late }) => number(late) },
-  { name: texts.jobFailing, number: true, cell: ({ failing }) => number(failing) },
+const JOB_COLUMNS: readonly Column<JobCounts>[] = [
+  { name: texts.job, isRowHeader: true, cell: ({ task }) => <span class="mono small">{task}</span> },
+  { name: texts.jobWaiting, isNumber: true, cell: ({ waiting }) => formatNumber(waiting) },
+  { name: texts.jobLate, isNumber: true, cell: ({ late }) => formatNumber(late) },
+  { name: texts.jobFailing, isNumber: true, cell: ({ failing }) => formatNumber(failing) },
 ];
 
 /** The warnings of the service, its undelivered mail and its waiting jobs. */
@@ -36,7 +36,7 @@ export function ServiceStatus() {
   return (
     <section class="flow" aria-labelledby="status">
       <h2 id="status">{texts.statusTitle}</h2>
-      <Loaded load={load} waiting={texts.statusWaiting}>
+      <Loaded load={load} loadingText={texts.statusWaiting}>
         {({ warnings, mail, jobs }) => (
           <>
             {warnings.length === 0 ? (
@@ -51,7 +51,7 @@ export function ServiceStatus() {
               </Notice>
             )}
             <p>{plural(mail.waiting, texts.mailWaiting)}</p>
-            <Failing mails={mail.failing} />
+            <FailingMails mails={mail.failing} />
             <Jobs jobs={jobs.filter(({ waiting, failing }) => waiting + failing > 0)} />
           </>
         )}
@@ -60,19 +60,24 @@ export function ServiceStatus() {
   );
 }
 
-function Failing({ mails }: { mails: readonly FailingMail[] }) {
-  const { shown, more } = useFew(mails, FEW);
+function FailingMails({ mails }: { mails: readonly FailingMail[] }) {
+  const { shown, showAllButton } = useFirstRows(mails, ROWS_SHOWN_AT_FIRST);
   if (mails.length === 0) return null;
   const idOf = ({ kind, about, waiting_since }: FailingMail) => `${kind}-${about}-${waiting_since}`;
   return (
     <>
-      <Table caption={plural(mails.length, texts.mailCaption)} columns={MAILS} rows={shown} idOf={idOf} />
-      {more}
+      <Table
+        caption={plural(mails.length, texts.mailCaption)}
+        columns={MAIL_COLUMNS}
+        rows={shown}
+        idOf={idOf}
+      />
+      {showAllButton}
     </>
   );
 }
 
 function Jobs({ jobs }: { jobs: readonly JobCounts[] }) {
   if (jobs.length === 0) return <p class="quiet">{texts.noJobs}</p>;
-  return <Table caption={texts.jobsCaption} columns={JOBS} rows={jobs} idOf={({ task }) => task} />;
+  return <Table caption={texts.jobsCaption} columns={JOB_COLUMNS} rows={jobs} idOf={({ task }) => task} />;
 }

@@ -1,5 +1,5 @@
 import { Button } from '../../shared/button.js';
-import { day, number, plural } from '../../shared/dates.js';
+import { formatDay, formatNumber, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
 import type { StaffMember } from '../../shared/api-types.js';
@@ -12,38 +12,39 @@ const texts = messages.staff;
 
 interface Props {
   readonly staff: readonly StaffMember[];
-  readonly me: string;
-  /** A link is being mailed. */
-  readonly mailing: boolean;
+  /** The id of the signed-in person. */
+  readonly ownId: string;
+  /** Whether a link is being mailed. */
+  readonly isMailing: boolean;
   readonly changed: string | undefined;
   readonly onAction: (action: StaffAction, member: StaffMember) => void;
 }
 
 export const otherRole = ({ role }: StaffMember): Role => (role === 'admin' ? 'support' : 'admin');
 
-export function StaffTable({ staff, me, mailing, changed, onAction }: Props) {
+export function StaffTable({ staff, ownId, isMailing, changed, onAction }: Props) {
   const columns: Column<StaffMember>[] = [
     {
       name: texts.email,
-      head: true,
+      isRowHeader: true,
       cell: ({ id, email }) => (
         <>
-          <UntrustedText text={email} /> {id === me && <span class="tag accent">{texts.you}</span>}
+          <UntrustedText text={email} /> {id === ownId && <span class="tag accent">{texts.you}</span>}
         </>
       ),
     },
     { name: texts.role, cell: ({ role }) => messages.roles[role] },
-    { name: texts.since, cell: ({ created_at }) => day(created_at) },
+    { name: texts.since, cell: ({ created_at }) => formatDay(created_at) },
     {
       name: texts.passkeys,
       cell: ({ passkeys }) =>
-        passkeys > 0 ? number(passkeys) : <span class="tag warning">{texts.noPasskey}</span>,
+        passkeys > 0 ? formatNumber(passkeys) : <span class="tag warning">{texts.noPasskey}</span>,
     },
     {
       name: texts.actions,
-      plain: true,
+      hidesName: true,
       cell: (member) => (
-        <Actions member={member} mailing={mailing} onAction={(action) => onAction(action, member)} />
+        <Actions member={member} isMailing={isMailing} onAction={(action) => onAction(action, member)} />
       ),
     },
   ];
@@ -60,17 +61,17 @@ export function StaffTable({ staff, me, mailing, changed, onAction }: Props) {
 
 interface ActionsProps {
   readonly member: StaffMember;
-  readonly mailing: boolean;
+  readonly isMailing: boolean;
   readonly onAction: (action: StaffAction) => void;
 }
 
-function Actions({ member, mailing, onAction }: ActionsProps) {
+function Actions({ member, isMailing, onAction }: ActionsProps) {
   const { email, passkeys } = member;
   const role = otherRole(member);
   return (
     <span class="row-actions">
       {passkeys === 0 && (
-        <Button busy={mailing} label={t(texts.linkLabel, { email })} onClick={() => onAction('link')}>
+        <Button busy={isMailing} label={t(texts.linkLabel, { email })} onClick={() => onAction('link')}>
           {texts.link}
         </Button>
       )}

@@ -7,7 +7,7 @@ import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { useAction } from '../../shared/action.js';
 import { ViewTitle } from '../parts/view-title.js';
-import { call, session as events } from '../call.js';
+import { call, sessionEvents } from '../call.js';
 import type { StaffListAnswer, StaffMember, StaffSessionAnswer } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
@@ -17,62 +17,68 @@ import { RoleDialog } from './role-dialog.js';
 import { StaffTable, type StaffAction } from './staff-table.js';
 import { Tokens } from './tokens.js';
 
-/** Who may work here, and which scripts. */
-export function StaffView({ session: me }: { session: StaffSessionAnswer }) {
+/** The staff, and the tokens of their scripts. */
+export function StaffView({ session }: { session: StaffSessionAnswer }) {
   const load = useLoad<StaffListAnswer>('staff');
   const { staff: texts } = messages;
-  const [adding, setAdding] = useState(false);
-  const [doing, setDoing] = useState<{ action: StaffAction; member: StaffMember }>();
+  const [isAdding, setIsAdding] = useState(false);
+  const [openDialog, setOpenDialog] = useState<{ action: StaffAction; member: StaffMember }>();
   const [changed, setChanged] = useState<string>();
-  const mailing = useAction();
+  const mailAction = useAction();
 
-  async function done(sentence: string, email: string, row?: string) {
-    setAdding(false);
-    setDoing(undefined);
+  async function showResult(sentence: string, email: string, row?: string) {
+    setIsAdding(false);
+    setOpenDialog(undefined);
     setChanged(row);
     await load.reload();
     showChange(t(sentence, { email }), row);
   }
 
-  function begin(action: StaffAction, member: StaffMember) {
+  function startAction(action: StaffAction, member: StaffMember) {
     setChanged(undefined);
-    mailing.clear();
-    if (action !== 'link') return setDoing({ action, member });
-    void mailing.run(async () => {
+    mailAction.clear();
+    if (action !== 'link') return setOpenDialog({ action, member });
+    void mailAction.run(async () => {
       await call('POST', `staff/${member.id}/link`);
-      await done(texts.linkDone, member.email, member.id);
+      await showResult(texts.linkDone, member.email, member.id);
     });
   }
 
-  const dialog = doing && { member: doing.member, onClose: () => setDoing(undefined) };
+  const dialog = openDialog && { member: openDialog.member, onClose: () => setOpenDialog(undefined) };
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      {mailing.error !== undefined && <Notice kind="danger">{problemText(mailing.error)}</Notice>}
+      {mailAction.error !== undefined && <Notice kind="danger">{problemText(mailAction.error)}</Notice>}
       <div class="actions">
-        <Button onClick={() => setAdding(true)}>{texts.add}</Button>
+        <Button onClick={() => setIsAdding(true)}>{texts.add}</Button>
       </div>
-      <Loaded load={load} waiting={texts.waiting}>
+      <Loaded load={load} loadingText={texts.waiting}>
         {({ staff }) => (
-          <StaffTable staff={staff} me={me.id} mailing={mailing.busy} changed={changed} onAction={begin} />
+          <StaffTable
+            staff={staff}
+            ownId={session.id}
+            isMailing={mailAction.busy}
+            changed={changed}
+            onAction={startAction}
+          />
         )}
       </Loaded>
       <Tokens />
-      {adding && (
+      {isAdding && (
         <AddStaffDialog
-          onClose={() => setAdding(false)}
-          onDone={({ email, id }) => void done(texts.added, email, id)}
+          onClose={() => setIsAdding(false)}
+          onDone={({ email, id }) => void showResult(texts.added, email, id)}
         />
       )}
-      {dialog && doing.action === 'remove' && (
-        <RemoveStaffDialog {...dialog} onDone={({ email }) => void done(texts.removed, email)} />
+      {dialog && openDialog.action === 'remove' && (
+        <RemoveStaffDialog {...dialog} onDone={({ email }) => void showResult(texts.removed, email)} />
       )}
-      {dialog && doing.action === 'role' && (
+      {dialog && openDialog.action === 'role' && (
         <RoleDialog
           {...dialog}
           onDone={({ email, id }) => {
-            if (id === me.id) events.dispatchEvent(new Event('changed'));
-            void done(texts.roleDone, email, id);
+            if (id === session.id) sessionEvents.dispatchEvent(new Event('changed'));
+            void showResult(texts.roleDone, email, id);
           }}
         />
       )}

@@ -1,7 +1,7 @@
 import type { TokenListAnswer } from '../../shared/api-types.js';
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
-import { day, plural } from '../../shared/dates.js';
+import { formatDay, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { moveFocus } from '../../shared/announcer.js';
 import { Loaded } from '../parts/loaded.js';
@@ -16,25 +16,25 @@ const texts = messages.tokens;
 const HEADING_ID = 'tokens';
 
 const COLUMNS: readonly Column<Token>[] = [
-  { name: texts.id, head: true, cell: ({ id }) => <span class="mono small">{id}</span> },
+  { name: texts.id, isRowHeader: true, cell: ({ id }) => <span class="mono small">{id}</span> },
   { name: texts.owner, cell: ({ email }) => <UntrustedText text={email} /> },
   { name: texts.role, cell: ({ role }) => messages.roles[role] },
-  { name: texts.made, cell: ({ created_at }) => day(created_at) },
-  { name: texts.ends, cell: ({ expires_at }) => day(expires_at) },
+  { name: texts.made, cell: ({ created_at }) => formatDay(created_at) },
+  { name: texts.ends, cell: ({ expires_at }) => formatDay(expires_at) },
 ];
 
-/** What scripts sign in with; here they are only listed and revoked. */
+/** The tokens with which scripts sign in. The page only lists and revokes them. */
 export function Tokens() {
   const load = useLoad<TokenListAnswer>('tokens');
-  const [revoking, setRevoking] = useState<Token>();
+  const [tokenToRevoke, setTokenToRevoke] = useState<Token>();
   const revoke: Column<Token> = {
     name: texts.actions,
-    plain: true,
+    hidesName: true,
     cell: (token) => (
       <Button
         kind="harm"
-        label={t(texts.revokeLabel, { email: token.email, day: day(token.created_at) })}
-        onClick={() => setRevoking(token)}
+        label={t(texts.revokeLabel, { email: token.email, day: formatDay(token.created_at) })}
+        onClick={() => setTokenToRevoke(token)}
       >
         {texts.revoke}
       </Button>
@@ -43,7 +43,7 @@ export function Tokens() {
   return (
     <section class="flow" aria-labelledby={HEADING_ID}>
       <h2 id={HEADING_ID}>{texts.title}</h2>
-      <Loaded load={load} waiting={texts.waiting}>
+      <Loaded load={load} loadingText={texts.waiting}>
         {({ tokens }) =>
           tokens.length === 0 ? (
             <p>{texts.none}</p>
@@ -57,12 +57,12 @@ export function Tokens() {
           )
         }
       </Loaded>
-      {revoking && (
+      {tokenToRevoke && (
         <RevokeDialog
-          token={revoking}
-          onClose={() => setRevoking(undefined)}
+          token={tokenToRevoke}
+          onClose={() => setTokenToRevoke(undefined)}
           onDone={() => {
-            setRevoking(undefined);
+            setTokenToRevoke(undefined);
             void load.reload().then(() => {
               showChange(texts.revoked);
               moveFocus(document.getElementById(HEADING_ID));

@@ -17,55 +17,55 @@ import { queryKinds, type QueryKind } from './query-kinds.js';
 import { Results } from './results.js';
 import { SearchForm } from './search-form.js';
 
-/** What is in the box, and what was found by it. */
-export interface Sought {
+/** The text in the search field, and the results of the last search. */
+export interface Search {
   readonly text: string;
   readonly kind: QueryKind;
   readonly licenses?: readonly LicenseView[];
 }
 
-export const NOTHING_SOUGHT: Sought = { text: '', kind: 'email' };
+export const EMPTY_SEARCH: Search = { text: '', kind: 'email' };
 
-/** What was found, with a license as it is now: the way back must not lead to how it was. */
-export const withLicense = (sought: Sought, license: LicenseView): Sought => ({
-  ...sought,
-  ...(sought.licenses && {
-    licenses: sought.licenses.map((each) => (each.id === license.id ? license : each)),
+/** Replaces a license in the results by its current state, so that going back to them does not show an old one. */
+export const withLicense = (search: Search, license: LicenseView): Search => ({
+  ...search,
+  ...(search.licenses && {
+    licenses: search.licenses.map((each) => (each.id === license.id ? license : each)),
   }),
 });
 
 interface Props {
-  readonly sought: Sought;
-  readonly onSought: (change: (before: Sought) => Sought) => void;
+  readonly search: Search;
+  readonly onSearch: (change: (before: Search) => Search) => void;
   readonly isAdmin: boolean;
 }
 
-export function FindView({ sought, onSought, isAdmin }: Props) {
+export function FindView({ search, onSearch, isAdmin }: Props) {
   const { find: texts } = messages;
   const form = useRef<HTMLFormElement>(null);
   const action = useAction();
-  const [isEmpty, setEmpty] = useState(false);
-  const [issuing, setIssuing] = useState(false);
-  const { text, kind, licenses } = sought;
-  const wrong = isEmpty ? texts.empty : memberErrors(action.error)[kind];
+  const [isTextMissing, setIsTextMissing] = useState(false);
+  const [isIssuing, setIsIssuing] = useState(false);
+  const { text, kind, licenses } = search;
+  const textError = isTextMissing ? texts.empty : memberErrors(action.error)[kind];
 
   // With several results, the results get the focus.
   useEffect(() => {
     if ((licenses?.length ?? 0) < 2) form.current?.querySelector('input')?.focus();
   }, []);
 
-  async function search() {
-    const wanted = text.trim();
-    setEmpty(wanted === '');
-    if (wanted === '') return focusFirstError(form.current!);
-    onSought(() => ({ text, kind: queryKinds(wanted)[0] }));
-    const found = await action.run(async () => {
-      const result = await findBy(wanted);
-      onSought((before) => ({ ...before, ...result }));
-      // A person who has opened another view meanwhile stays there.
-      if (form.current) tell(wanted, result);
+  async function runSearch() {
+    const query = text.trim();
+    setIsTextMissing(query === '');
+    if (query === '') return focusFirstError(form.current!);
+    onSearch(() => ({ text, kind: queryKinds(query)[0] }));
+    const isAnswered = await action.run(async () => {
+      const result = await findByAnyKind(query);
+      onSearch((before) => ({ ...before, ...result }));
+      // If another view was opened meanwhile, it stays open.
+      if (form.current) showResult(query, result);
     });
-    if (!found && form.current) focusFirstError(form.current);
+    if (!isAnswered && form.current) focusFirstError(form.current);
   }
 
   return (
@@ -74,20 +74,20 @@ export function FindView({ sought, onSought, isAdmin }: Props) {
       <SearchForm
         form={form}
         text={text}
-        error={wrong}
+        error={textError}
         busy={action.busy}
         onText={(typed) => {
-          setEmpty(false);
-          onSought((before) => ({ ...before, text: typed }));
+          setIsTextMissing(false);
+          onSearch((before) => ({ ...before, text: typed }));
         }}
-        onSearch={search}
+        onSearch={runSearch}
       >
-        {isAdmin && <Button onClick={() => setIssuing(true)}>{messages.issue.button}</Button>}
+        {isAdmin && <Button onClick={() => setIsIssuing(true)}>{messages.issue.button}</Button>}
       </SearchForm>
       {action.busy && <Loading text={t(texts.searching, { kind: texts.kinds[kind] })} />}
-      {action.error !== undefined && !wrong && <Notice kind="danger">{problemText(action.error)}</Notice>}
+      {action.error !== undefined && !textError && <Notice kind="danger">{problemText(action.error)}</Notice>}
       {licenses && <Results text={text} kind={kind} licenses={licenses} />}
-      {issuing && <IssueDialog onClose={() => setIssuing(false)} />}
+      {isIssuing && <IssueDialog onClose={() => setIsIssuing(false)} />}
     </div>
   );
 }
@@ -97,8 +97,8 @@ interface Result {
   readonly licenses: readonly LicenseView[];
 }
 
-/** Searches by each kind that the text may be, until one finds something. @returns otherwise the result of the first kind */
-async function findBy(text: string): Promise<Result> {
+/** Searches by each kind that the text may be until a license is found. @returns an empty result of the first kind if none is */
+async function findByAnyKind(text: string): Promise<Result> {
   const kinds = queryKinds(text);
   for (const kind of kinds) {
     const { licenses } = await call<LicenseSearchAnswer>('POST', 'licenses/search', { [kind]: text });
@@ -107,11 +107,12 @@ async function findBy(text: string): Promise<Result> {
   return { kind: kinds[0], licenses: [] };
 }
 
-function tell(text: string, { kind, licenses }: Result): void {
+/** Announces the result, and opens the license if there is only one. */
+function showResult(text: string, { kind, licenses }: Result): void {
   const { find: texts } = messages;
-  const [only, ...others] = licenses;
-  if (!only) return announce(texts.none[kind]);
+  const [first, ...others] = licenses;
+  if (!first) return announce(texts.none[kind]);
   if (others.length > 0) return announce(plural(licenses.length, texts.found));
   announce(t(texts.opened, { kind: texts.kinds[kind] }));
-  goTo('license', only.id, kind === 'activation_id' ? text : undefined);
+  goTo('license', first.id, kind === 'activation_id' ? text : undefined);
 }

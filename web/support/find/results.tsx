@@ -1,25 +1,25 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
-import { number, plural } from '../../shared/dates.js';
+import { formatNumber, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Notice } from '../../shared/notice.js';
 import { Expiry } from '../license/expiry.js';
 import { Status } from '../license/status.js';
 import { Table, type Column } from '../parts/table.js';
-import { useFew } from '../parts/use-few.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
 import { hrefOf } from '../route.js';
 import type { LicenseView } from '../../shared/api-types.js';
 import { isMistyped } from '../../shared/mistyped-key.js';
 import { messages } from '../messages.js';
 import type { QueryKind } from './query-kinds.js';
 
-const FEW = 50;
+const ROWS_SHOWN_AT_FIRST = 50;
 const texts = messages.find;
 
 const COLUMNS: readonly Column<LicenseView>[] = [
   {
     name: texts.license,
-    head: true,
+    isRowHeader: true,
     cell: ({ id, key_hint }) => (
       <a href={hrefOf('license', id)} aria-label={t(texts.keyLabel, { hint: key_hint })}>
         {t(texts.keyHint, { hint: key_hint })}
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<LicenseView>[] = [
   {
     name: texts.machines,
     cell: ({ machines_in_use, machines_allowed }) =>
-      t(texts.machinesOf, { used: number(machines_in_use), allowed: number(machines_allowed) }),
+      t(texts.machinesOf, { used: formatNumber(machines_in_use), allowed: formatNumber(machines_allowed) }),
   },
 ];
 
@@ -50,14 +50,14 @@ interface Props {
   readonly licenses: readonly LicenseView[];
 }
 
-/** The search results. A single license is opened at once; its row is shown after going back. */
+/** The search results. A single license is opened at once, so its row is only seen after going back. */
 export function Results({ text, kind, licenses }: Props) {
   const section = useRef<HTMLElement>(null);
-  const { shown, more } = useFew(licenses, FEW);
+  const { shown, showAllButton } = useFirstRows(licenses, ROWS_SHOWN_AT_FIRST);
   useEffect(() => {
     if (licenses.length > 1) moveFocus(section.current);
   }, [licenses]);
-  const byKind = t(texts.caption, { kind: texts.kinds[kind] });
+  const foundByText = t(texts.caption, { kind: texts.kinds[kind] });
   if (licenses.length === 0)
     return (
       <Notice kind="warning">
@@ -68,14 +68,14 @@ export function Results({ text, kind, licenses }: Props) {
       </Notice>
     );
   return (
-    <section ref={section} class="flow" aria-label={byKind}>
+    <section ref={section} class="flow" aria-label={foundByText}>
       <Table
-        caption={`${plural(licenses.length, texts.found)}. ${byKind}.`}
+        caption={`${plural(licenses.length, texts.found)}. ${foundByText}.`}
         columns={COLUMNS}
         rows={shown}
         idOf={({ id }) => id}
       />
-      {more}
+      {showAllButton}
     </section>
   );
 }

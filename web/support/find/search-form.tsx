@@ -11,11 +11,11 @@ interface Props {
   readonly busy: boolean;
   readonly onText: (text: string) => void;
   readonly onSearch: () => Promise<void>;
-  /** What else can be done here. */
+  /** Further buttons beside the search button. */
   readonly children: ComponentChildren;
 }
 
-/** The one box. Nothing of it is kept by the browser either, nor sent to what checks spelling. */
+/** The search field. The browser neither stores its text nor sends it to a spelling checker. */
 export function SearchForm({ form, text, error, busy, onText, onSearch, children }: Props) {
   const { find: texts } = messages;
   return (

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { percent, utcDay } from '../../shared/dates.js';
+import { formatPercent, formatUtcDay } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
@@ -8,17 +8,19 @@ import type { FleetWeek } from '../../shared/api-types.js';
 import { DASHES, LineChart, type Line } from './line-chart.js';
 import { Section } from './section.js';
 
-/** The number of lines that can be distinguished; all further versions share one more line. */
-const MOST_LINES = 5;
+/** The number of versions with a line of their own; all further versions share one more line. */
+const MAX_VERSION_LINES = 5;
+/** A smaller rest is the error of the rounding. */
+const MIN_REST_SHARE = 0.0005;
 
-/** How versions spread: the share of each, week by week. */
+/** A chart of how versions spread: the share of each version by week. */
 export function Adoption({ weeks }: { weeks: readonly FleetWeek[] }) {
   const { fleet: texts } = messages;
   const title = texts.sections.adoption;
   const oldestFirst = weeks.toReversed();
   const lines = linesOf(oldestFirst);
-  const [pointed, setPointed] = useState<number>();
-  const at = pointed ?? oldestFirst.length - 1;
+  const [pointedWeek, setPointedWeek] = useState<number>();
+  const week = pointedWeek ?? oldestFirst.length - 1;
   return (
     <Section
       title={title}
@@ -33,15 +35,15 @@ export function Adoption({ weeks }: { weeks: readonly FleetWeek[] }) {
             label={texts.chartOf}
             days={oldestFirst.map(({ week_end }) => week_end)}
             lines={lines}
-            onPoint={setPointed}
+            onPoint={setPointedWeek}
           />
           <figcaption>
-            <p class="quiet small">{t(texts.weekOf, { day: utcDay(oldestFirst[at]!.week_end) })}</p>
+            <p class="quiet small">{t(texts.weekOf, { day: formatUtcDay(oldestFirst[week]!.week_end) })}</p>
             <ul class="legend">
               {lines.map(({ label, shares }, index) => (
                 <li key={label}>
-                  <Sample index={index} />
-                  <UntrustedText text={label} /> <span class="share">{percent(shares[at] ?? 0)}</span>
+                  <LineSample index={index} />
+                  <UntrustedText text={label} /> <span class="share">{formatPercent(shares[week] ?? 0)}</span>
                 </li>
               ))}
             </ul>
@@ -52,7 +54,7 @@ export function Adoption({ weeks }: { weeks: readonly FleetWeek[] }) {
   );
 }
 
-function Sample({ index }: { index: number }) {
+function LineSample({ index }: { index: number }) {
   return (
     <svg class={`sample series-${index}`} viewBox="0 0 28 8" aria-hidden="true">
       <line x1="1" x2="27" y1="4" y2="4" stroke-dasharray={DASHES[index]!.join(' ')} />
@@ -60,13 +62,13 @@ function Sample({ index }: { index: number }) {
   );
 }
 
-/** What named no version comes behind those that did. */
+/** Sorts the newest version first. Heartbeats without a version come last. */
 function newestVersionFirst(a: string, b: string): number {
-  const { unsaid } = messages.fleet;
-  return Number(a === unsaid) - Number(b === unsaid) || b.localeCompare(a, 'en', { numeric: true });
+  const { notReported } = messages.fleet;
+  return Number(a === notReported) - Number(b === notReported) || b.localeCompare(a, 'en', { numeric: true });
 }
 
-/** The shares of the versions that most heartbeats came from, and of all others together. */
+/** The shares of the most frequent versions, and of all others together. */
 function linesOf(weeks: readonly FleetWeek[]): Line[] {
   const byWeek = weeks.map((week) => {
     const counts = countsOf(week, 'app_version');
@@ -78,7 +80,7 @@ function linesOf(weeks: readonly FleetWeek[]): Line[] {
     for (const [label, heartbeats] of named) sums.set(label, (sums.get(label) ?? 0) + heartbeats);
   const versions = [...sums]
     .toSorted(([, a], [, b]) => b - a)
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_VERSION_LINES)
     .map(([label]) => label)
     .toSorted(newestVersionFirst);
   const lines = versions.map((label) => ({
@@ -88,8 +90,7 @@ function linesOf(weeks: readonly FleetWeek[]): Line[] {
   const rest = byWeek.map(({ total }, week) =>
     total ? 1 - lines.reduce((sum, { shares }) => sum + (shares[week] ?? 0), 0) : null,
   );
-  // Of a rounding nothing is left over.
-  return rest.some((share) => share !== null && share > 0.0005)
+  return rest.some((share) => share !== null && share > MIN_REST_SHARE)
     ? [...lines, { label: messages.fleet.rest, shares: rest }]
     : lines;
 }

@@ -1,4 +1,4 @@
-import { number } from '../../shared/dates.js';
+import { formatNumber } from '../../shared/dates.js';
 import { messages } from '../messages.js';
 import { countsOf, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api-types.js';
@@ -10,7 +10,7 @@ interface Props {
   readonly weeks: readonly FleetWeek[];
 }
 
-/** The heartbeats of each value by weeks. */
+/** A table of the heartbeats with each value, by week. */
 export function CountTable({ name, dimension, weeks }: Props) {
   const byWeek = weeks.map(
     (week) => new Map(countsOf(week, dimension).map((count) => [keyOf(count), count])),
@@ -21,7 +21,7 @@ export function CountTable({ name, dimension, weeks }: Props) {
     label,
     cells: byWeek.map((counts) => {
       const count = counts.get(key);
-      return count ? number(count.heartbeats) : '';
+      return count ? formatNumber(count.heartbeats) : '';
     }),
   }));
   return (

@@ -10,9 +10,9 @@ export interface Count {
   readonly heartbeats: number;
 }
 
-const textOf = (value: string | null) => value ?? messages.fleet.unsaid;
+const textOf = (value: string | null) => value ?? messages.fleet.notReported;
 
-function counted<Cell extends { readonly heartbeats: number }>(
+function countCells<Cell extends { readonly heartbeats: number }>(
   cells: readonly (Cell | FleetOther)[],
   labelOf: (cell: Cell) => string,
 ): Count[] {
@@ -22,15 +22,15 @@ function counted<Cell extends { readonly heartbeats: number }>(
   });
 }
 
-/** The counts of each dimension. The service counts models together with chips; each is shown by itself. */
-const COUNTS = {
-  app_version: (week: FleetWeek) => counted(week.app_version, ({ value }) => textOf(value)),
-  os_version: (week: FleetWeek) => counted(week.os_version, ({ value }) => textOf(value)),
-  mac_model: (week: FleetWeek) => counted(week.hardware, ({ mac_model }) => textOf(mac_model)),
-  soc_name: (week: FleetWeek) => counted(week.hardware, ({ soc_name }) => textOf(soc_name)),
-  ram_gb_bucket: (week: FleetWeek) => counted(week.ram_gb_bucket, ({ value }) => textOf(value)),
+/** Reads the counts of each dimension. The service counts models and chips together; here they are two dimensions. */
+const COUNT_READERS = {
+  app_version: (week: FleetWeek) => countCells(week.app_version, ({ value }) => textOf(value)),
+  os_version: (week: FleetWeek) => countCells(week.os_version, ({ value }) => textOf(value)),
+  mac_model: (week: FleetWeek) => countCells(week.hardware, ({ mac_model }) => textOf(mac_model)),
+  soc_name: (week: FleetWeek) => countCells(week.hardware, ({ soc_name }) => textOf(soc_name)),
+  ram_gb_bucket: (week: FleetWeek) => countCells(week.ram_gb_bucket, ({ value }) => textOf(value)),
   detector_compute: (week: FleetWeek) =>
-    counted(week.detector_compute, (cell) =>
+    countCells(week.detector_compute, (cell) =>
       t(messages.fleet.crossed, {
         asked: textOf(cell.detector_compute),
         got: textOf(cell.detector_compute_units_resolved),
@@ -38,12 +38,12 @@ const COUNTS = {
     ),
 };
 
-export type Dimension = keyof typeof COUNTS;
+export type Dimension = keyof typeof COUNT_READERS;
 
-/** The counts of a week by one dimension: the largest first, the rest last. */
+/** The counts of a week by one dimension: the largest first, that of the rare values last. */
 export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
   const sums = new Map<string, Count>();
-  for (const count of COUNTS[dimension](week)) {
+  for (const count of COUNT_READERS[dimension](week)) {
     // A telemetry value may be "other" as well. It is a different count.
     const key = `${count.isOther} ${count.label}`;
     sums.set(key, { ...count, heartbeats: (sums.get(key)?.heartbeats ?? 0) + count.heartbeats });

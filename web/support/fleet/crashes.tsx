@@ -1,14 +1,14 @@
-import { number, plural } from '../../shared/dates.js';
+import { formatNumber, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
-import { useFew } from '../parts/use-few.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
 import { messages } from '../messages.js';
 import type { CrashGroup } from '../../shared/api-types.js';
 import { Section } from './section.js';
 import { Spark } from './spark.js';
 import { WeekTable } from './week-table.js';
 
-const FEW = 20;
+const ROWS_SHOWN_AT_FIRST = 20;
 const texts = messages.fleet;
 
 interface Props {
@@ -17,9 +17,9 @@ interface Props {
   readonly weeks: readonly string[];
 }
 
-/** Where the application breaks. A group says nothing about whom. */
+/** The groups of equal crashes. A group shows where the application crashed, and on no machine in particular. */
 export function Crashes({ groups, weeks }: Props) {
-  const { shown, more } = useFew(groups, FEW);
+  const { shown, showAllButton } = useFirstRows(groups, ROWS_SHOWN_AT_FIRST);
   const title = texts.sections.crashes;
   const columns: readonly Column<CrashGroup>[] = [
     ...COLUMNS,
@@ -40,7 +40,7 @@ export function Crashes({ groups, weeks }: Props) {
           idOf={({ crash_sig }) => crash_sig}
         />
       )}
-      {more}
+      {showAllButton}
     </Section>
   );
 }
@@ -48,7 +48,7 @@ export function Crashes({ groups, weeks }: Props) {
 const COLUMNS: readonly Column<CrashGroup>[] = [
   {
     name: texts.label,
-    head: true,
+    isRowHeader: true,
     cell: ({ crash_label, crash_sig }) => (
       <>
         {crash_label ? <UntrustedText text={crash_label} /> : <span class="quiet">{texts.unlabelled}</span>}
@@ -70,17 +70,17 @@ const COLUMNS: readonly Column<CrashGroup>[] = [
   { name: texts.versions, cell: ({ first_version, last_version }) => rangeText(first_version, last_version) },
   {
     name: texts.total,
-    number: true,
-    cell: ({ weeks }) => number(weeks.reduce((sum, { crashes }) => sum + crashes, 0)),
+    isNumber: true,
+    cell: ({ weeks }) => formatNumber(weeks.reduce((sum, { crashes }) => sum + crashes, 0)),
   },
 ];
 
 function rangeText(first: string | null, last: string | null): string {
-  if (first === null || last === null) return texts.unsaid;
+  if (first === null || last === null) return texts.notReported;
   return first === last ? first : t(texts.versionRange, { first, last });
 }
 
-/** One for each week, newest first: a week without a crash is a nought. */
+/** The number of crashes in each week, newest first; 0 for a week without a crash. */
 function countsOf(group: CrashGroup, weeks: readonly string[]): number[] {
   const byWeek = new Map(group.weeks.map(({ week_end, crashes }) => [week_end, crashes]));
   return weeks.map((week) => byWeek.get(week) ?? 0);
@@ -90,7 +90,7 @@ function CrashTable({ groups, weeks }: Props) {
   const rows = groups.map((group) => ({
     key: group.crash_sig,
     label: group.crash_label ?? t(texts.group, { sig: group.crash_sig }),
-    cells: countsOf(group, weeks).map((count) => (count ? number(count) : '')),
+    cells: countsOf(group, weeks).map((count) => (count ? formatNumber(count) : '')),
   }));
   return (
     <WeekTable

@@ -1,4 +1,4 @@
-import { percent, plural, utcDay } from '../../shared/dates.js';
+import { formatPercent, plural, formatUtcDay } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
@@ -6,7 +6,7 @@ import { countsOf, totalOf, type Count, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api-types.js';
 import { Section } from './section.js';
 
-/** As many as a glance takes in; the table has them all. */
+/** The number of bars that are shown; the table has all values. */
 const MAX_BARS = 8;
 
 interface Props {
@@ -15,14 +15,17 @@ interface Props {
   readonly weeks: readonly FleetWeek[];
 }
 
-/** How the newest week's heartbeats are spread over the values. */
+/** A bar chart of the heartbeats of the newest week by value. */
 export function Distribution({ dimension, weeks }: Props) {
   const { fleet: texts } = messages;
   const title = texts.sections[dimension];
   const newest = weeks[0]!;
   const counts = countsOf(newest, dimension);
   const total = totalOf(counts);
-  const week = t(texts.newest, { day: utcDay(newest.week_end), total: plural(total, texts.heartbeats) });
+  const week = t(texts.newest, {
+    day: formatUtcDay(newest.week_end),
+    total: plural(total, texts.heartbeats),
+  });
   return (
     <Section
       title={title}
@@ -43,7 +46,7 @@ function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
           <span class={isOther ? 'quiet' : ''}>
             <UntrustedText text={label} />
           </span>
-          <span class="share">{percent(heartbeats / total)}</span>
+          <span class="share">{formatPercent(heartbeats / total)}</span>
           <span class="track" aria-hidden="true">
             <span
               class={isOther ? 'bar rest' : 'bar'}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { number } from '../../shared/dates.js';
+import { formatNumber } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
 import { t } from '../../shared/text.js';
 import { Choice } from '../../shared/choice.js';
@@ -16,7 +16,7 @@ import { LatencyByChip } from './latency-by-chip.js';
 const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
 type Weeks = keyof typeof messages.fleet.weekOptions;
 
-/** What the telemetry says of all machines together, and of none by itself. */
+/** The telemetry counts of all machines together; no single machine is shown. */
 export function FleetView() {
   const [weeks, setWeeks] = useState('12');
   const load = useLoad<FleetAnswer>(`fleet?weeks=${weeks}`);
@@ -34,11 +34,11 @@ export function FleetView() {
           onValue={setWeeks}
         />
       </div>
-      <Loaded load={load} waiting={texts.waiting}>
+      <Loaded load={load} loadingText={texts.waiting}>
         {(fleet) => (
           <>
-            <p class="quiet lede">{t(texts.lead, { threshold: number(fleet.threshold) })}</p>
-            <OneFleet fleet={fleet} />
+            <p class="quiet lede">{t(texts.lead, { threshold: formatNumber(fleet.threshold) })}</p>
+            <FleetSections fleet={fleet} />
           </>
         )}
       </Loaded>
@@ -46,7 +46,7 @@ export function FleetView() {
   );
 }
 
-function OneFleet({ fleet: { weeks, crash_groups } }: { fleet: FleetAnswer }) {
+function FleetSections({ fleet: { weeks, crash_groups } }: { fleet: FleetAnswer }) {
   if (weeks.length === 0) return <Notice>{messages.fleet.empty}</Notice>;
   return (
     <>

@@ -1,4 +1,4 @@
-import { number, utcDay } from '../../shared/dates.js';
+import { formatNumber, formatUtcDay } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import type { FleetLatency, FleetWeek } from '../../shared/api-types.js';
@@ -16,7 +16,7 @@ export function LatencyByChip({ weeks }: { weeks: readonly FleetWeek[] }) {
   return (
     <Section
       title={title}
-      note={`${texts.notes.latency} ${t(texts.weekOf, { day: utcDay(week_end) })}.`}
+      note={`${texts.notes.latency} ${t(texts.weekOf, { day: formatUtcDay(week_end) })}.`}
       table={() => <LatencyTable weeks={weeks} />}
     >
       {latency.length === 0 ? (
@@ -34,17 +34,20 @@ export function LatencyByChip({ weeks }: { weeks: readonly FleetWeek[] }) {
 
 function Chip({ chip, longest }: { chip: FleetLatency; longest: number }) {
   const { fleet: texts } = messages;
-  const at = (value: number) => `${(100 * value) / longest}%`;
+  const positionOf = (value: number) => `${(100 * value) / longest}%`;
   return (
     <li>
       <UntrustedText text={chip.soc_name} />
       <span class="share">
-        {QUANTILES.map((name) => `${texts.quantiles[name]} ${number(chip[name])}`).join(' · ')} ms
+        {QUANTILES.map((name) => `${texts.quantiles[name]} ${formatNumber(chip[name])}`).join(' · ')} ms
       </span>
       <span class="track marks" aria-hidden="true">
-        <span class="range" style={{ insetInlineStart: at(chip.p50), inlineSize: at(chip.p95 - chip.p50) }} />
+        <span
+          class="range"
+          style={{ insetInlineStart: positionOf(chip.p50), inlineSize: positionOf(chip.p95 - chip.p50) }}
+        />
         {QUANTILES.map((name) => (
-          <span key={name} class={`mark ${name}`} style={{ insetInlineStart: at(chip[name]) }} />
+          <span key={name} class={`mark ${name}`} style={{ insetInlineStart: positionOf(chip[name]) }} />
         ))}
       </span>
     </li>
@@ -60,7 +63,7 @@ function LatencyTable({ weeks }: { weeks: readonly FleetWeek[] }) {
       label: `${chip}, ${texts.quantiles[name]}`,
       cells: weeks.map(({ latency }) => {
         const found = latency.find(({ soc_name }) => soc_name === chip);
-        return found ? t(texts.ms, { value: number(found[name]) }) : '';
+        return found ? t(texts.ms, { value: formatNumber(found[name]) }) : '';
       }),
     })),
   );

@@ -1,16 +1,18 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { percent, shortUtcDay } from '../../shared/dates.js';
+import { formatPercent, formatShortUtcDay } from '../../shared/dates.js';
 
-/** How each line is drawn, beside its colour. */
+/** The dash pattern of each line, so that lines do not differ by colour only. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 2], [1, 5]];
 
-const HEIGHT = 240;
+const HEIGHT_PX = 240;
+/** With more days, the single points of a line would overlap. */
+const MAX_DAYS_WITH_POINTS = 15;
 
 export interface Line {
   readonly label: string;
-  /** One for each day, of 1; null where nothing is known. */
+  /** A fraction of 1 for each day; null for a day without data. */
   readonly shares: readonly (number | null)[];
 }
 
@@ -19,11 +21,11 @@ interface Props {
   /** Oldest first. */
   readonly days: readonly string[];
   readonly lines: readonly Line[];
-  /** Which day is pointed at; none once the pointer has left. */
+  /** Called with the index of the day under the pointer, or undefined when the pointer leaves the chart. */
   readonly onPoint: (index: number | undefined) => void;
 }
 
-/** Shares over time, on a canvas: its numbers stand in a table for who does not see it. */
+/** A line chart of shares over time, on a canvas. Its numbers are also in a table, for people who cannot see it. */
 export function LineChart({ label, days, lines, onPoint }: Props) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -34,18 +36,20 @@ export function LineChart({ label, days, lines, onPoint }: Props) {
     ];
     const draw = () => new uPlot(optionsOf(element, days, lines, onPoint), data, element);
     let chart = draw();
-    const sized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
-    sized.observe(element);
-    // A canvas keeps the colours it was painted in.
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const resizeObserver = new ResizeObserver(() =>
+      chart.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+    );
+    resizeObserver.observe(element);
+    // A canvas keeps its colours, so a change of the colour scheme draws it again.
+    const darkScheme = matchMedia('(prefers-color-scheme: dark)');
     const repaint = () => {
       chart.destroy();
       chart = draw();
     };
-    scheme.addEventListener('change', repaint);
+    darkScheme.addEventListener('change', repaint);
     return () => {
-      scheme.removeEventListener('change', repaint);
-      sized.disconnect();
+      darkScheme.removeEventListener('change', repaint);
+      resizeObserver.disconnect();
       chart.destroy();
     };
   }, [days.join(), JSON.stringify(lines)]);
@@ -68,10 +72,10 @@ function optionsOf(
   };
   return {
     width: element.clientWidth,
-    height: HEIGHT,
+    height: HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
-    // With a single week there is still a middle to stand in.
+    // Each range is wider than its data, so that also a single week is shown, in the middle.
     scales: {
       x: { time: false, range: [-0.25, Math.max(days.length - 0.75, 0.25)] },
       y: { range: (_chart, _min, max) => [0, Math.max(max * 1.05, 0.1)] },
@@ -82,9 +86,9 @@ function optionsOf(
         grid: { show: false },
         space: 64,
         incrs: [1, 2, 4, 8, 13, 26],
-        values: (_chart, splits) => splits.map((at) => (days[at] ? shortUtcDay(days[at]) : '')),
+        values: (_chart, splits) => splits.map((at) => (days[at] ? formatShortUtcDay(days[at]) : '')),
       },
-      { ...axis, size: 48, values: (_chart, splits) => splits.map((share) => percent(share)) },
+      { ...axis, size: 48, values: (_chart, splits) => splits.map((share) => formatPercent(share)) },
     ],
     series: [
       {},
@@ -92,7 +96,7 @@ function optionsOf(
         stroke: colour(`--series-${index}`),
         width: 2,
         dash: [...DASHES[index]!],
-        points: { show: days.length < 16, size: 5, fill: colour(`--series-${index}`) },
+        points: { show: days.length <= MAX_DAYS_WITH_POINTS, size: 5, fill: colour(`--series-${index}`) },
       })),
     ],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },

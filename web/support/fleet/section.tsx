@@ -7,7 +7,7 @@ interface Props {
   readonly title: string;
   readonly note?: string | undefined;
   readonly children: ComponentChildren;
-  /** The numbers behind the chart; drawn once someone asks for them. None where there is nothing to show. */
+  /** Renders the numbers of the chart when their table is opened; undefined if there are no numbers. */
   readonly table?: (() => ComponentChildren) | undefined;
 }
 

@@ -1,20 +1,21 @@
-import { number } from '../../shared/dates.js';
+import { formatNumber } from '../../shared/dates.js';
 import { t } from '../../shared/text.js';
 import { messages } from '../messages.js';
 
+/** Width of a bar with its gap, and height of the highest bar, in units of the drawing. */
 const STEP = 5;
 const HEIGHT = 20;
 
-/** Counts over weeks as small bars, the newest at the end; given newest first. */
+/** Draws the counts of weeks as small bars, the newest last. @param counts newest first */
 export function Spark({ counts }: { counts: readonly number[] }) {
-  const most = Math.max(1, ...counts);
+  const highest = Math.max(1, ...counts);
   const [last = 0, before = 0] = counts;
   return (
     <>
       <svg class="spark" viewBox={`0 0 ${counts.length * STEP} ${HEIGHT}`} aria-hidden="true">
         {counts.toReversed().map((count, index) => {
-          // What is there at all is seen.
-          const height = count === 0 ? 1 : Math.max(3, (HEIGHT * count) / most);
+          // A count above 0 is always visible.
+          const height = count === 0 ? 1 : Math.max(3, (HEIGHT * count) / highest);
           return (
             <rect
               key={index}
@@ -28,7 +29,7 @@ export function Spark({ counts }: { counts: readonly number[] }) {
         })}
       </svg>
       <span class="unseen">
-        {t(messages.fleet.trendText, { last: number(last), before: number(before) })}
+        {t(messages.fleet.trendText, { last: formatNumber(last), before: formatNumber(before) })}
       </span>
     </>
   );

@@ -1,11 +1,11 @@
-import { shortUtcDay, utcDay } from '../../shared/dates.js';
+import { formatShortUtcDay, formatUtcDay } from '../../shared/dates.js';
 import { UntrustedText, t } from '../../shared/text.js';
 import { messages } from '../messages.js';
 
 export interface WeekRow {
   readonly key: string;
   readonly label: string;
-  /** One for each week, newest first; empty where that week has none. */
+  /** The value of each week, newest first; empty for a week without a value. */
   readonly cells: readonly string[];
 }
 
@@ -17,7 +17,7 @@ interface Props {
   readonly rows: readonly WeekRow[];
 }
 
-/** Values by weeks. It scrolls sideways in itself, by keyboard too: both its sides are needed to read it. */
+/** A table of values by week. It scrolls sideways, also by keyboard, instead of being stacked on a narrow screen. */
 export function WeekTable({ name, head, weeks, rows }: Props) {
   return (
     <div class="scroll" role="region" aria-label={t(messages.fleet.table, { name })} tabIndex={0}>
@@ -28,8 +28,8 @@ export function WeekTable({ name, head, weeks, rows }: Props) {
             <th scope="col">{head}</th>
             {weeks.map((week) => (
               <th key={week} scope="col" class="number">
-                <span aria-hidden="true">{shortUtcDay(week)}</span>
-                <span class="unseen">{t(messages.fleet.weekOf, { day: utcDay(week) })}</span>
+                <span aria-hidden="true">{formatShortUtcDay(week)}</span>
+                <span class="unseen">{t(messages.fleet.weekOf, { day: formatUtcDay(week) })}</span>
               </th>
             ))}
           </tr>

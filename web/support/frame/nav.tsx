@@ -1,4 +1,4 @@
-import { number, plural } from '../../shared/dates.js';
+import { formatNumber, plural } from '../../shared/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
 import { messages } from '../messages.js';
@@ -38,7 +38,7 @@ function Waiting({ count }: { count: number }) {
     <>
       {' '}
       <span class="count" aria-hidden="true">
-        {number(count)}
+        {formatNumber(count)}
       </span>
       <span class="unseen">{plural(count, messages.nav.waits)}</span>
     </>

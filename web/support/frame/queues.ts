@@ -3,10 +3,10 @@ import { isSignedOut } from '../../shared/api.js';
 import { useLoad, type Load } from '../use-load.js';
 import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../shared/api-types.js';
 
-const EVERY_MS = 60_000;
-const TOUCHES = ['focus', 'keydown', 'pointerdown'];
+const POLL_INTERVAL_MS = 60_000;
+const INPUT_EVENTS = ['focus', 'keydown', 'pointerdown'];
 /** Requests keep a session alive, so polling stops without input, and the session can end by itself (docs/contract.md#staff). */
-const UNTOUCHED_MS = 5 * 60_000;
+const MAX_IDLE_MS = 5 * 60_000;
 
 export interface Queues {
   readonly requests: Load<ReleaseQueueAnswer>;
@@ -15,12 +15,12 @@ export interface Queues {
   readonly erasuresWaiting: number;
 }
 
-/** What waits for a decision; looked for again each minute in which someone is there to see it. */
+/** Loads what waits for a decision, and loads it again every minute while the page is visible and used. */
 export function useQueues(): Queues {
   const requests = useLoad<ReleaseQueueAnswer>('release-requests');
   const erasures = useLoad<ErasureListAnswer>('erasures');
   useRefresh(() => {
-    // Where the session has ended, both ask again by themselves once there is another.
+    // After the end of a session both queues load again by themselves as soon as there is a new one.
     if (isSignedOut(requests.error) || isSignedOut(erasures.error)) return;
     void requests.reload();
     void erasures.reload();
@@ -34,20 +34,20 @@ export function useQueues(): Queues {
 }
 
 function useRefresh(refresh: () => void): void {
-  const touched = useRef(Date.now());
+  const lastInput = useRef(Date.now());
   const latest = useRef(refresh);
   latest.current = refresh;
   useEffect(() => {
-    const touch = () => (touched.current = Date.now());
-    const look = () => {
-      if (document.visibilityState === 'visible' && Date.now() - touched.current < UNTOUCHED_MS)
+    const noteInput = () => (lastInput.current = Date.now());
+    const refreshIfUsed = () => {
+      if (document.visibilityState === 'visible' && Date.now() - lastInput.current < MAX_IDLE_MS)
         latest.current();
     };
-    const timer = setInterval(look, EVERY_MS);
-    for (const event of TOUCHES) addEventListener(event, touch, { passive: true });
+    const timer = setInterval(refreshIfUsed, POLL_INTERVAL_MS);
+    for (const event of INPUT_EVENTS) addEventListener(event, noteInput, { passive: true });
     return () => {
       clearInterval(timer);
-      for (const event of TOUCHES) removeEventListener(event, touch);
+      for (const event of INPUT_EVENTS) removeEventListener(event, noteInput);
     };
   }, []);
 }

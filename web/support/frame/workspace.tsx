@@ -9,7 +9,7 @@ import { AuditView } from '../admin/audit-view.js';
 import { ServiceView } from '../admin/service-view.js';
 import { StaffView } from '../admin/staff-view.js';
 import { call, findSession } from '../call.js';
-import { FindView, NOTHING_SOUGHT, withLicense } from '../find/find-view.js';
+import { FindView, EMPTY_SEARCH, withLicense } from '../find/find-view.js';
 import { LazyFleetView } from '../fleet/lazy-fleet-view.js';
 import { LicenseView } from '../license/license-view.js';
 import { problemText } from '../parts/problem-text.js';
@@ -28,7 +28,7 @@ interface Props {
   readonly onSignedOut: () => void;
 }
 
-/** The page of who is signed in: the way around, and the view that the address names. */
+/** The page of a signed-in person: the navigation, and the view that the URL names. */
 export function Workspace({ session, onSignedOut }: Props) {
   const queues = useQueues();
   const route = useRoute();
@@ -36,14 +36,14 @@ export function Workspace({ session, onSignedOut }: Props) {
   const { view } = route;
   const signOut = useAction((error) => toastError(problemText(error)));
   useTitle(route, queues.requestsWaiting + queues.erasuresWaiting);
-  const leave = () =>
+  const handleSignOut = () =>
     void signOut
       .run(() =>
         call('DELETE', 'session').catch(async (error: unknown) => {
-          if (!isSignedOut(error) || (await isAnyoneSignedIn())) throw error;
+          if (!isSignedOut(error) || (await hasSession())) throw error;
         }),
       )
-      .then((done) => done && onSignedOut());
+      .then((isDone) => isDone && onSignedOut());
   return (
     <Page
       wide
@@ -59,7 +59,7 @@ export function Workspace({ session, onSignedOut }: Props) {
             <a href={hrefOf('account')} aria-current={view === 'account' ? 'page' : undefined}>
               {messages.nav.account}
             </a>
-            <Button kind="link" busy={signOut.busy} onClick={leave}>
+            <Button kind="link" busy={signOut.busy} onClick={handleSignOut}>
               {messages.nav.signOut}
             </Button>
           </span>
@@ -86,8 +86,8 @@ function Views({
   session: StaffSessionAnswer;
   queues: Queues;
 }) {
-  // Kept here, so that the way back leads to what was found.
-  const [sought, setSought] = useState(NOTHING_SOUGHT);
+  // The search is kept here, so that going back from a license shows its results again.
+  const [search, setSearch] = useState(EMPTY_SEARCH);
   const isAdmin = session.role === 'admin';
   switch (view) {
     case 'license':
@@ -98,7 +98,7 @@ function Views({
           searched={activation}
           isAdmin={isAdmin}
           onQueueChange={() => void refresh(queues)}
-          onLicense={(license) => setSought((before) => withLicense(before, license))}
+          onLicense={(license) => setSearch((before) => withLicense(before, license))}
         />
       );
     case 'requests':
@@ -115,15 +115,15 @@ function Views({
       return <AccountView session={session} />;
     case 'staff':
       if (isAdmin) return <StaffView session={session} />;
-      // An admin's view is no view to others.
+      // For another role the page shows the search instead.
       break;
     case 'find':
   }
-  return <FindView sought={sought} onSought={setSought} isAdmin={isAdmin} />;
+  return <FindView search={search} onSearch={setSearch} isAdmin={isAdmin} />;
 }
 
-/** One session that has ended is over; another may have begun since. Throws where that cannot be found out. */
-const isAnyoneSignedIn = () =>
+/** Whether there is a session: another person may have signed in after this one ended. Throws if the service does not answer. */
+const hasSession = () =>
   findSession().then(
     () => true,
     (error: unknown) => {

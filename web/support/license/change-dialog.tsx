@@ -18,15 +18,15 @@ interface Props extends Omit<LicenseDialogProps, 'onDone'> {
   readonly onConflict: () => void;
 }
 
-/** Sends the terms that differ from the present ones, with a reason. */
-export function ChangeDialog({ license: present, email, onClose, onConflict, onDone }: Props) {
+/** Changes the terms of a license. Only the changed terms are sent, with a reason. */
+export function ChangeDialog({ license: current, email, onClose, onConflict, onDone }: Props) {
   const { change: texts } = messages;
   // The page may reload the license meanwhile; the change is based on the values that the dialog shows.
-  const [license] = useState(present);
+  const [license] = useState(current);
   const fields = fieldsOf(license, email);
   const changesOf = (values: Readonly<Record<string, string>>) =>
     Object.entries(fields).flatMap(([name, { value = '' }]) =>
-      name === 'reason' || values[name] === value ? [] : [[name, memberOf(name, values[name]!)] as const],
+      name === 'reason' || values[name] === value ? [] : [[name, valueToSend(name, values[name]!)] as const],
     );
   return (
     <ConfirmDialog
@@ -73,7 +73,7 @@ function fieldsOf(license: LicenseDetail, email: string) {
   };
 }
 
-function memberOf(name: string, text: string): string | number | null {
+function valueToSend(name: string, text: string): string | number | null {
   if (name === 'machines_allowed') return Number(text);
   if (name === 'expires_at') return text === '' ? null : expiryAfter(text);
   return text;

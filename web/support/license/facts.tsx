@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { number, plural, utcDay, day } from '../../shared/dates.js';
+import { formatNumber, plural, formatUtcDay, formatDay } from '../../shared/dates.js';
 import { t } from '../../shared/text.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
@@ -28,7 +28,7 @@ export function Facts({ license }: { license: LicenseDetail }) {
       <Fact name={facts.purchase}>
         <Purchase license={license} />
       </Fact>
-      <Fact name={facts.created}>{day(license.created_at)}</Fact>
+      <Fact name={facts.created}>{formatDay(license.created_at)}</Fact>
       <Fact name={facts.id}>
         <Copyable class="mono" text={license.id} what={messages.find.kinds.license_id} />
       </Fact>
@@ -49,7 +49,7 @@ function MachinesInUse({ license: { machines_in_use, machines_allowed } }: { lic
   const sentence = plural(machines_allowed, messages.license.machinesInUse);
   return (
     <>
-      <strong>{t(sentence, { used: number(machines_in_use) })}</strong>
+      <strong>{t(sentence, { used: formatNumber(machines_in_use) })}</strong>
       {machines_in_use > machines_allowed && <span class="quiet"> {messages.license.overLimit}</span>}
     </>
   );
@@ -62,7 +62,7 @@ function Purchase({ license: { purchase } }: { license: LicenseDetail }) {
       {t(messages.license.purchase, {
         id: purchase.transaction_id,
         state: messages.license.purchaseStates[purchase.state],
-        day: utcDay(purchase.recorded_on),
+        day: formatUtcDay(purchase.recorded_on),
       })}
     </span>
   );

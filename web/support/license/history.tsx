@@ -6,8 +6,8 @@ import { messages } from '../messages.js';
 /** What was done to a license, by whom and why. */
 export function History({ license }: { license: LicenseDetail }) {
   const { history: texts } = messages;
-  // A binding's name says more than its id, as long as it is here.
-  const names = new Map(
+  // An activation is shown by the label of its machine instead of its id, as long as it is stored.
+  const labels = new Map(
     license.activations.map(({ id, hostname_hint }) => [id, machineText(hostname_hint)] as const),
   );
   return (
@@ -16,7 +16,7 @@ export function History({ license }: { license: LicenseDetail }) {
       {license.history.length === 0 ? (
         <p>{texts.none}</p>
       ) : (
-        <Events events={license.history} caption={texts.caption} names={names} />
+        <Events events={license.history} caption={texts.caption} labels={labels} />
       )}
     </section>
   );

@@ -8,7 +8,7 @@ import { emailField } from '../parts/email-field.js';
 import { IssuedDialog } from './issued-dialog.js';
 import { expiresField, machinesField } from './term-fields.js';
 
-/** Issues a license with the terms of the settings, or with others. */
+/** Issues a license. The service's settings are the defaults of its terms. */
 export function IssueDialog({ onClose }: { onClose: () => void }) {
   const { issue: texts, change } = messages;
   const [issued, setIssued] = useState<IssuedLicenseAnswer>();
@@ -24,7 +24,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
       submit={texts.submit}
       fields={fields}
       onConfirm={async ({ email, machines_allowed, expires_at }) => {
-        // The settings decide what is left empty.
+        // An empty field is not sent, so the settings apply.
         const body = {
           email,
           ...(machines_allowed && { machines_allowed: Number(machines_allowed) }),

@@ -11,19 +11,19 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** The key of a license that was issued just now: here, and nowhere again. */
+/** Shows the key of a license that was just issued. It is not shown again. */
 export function IssuedDialog({ license, license_key, onClose }: Props) {
   const { issue: texts } = messages;
-  const [copied, setCopied] = useState('');
+  const [copyMessage, setCopyMessage] = useState('');
   const key = useRef<HTMLOutputElement>(null);
   async function copy() {
-    setCopied('');
+    setCopyMessage('');
     try {
       await navigator.clipboard.writeText(license_key);
-      setCopied(texts.copied);
+      setCopyMessage(texts.copied);
     } catch {
       getSelection()?.selectAllChildren(key.current!);
-      setCopied(texts.notCopied);
+      setCopyMessage(texts.notCopied);
     }
   }
   return (
@@ -34,7 +34,7 @@ export function IssuedDialog({ license, license_key, onClose }: Props) {
         </output>
       </p>
       <p>{texts.once}</p>
-      <p role="status">{copied}</p>
+      <p role="status">{copyMessage}</p>
       <div class="actions">
         <Button kind="primary" onClick={() => void copy()}>
           {texts.copy}

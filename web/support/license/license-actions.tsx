@@ -16,12 +16,12 @@ interface Props {
   readonly onChange: () => Promise<void>;
 }
 
-/** What can be done to a license as a whole; what the role may not do is not shown. */
+/** The actions on a license as a whole. Those that the role does not allow are not shown. */
 export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }: Props) {
-  const [open, setOpen] = useState<'send' | 'rekey' | 'change' | 'erase'>();
+  const [openDialog, setOpenDialog] = useState<'send' | 'rekey' | 'change' | 'erase'>();
   const { email } = license;
-  const close = () => setOpen(undefined);
-  const done = (sentence: string) => {
+  const close = () => setOpenDialog(undefined);
+  const finish = (sentence: string) => {
     close();
     onDone(t(sentence, { email: email ?? '' }));
     void onChange();
@@ -30,19 +30,19 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
   return (
     <>
       <div class="actions" role="group" aria-label={messages.license.actions}>
-        {email && <Button onClick={() => setOpen('send')}>{messages.key.send}</Button>}
-        {isAdmin && <Button onClick={() => setOpen('change')}>{messages.change.button}</Button>}
-        {isAdmin && email && <Button onClick={() => setOpen('rekey')}>{messages.key.rekey}</Button>}
+        {email && <Button onClick={() => setOpenDialog('send')}>{messages.key.send}</Button>}
+        {isAdmin && <Button onClick={() => setOpenDialog('change')}>{messages.change.button}</Button>}
+        {isAdmin && email && <Button onClick={() => setOpenDialog('rekey')}>{messages.key.rekey}</Button>}
         {isAdmin && email && (
-          <Button kind="harm" onClick={() => setOpen('erase')}>
+          <Button kind="harm" onClick={() => setOpenDialog('erase')}>
             {messages.erase.button}
           </Button>
         )}
       </div>
-      {open === 'send' && <SendKeyDialog {...dialog} onDone={() => done(messages.key.sent)} />}
-      {open === 'rekey' && <RekeyDialog {...dialog} onDone={() => done(messages.key.rekeyed)} />}
-      {open === 'erase' && <EraseDialog {...dialog} onDone={() => done(messages.erase.done)} />}
-      {open === 'change' && (
+      {openDialog === 'send' && <SendKeyDialog {...dialog} onDone={() => finish(messages.key.sent)} />}
+      {openDialog === 'rekey' && <RekeyDialog {...dialog} onDone={() => finish(messages.key.rekeyed)} />}
+      {openDialog === 'erase' && <EraseDialog {...dialog} onDone={() => finish(messages.erase.done)} />}
+      {openDialog === 'change' && (
         <ChangeDialog
           {...dialog}
           onConflict={() => void onChange()}

@@ -15,16 +15,16 @@ import { Machines } from './machines.js';
 import { OpenRequests } from './open-requests.js';
 import { ReleaseDialog } from './release-dialog.js';
 import { machineText } from '../parts/machine.js';
-import { Status, statusWhy } from './status.js';
+import { Status, statusReason } from './status.js';
 
 interface Props {
   readonly id: string;
   /** The id of the activation that was searched for; empty if none was. */
   readonly searched: string;
   readonly isAdmin: boolean;
-  /** What was done here may have taken something out of a queue. */
+  /** Called after an action that may have removed something from a queue. */
   readonly onQueueChange: () => void;
-  /** The license as it is now. */
+  /** Called with the license each time it was loaded or changed. */
   readonly onLicense: (license: LicenseDetail) => void;
 }
 
@@ -32,21 +32,21 @@ interface Props {
 export function LicenseView({ id, searched, isAdmin, onQueueChange, onLicense }: Props) {
   const load = useLoad<LicenseDetailAnswer>(`licenses/${encodeURIComponent(id)}`);
   const { license: texts } = messages;
-  const known = load.data?.license;
-  useEffect(() => void (known && onLicense(known)), [known]);
+  const current = load.data?.license;
+  useEffect(() => void (current && onLicense(current)), [current]);
   return (
     <div class="flow">
       <p class="small">
         <a href={hrefOf('find')}>{texts.back}</a>
       </p>
       <div class="title">
-        <ViewTitle>{known ? t(texts.title, { hint: known.key_hint }) : messages.find.license}</ViewTitle>
-        {known && <Status license={known} />}
-        {known && <span class="quiet">{statusWhy(known)}</span>}
+        <ViewTitle>{current ? t(texts.title, { hint: current.key_hint }) : messages.find.license}</ViewTitle>
+        {current && <Status license={current} />}
+        {current && <span class="quiet">{statusReason(current)}</span>}
       </div>
-      <Loaded load={load} waiting={texts.waiting} notFound={texts.notFound}>
+      <Loaded load={load} loadingText={texts.waiting} notFoundText={texts.notFound}>
         {({ license }) => (
-          <OneLicense
+          <LicenseSections
             license={license}
             searched={searched}
             isAdmin={isAdmin}
@@ -62,7 +62,7 @@ export function LicenseView({ id, searched, isAdmin, onQueueChange, onLicense }:
   );
 }
 
-interface OneProps {
+interface LicenseSectionsProps {
   readonly license: LicenseDetail;
   readonly searched: string;
   readonly isAdmin: boolean;
@@ -70,8 +70,8 @@ interface OneProps {
   readonly onChange: () => Promise<void>;
 }
 
-function OneLicense({ license, searched, isAdmin, onLicense, onChange }: OneProps) {
-  const [releasing, setReleasing] = useState<Activation>();
+function LicenseSections({ license, searched, isAdmin, onLicense, onChange }: LicenseSectionsProps) {
+  const [activationToRelease, setActivationToRelease] = useState<Activation>();
   const [changed, setChanged] = useState<string>();
 
   function show(text: string, row?: string) {
@@ -79,8 +79,8 @@ function OneLicense({ license, searched, isAdmin, onLicense, onChange }: OneProp
     showChange(text, row);
   }
 
-  async function released({ activation, was_active }: ReleaseAnswer) {
-    setReleasing(undefined);
+  async function handleReleased({ activation, was_active }: ReleaseAnswer) {
+    setActivationToRelease(undefined);
     onLicense(withActivation(license, activation));
     const sentence = was_active ? messages.release.done : messages.requests.meanwhileReleased;
     show(t(sentence, { machine: machineText(activation.hostname_hint) }), activation.id);
@@ -99,20 +99,20 @@ function OneLicense({ license, searched, isAdmin, onLicense, onChange }: OneProp
         onChange={onChange}
       />
       <OpenRequests license={license} onChange={onChange} onDone={show} />
-      <Machines license={license} searched={searched} changed={changed} onRelease={setReleasing} />
+      <Machines license={license} searched={searched} changed={changed} onRelease={setActivationToRelease} />
       <History license={license} />
-      {releasing && (
+      {activationToRelease && (
         <ReleaseDialog
-          activation={releasing}
-          onClose={() => setReleasing(undefined)}
-          onReleased={(answer) => void released(answer)}
+          activation={activationToRelease}
+          onClose={() => setActivationToRelease(undefined)}
+          onReleased={(answer) => void handleReleased(answer)}
         />
       )}
     </>
   );
 }
 
-/** The license as it is with a binding that has ended just now. */
+/** Returns the license with an activation that has just ended. */
 function withActivation(license: LicenseDetail, activation: Activation): LicenseDetail {
   const activations = license.activations.map((each) => (each.id === activation.id ? activation : each));
   return {

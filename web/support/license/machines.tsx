@@ -1,31 +1,32 @@
 import { useEffect, useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { Button } from '../../shared/button.js';
-import { day, plural } from '../../shared/dates.js';
+import { formatDay, plural } from '../../shared/dates.js';
 import { ExactTime } from '../../shared/exact-time.js';
 import { Field } from '../../shared/field.js';
 import { t } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
 import { Copyable } from '../parts/copyable.js';
 import { rowId, Table, type Column } from '../parts/table.js';
-import { useFew } from '../parts/use-few.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
 import type { Activation } from '../../shared/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 
-const FEW = 25;
+/** Also the number of machines above which they can be filtered. */
+const ROWS_SHOWN_AT_FIRST = 25;
 const texts = messages.machines;
 
-const MACHINE: Column<Activation> = {
+const MACHINE_COLUMN: Column<Activation> = {
   name: texts.machine,
-  head: true,
+  isRowHeader: true,
   cell: ({ hostname_hint }) => <Machine name={hostname_hint} />,
 };
-const ACTIVATED: Column<Activation> = {
+const ACTIVATED_COLUMN: Column<Activation> = {
   name: texts.activated,
   cell: ({ activated_at }) => <ExactTime at={activated_at} />,
 };
-const VERSION: Column<Activation> = { name: texts.version, cell: ({ app_version }) => app_version };
+const VERSION_COLUMN: Column<Activation> = { name: texts.version, cell: ({ app_version }) => app_version };
 const idColumn = (searched: string): Column<Activation> => ({
   name: texts.id,
   cell: ({ id }) => (
@@ -35,10 +36,10 @@ const idColumn = (searched: string): Column<Activation> => ({
     </>
   ),
 });
-const ENDED: Column<Activation> = {
+const ENDED_COLUMN: Column<Activation> = {
   name: texts.ended,
   cell: ({ state, ended_at }) =>
-    t(texts.endedOn, { state: texts.states[state], day: ended_at ? day(ended_at) : '' }),
+    t(texts.endedOn, { state: texts.states[state], day: ended_at ? formatDay(ended_at) : '' }),
 };
 
 interface Props {
@@ -49,46 +50,52 @@ interface Props {
   readonly onRelease: (activation: Activation) => void;
 }
 
-/** Where the license is in use, and where it was. */
+/** The machines on which the license is active, and those on which it was. */
 export function Machines({ license, searched, changed, onRelease }: Props) {
-  const [sought, setSought] = useState('');
+  const [filter, setFilter] = useState('');
   useEffect(() => {
     if (!searched) return;
     const row = [searched, endedId(searched)].map((id) => document.getElementById(rowId(id))).find(Boolean);
     moveFocus(row ?? null);
   }, []);
   const { activations, release_requests } = license;
-  const asked = new Set(
+  const requestedIds = new Set(
     release_requests.flatMap(({ decision, activation_id }) => (decision === null ? [activation_id] : [])),
   );
   const matching = activations
-    .filter((activation) => matches(activation, sought))
+    .filter((activation) => matches(activation, filter))
     .toSorted((a, b) => Number(b.id === searched) - Number(a.id === searched) || newestFirst(a, b));
   const ended = matching.filter(({ state }) => state !== 'active');
-  // What has ended just now stays where it was, so that the eye and the focus find it.
+  // An activation that has just ended stays among the active ones, where the person sees the change.
   const active = matching.filter(({ id, state }) => state === 'active' || id === changed);
   return (
     <section class="flow" aria-labelledby="machines">
       <h2 id="machines">{texts.title}</h2>
-      {activations.length > FEW && (
+      {activations.length > ROWS_SHOWN_AT_FIRST && (
         <div class="narrow">
           <Field
             label={texts.filter}
             name="filter"
-            value={sought}
-            onValue={setSought}
+            value={filter}
+            onValue={setFilter}
             input={{ type: 'search', autocomplete: 'off', spellcheck: false }}
           />
         </div>
       )}
-      {/* In the page from the start, or it is not heard. */}
+      {/* The element is always rendered, because screen readers announce changes of existing elements only. */}
       <p class="unseen" role="status">
-        {sought.trim() && matching.length > 0 && plural(matching.length, texts.filtered)}
+        {filter.trim() && matching.length > 0 && plural(matching.length, texts.filtered)}
       </p>
-      {sought.trim() && active.length === 0 ? (
+      {filter.trim() && active.length === 0 ? (
         <p role="status">{matching.length === 0 ? texts.filterNone : texts.filterNoneInUse}</p>
       ) : (
-        <InUse rows={active} searched={searched} asked={asked} changed={changed} onRelease={onRelease} />
+        <InUse
+          rows={active}
+          searched={searched}
+          requestedIds={requestedIds}
+          changed={changed}
+          onRelease={onRelease}
+        />
       )}
       {ended.length > 0 && (
         <Ended rows={ended} searched={searched} isOpen={active.length === 0 || ended[0]!.id === searched} />
@@ -100,21 +107,22 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
 
 type InUseProps = Pick<Props, 'searched' | 'changed' | 'onRelease'> & {
   readonly rows: readonly Activation[];
-  readonly asked: ReadonlySet<string>;
+  /** The ids of the activations whose release the holder has requested. */
+  readonly requestedIds: ReadonlySet<string>;
 };
 
-function InUse({ rows, searched, asked, changed, onRelease }: InUseProps) {
-  const { shown, more } = useFew(rows, FEW);
+function InUse({ rows, searched, requestedIds, changed, onRelease }: InUseProps) {
+  const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   if (rows.length === 0) return <p>{texts.none}</p>;
-  const state: Column<Activation> = {
+  const actionColumn: Column<Activation> = {
     name: texts.actions,
-    plain: true,
+    hidesName: true,
     cell: (activation) =>
       activation.state !== 'active' ? (
-        <strong>{ENDED.cell(activation)}</strong>
+        <strong>{ENDED_COLUMN.cell(activation)}</strong>
       ) : (
         <span class="row-actions">
-          {asked.has(activation.id) && <span class="tag warning">{texts.asked}</span>}
+          {requestedIds.has(activation.id) && <span class="tag warning">{texts.asked}</span>}
           <Button
             label={t(texts.releaseLabel, { machine: machineText(activation.hostname_hint) })}
             onClick={() => onRelease(activation)}
@@ -128,12 +136,12 @@ function InUse({ rows, searched, asked, changed, onRelease }: InUseProps) {
     <>
       <Table
         caption={texts.caption}
-        columns={[MACHINE, ACTIVATED, VERSION, idColumn(searched), state]}
+        columns={[MACHINE_COLUMN, ACTIVATED_COLUMN, VERSION_COLUMN, idColumn(searched), actionColumn]}
         rows={shown}
         idOf={({ id }) => id}
         changed={changed ?? searched}
       />
-      {more}
+      {showAllButton}
     </>
   );
 }
@@ -145,31 +153,31 @@ interface EndedProps {
 }
 
 function Ended({ rows, searched, isOpen }: EndedProps) {
-  const { shown, more } = useFew(rows, FEW);
+  const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   return (
     <details open={isOpen}>
       <summary>{plural(rows.length, texts.endedTitle)}</summary>
       <div class="flow">
         <Table
           caption={texts.endedCaption}
-          columns={[MACHINE, ACTIVATED, VERSION, idColumn(searched), ENDED]}
+          columns={[MACHINE_COLUMN, ACTIVATED_COLUMN, VERSION_COLUMN, idColumn(searched), ENDED_COLUMN]}
           rows={shown}
           idOf={({ id }) => endedId(id)}
           changed={endedId(searched)}
         />
-        {more}
+        {showAllButton}
       </div>
     </details>
   );
 }
 
-// An activation that has just ended is in both tables.
+// An activation that has just ended is in both tables, so its two rows need different ids.
 const endedId = (id: string) => `ended-${id}`;
 
 const newestFirst = (a: Activation, b: Activation) =>
   b.activated_at.localeCompare(a.activated_at) || b.id.localeCompare(a.id);
 
-function matches({ id, hostname_hint }: Activation, sought: string): boolean {
-  const wanted = sought.trim().toLowerCase();
-  return machineText(hostname_hint).toLowerCase().includes(wanted) || id === wanted;
+function matches({ id, hostname_hint }: Activation, filter: string): boolean {
+  const text = filter.trim().toLowerCase();
+  return machineText(hostname_hint).toLowerCase().includes(text) || id === text;
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { RequestTable, type Asked } from '../queues/request-table.js';
+import { RequestTable, type RequestWithActivation } from '../queues/request-table.js';
 import { DecideDialog } from '../queues/decide-dialog.js';
 import type { Decision, LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
@@ -10,10 +10,10 @@ interface Props {
   readonly onDone: (text: string, row?: string) => void;
 }
 
-/** What the holder asks for on this license, and has no answer to. */
+/** The release requests on this license that are not decided yet. */
 export function OpenRequests({ license, onChange, onDone }: Props) {
-  const [deciding, setDeciding] = useState<{ asked: Asked; decision: Decision }>();
-  const open = license.release_requests.flatMap((request): Asked[] => {
+  const [deciding, setDeciding] = useState<{ request: RequestWithActivation; decision: Decision }>();
+  const open = license.release_requests.flatMap((request): RequestWithActivation[] => {
     const activation = license.activations.find(({ id }) => id === request.activation_id);
     return request.decision === null && activation?.state === 'active' ? [{ ...request, activation }] : [];
   });
@@ -22,7 +22,7 @@ export function OpenRequests({ license, onChange, onDone }: Props) {
       {open.length > 0 && (
         <section class="flow" aria-labelledby="open-requests">
           <h2 id="open-requests">{messages.requests.onLicense}</h2>
-          <RequestTable rows={open} onDecide={(asked, decision) => setDeciding({ asked, decision })} />
+          <RequestTable rows={open} onDecide={(request, decision) => setDeciding({ request, decision })} />
         </section>
       )}
       {deciding && (
@@ -31,7 +31,7 @@ export function OpenRequests({ license, onChange, onDone }: Props) {
           onClose={() => setDeciding(undefined)}
           onDecided={(text) => {
             setDeciding(undefined);
-            void onChange().then(() => onDone(text, deciding.asked.activation.id));
+            void onChange().then(() => onDone(text, deciding.request.activation.id));
           }}
         />
       )}

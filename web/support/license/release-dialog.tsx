@@ -1,5 +1,5 @@
 import type { Activation, ReleaseAnswer } from '../../shared/api-types.js';
-import { day } from '../../shared/dates.js';
+import { formatDay } from '../../shared/dates.js';
 import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
@@ -27,7 +27,7 @@ export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
       }
       onClose={onClose}
     >
-      <p>{t(texts.text, { day: day(activated_at), version })}</p>
+      <p>{t(texts.text, { day: formatDay(activated_at), version })}</p>
       <p>{texts.explanation}</p>
     </ConfirmDialog>
   );

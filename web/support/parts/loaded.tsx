@@ -9,33 +9,33 @@ import { problemText } from './problem-text.js';
 
 interface Props<T> {
   readonly load: Load<T>;
-  readonly waiting: string;
-  readonly notFound?: string;
+  readonly loadingText: string;
+  readonly notFoundText?: string;
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** What was loaded, or in its place why there is nothing yet. */
-export function Loaded<T>({ load, waiting, notFound, children }: Props<T>) {
+/** Shows the loaded data, or a message while there is none. After a failed reload it shows the error and the earlier data. */
+export function Loaded<T>({ load, loadingText, notFoundText, children }: Props<T>) {
   const { data, error, busy, reload } = load;
   return (
     <>
       {error !== undefined && !isSignedOut(error) && (
-        <Why error={error} busy={busy} notFound={notFound} onRetry={() => void reload()} />
+        <LoadError error={error} busy={busy} notFoundText={notFoundText} onRetry={() => void reload()} />
       )}
-      {data === undefined ? error === undefined && <Loading text={waiting} /> : children(data)}
+      {data === undefined ? error === undefined && <Loading text={loadingText} /> : children(data)}
     </>
   );
 }
 
-interface WhyProps {
+interface LoadErrorProps {
   readonly error: unknown;
   readonly busy: boolean;
-  readonly notFound: string | undefined;
+  readonly notFoundText: string | undefined;
   readonly onRetry: () => void;
 }
 
-function Why({ error, busy, notFound, onRetry }: WhyProps) {
-  if (notFound && error instanceof Refused && error.status === 404)
-    return <Notice kind="warning">{notFound}</Notice>;
+function LoadError({ error, busy, notFoundText, onRetry }: LoadErrorProps) {
+  if (notFoundText && error instanceof Refused && error.status === 404)
+    return <Notice kind="warning">{notFoundText}</Notice>;
   return <Unavailable text={problemText(error)} retry={messages.retry} busy={busy} onRetry={onRetry} />;
 }

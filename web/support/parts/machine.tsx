@@ -1,7 +1,7 @@
 import { UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 
-/** What a machine calls itself. */
+/** The label that the user gave a machine. */
 export function Machine({ name }: { name: string | null }) {
   return name?.trim() ? <UntrustedText text={name} /> : <span class="quiet">{messages.unnamedMachine}</span>;
 }

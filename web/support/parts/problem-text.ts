@@ -1,16 +1,16 @@
 import { Refused, ServiceUnavailable } from '../../shared/api.js';
-import { unlessOffline } from '../../shared/messages.js';
+import { unavailableText } from '../../shared/messages.js';
 import { messages } from '../messages.js';
 import { t } from '../../shared/text.js';
 
-/** What went wrong, for a person. */
+/** Returns a sentence for staff about an error. */
 export function problemText(error: unknown): string {
-  if (error instanceof ServiceUnavailable) return unlessOffline(messages.unavailable);
+  if (error instanceof ServiceUnavailable) return unavailableText(messages.unavailable);
   if (!(error instanceof Refused)) return messages.problems.unknown!;
   return messages.problems[error.code] ?? (error.detail || messages.problems.unknown!);
 }
 
-/** What the service says is wrong with a member, by the member's name. */
+/** Returns the messages about the members that the service refused as invalid, by member name. */
 export function memberErrors(error: unknown): Record<string, string> {
   const errors = error instanceof Refused && error.code === 'invalid_request' ? error.members.errors : [];
   if (!Array.isArray(errors)) return {};

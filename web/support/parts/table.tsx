@@ -3,11 +3,11 @@ import type { ComponentChild, ComponentChildren } from 'preact';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChild;
-  /** It names its row. */
-  readonly head?: boolean;
-  readonly number?: boolean;
-  /** Its cells need no name beside them: what they are is plain. */
-  readonly plain?: boolean;
+  /** Whether its cells are the headers of the rows. */
+  readonly isRowHeader?: boolean;
+  readonly isNumber?: boolean;
+  /** Whether a stacked cell is shown without the name of its column, because the content explains itself. */
+  readonly hidesName?: boolean;
 }
 
 interface Props<Row> {
@@ -15,24 +15,24 @@ interface Props<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly idOf: (row: Row) => string;
-  /** The row that has just changed. */
+  /** The id of the row that has just changed; it is highlighted. */
   readonly changed?: string | undefined;
-  /** Whether the rows are worked through by keyboard (`useRowKeys`). */
-  readonly isWorked?: boolean;
+  /** Whether keyboard shortcuts act on the rows (`useRowKeys`). */
+  readonly hasRowShortcuts?: boolean;
 }
 
-/** The index of a row, so that the focus can be moved to it. */
+/** The `id` attribute of a row, by which the focus can be moved to it. */
 export const rowId = (id: string) => `row-${id}`;
 
-/** A table that becomes stacks on a narrow screen; the roles keep it a table for those who do not see it. */
-export function Table<Row>({ caption, columns, rows, idOf, changed, isWorked }: Props<Row>) {
+/** A table whose cells are stacked on a narrow screen. The ARIA roles keep it a table for screen readers. */
+export function Table<Row>({ caption, columns, rows, idOf, changed, hasRowShortcuts }: Props<Row>) {
   return (
     <table role="table" class="stacked">
       <caption>{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ name, number }) => (
-            <th key={name} role="columnheader" scope="col" class={number ? 'number' : ''}>
+          {columns.map(({ name, isNumber }) => (
+            <th key={name} role="columnheader" scope="col" class={isNumber ? 'number' : ''}>
               {name}
             </th>
           ))}
@@ -45,7 +45,7 @@ export function Table<Row>({ caption, columns, rows, idOf, changed, isWorked }: 
             id={rowId(idOf(row))}
             role="row"
             tabIndex={-1}
-            data-worked={isWorked}
+            data-shortcuts={hasRowShortcuts}
             class={changed === idOf(row) ? 'changed' : ''}
           >
             {columns.map((column) => cellOf(column, row))}
@@ -56,10 +56,10 @@ export function Table<Row>({ caption, columns, rows, idOf, changed, isWorked }: 
   );
 }
 
-function cellOf<Row>({ name, cell, head, number, plain }: Column<Row>, row: Row) {
+function cellOf<Row>({ name, cell, isRowHeader, isNumber, hidesName }: Column<Row>, row: Row) {
   const inner = (
     <>
-      {!head && !plain && (
+      {!isRowHeader && !hidesName && (
         <span class="cell-name" aria-hidden="true">
           {`${name} `}
         </span>
@@ -67,8 +67,8 @@ function cellOf<Row>({ name, cell, head, number, plain }: Column<Row>, row: Row)
       {cell(row)}
     </>
   );
-  const className = number ? 'number' : '';
-  if (!head)
+  const className = isNumber ? 'number' : '';
+  if (!isRowHeader)
     return (
       <td key={name} role="cell" class={className}>
         {inner}

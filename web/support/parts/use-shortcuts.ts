@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks';
 
-/** Calls `follow` for each key. It returns whether the key was a shortcut. An open dialog keeps its keys. */
-export function useShortcuts(follow: (event: KeyboardEvent) => boolean): void {
+/** Calls `handle` for each key that is pressed while no dialog is open. `handle` returns whether the key was a shortcut. */
+export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      if (!document.querySelector('dialog[open]') && follow(event)) event.preventDefault();
+      if (!document.querySelector('dialog[open]') && handle(event)) event.preventDefault();
     };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 
-/** Where a view begins: the focus goes there as it is shown, so that reading begins there too. */
+/** The heading of a view. It gets the focus when the view is shown, so that screen readers start to read there. */
 export function ViewTitle({ children, focus = true }: { children: ComponentChildren; focus?: boolean }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {

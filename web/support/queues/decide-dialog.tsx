@@ -6,19 +6,19 @@ import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { machineText } from '../parts/machine.js';
 import { reasonField } from '../parts/reason.js';
 import type { Decision } from '../types.js';
-import type { Asked } from './request-table.js';
+import type { RequestWithActivation } from './request-table.js';
 
 interface Props {
-  readonly asked: Asked;
+  readonly request: RequestWithActivation;
   readonly decision: Decision;
   readonly onClose: () => void;
-  /** Receives a message about the first decision, which may be of another person. */
+  /** Receives a message about the decision that counts: the first one, which another person may have made. */
   readonly onDecided: (text: string) => void;
 }
 
-export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
+export function DecideDialog({ request, decision, onClose, onDecided }: Props) {
   const { requests: texts, release, reason: reasons } = messages;
-  const machine = machineText(asked.activation.hostname_hint);
+  const machine = machineText(request.activation.hostname_hint);
   const isRelease = decision === 'release';
   return (
     <ConfirmDialog
@@ -29,26 +29,26 @@ export function DecideDialog({ asked, decision, onClose, onDecided }: Props) {
       danger={isRelease}
       fields={{
         reason: isRelease
-          ? reasonField(reasons.release, undefined, asked.reason ?? '')
+          ? reasonField(reasons.release, undefined, request.reason ?? '')
           : {
               ...reasonField(reasons.decline, texts.declineReasonHint),
               label: texts.declineReason,
             },
       }}
       onConfirm={async ({ reason }) => {
-        const path = `release-requests/${asked.id}`;
+        const path = `release-requests/${request.id}`;
         const answer = await call<ReleaseDecisionAnswer>('POST', path, { decision, reason });
-        onDecided(t(outcome(decision, answer.release_request.decision), { machine }));
+        onDecided(t(outcomeText(decision, answer.release_request.decision), { machine }));
       }}
       onClose={onClose}
     >
-      {asked.reason && <p>{fill(texts.theirs, { reason: <UntrustedText text={asked.reason} /> })}</p>}
+      {request.reason && <p>{fill(texts.theirs, { reason: <UntrustedText text={request.reason} /> })}</p>}
       <p>{isRelease ? release.explanation : texts.declineMeans}</p>
     </ConfirmDialog>
   );
 }
 
-function outcome(wanted: Decision, decided: Decision): string {
+function outcomeText(wanted: Decision, decided: Decision): string {
   const { requests: texts, release } = messages;
   if (wanted === decided) return decided === 'release' ? release.done : texts.declined;
   return decided === 'release' ? texts.meanwhileReleased : texts.meanwhileDeclined;

@@ -1,28 +1,29 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
-import { day, shortMoment, plural, utcDay } from '../../shared/dates.js';
+import { formatDay, formatShortTime, plural, formatUtcDay } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
-import { useFew } from '../parts/use-few.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { Erasure, ErasureListAnswer } from '../../shared/api-types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import { RunDialog } from './run-dialog.js';
 
-const FEW = 50;
-const SOON_DAYS = 5;
+const ROWS_SHOWN_AT_FIRST = 50;
+/** Requests with at most this many days left are highlighted. */
+const URGENT_DAYS = 5;
 const texts = messages.erasures;
 
-const EMAIL: Column<Erasure> = {
+const EMAIL_COLUMN: Column<Erasure> = {
   name: texts.email,
-  head: true,
+  isRowHeader: true,
   cell: ({ email }) =>
     email ? <UntrustedText text={email} /> : <span class="quiet">{messages.find.erased}</span>,
 };
-const ASKED_BY: Column<Erasure> = {
+const ASKED_BY_COLUMN: Column<Erasure> = {
   name: texts.askedBy,
   cell: ({ asked_by, reason }) => (
     <>
@@ -35,21 +36,24 @@ const ASKED_BY: Column<Erasure> = {
     </>
   ),
 };
-const RECEIVED: Column<Erasure> = { name: texts.received, cell: ({ received_on }) => utcDay(received_on) };
-const LEFT: Column<Erasure> = {
+const RECEIVED_COLUMN: Column<Erasure> = {
+  name: texts.received,
+  cell: ({ received_on }) => formatUtcDay(received_on),
+};
+const DAYS_LEFT_COLUMN: Column<Erasure> = {
   name: texts.left,
   cell: ({ days_left }) => <DaysLeft days={days_left ?? 0} />,
 };
-const RUNS: Column<Erasure> = { name: texts.runs, cell: ({ runs_at }) => shortMoment(runs_at) };
-const ENDED: readonly Column<Erasure>[] = [
+const RUNS_COLUMN: Column<Erasure> = { name: texts.runs, cell: ({ runs_at }) => formatShortTime(runs_at) };
+const ENDED_COLUMNS: readonly Column<Erasure>[] = [
   {
     name: texts.ended,
-    head: true,
-    cell: ({ honoured_at, cancelled_at }) => day((honoured_at ?? cancelled_at)!),
+    isRowHeader: true,
+    cell: ({ honoured_at, cancelled_at }) => formatDay((honoured_at ?? cancelled_at)!),
   },
   { name: texts.state, cell: ({ state }) => texts.states[state] },
-  ASKED_BY,
-  RECEIVED,
+  ASKED_BY_COLUMN,
+  RECEIVED_COLUMN,
 ];
 
 interface Props {
@@ -57,18 +61,18 @@ interface Props {
   readonly isAdmin: boolean;
 }
 
-/** Who asked to be deleted, by days left. */
+/** The deletion requests, those with the fewest days left first. */
 export function ErasuresView({ load, isAdmin }: Props) {
-  const [running, setRunning] = useState<Erasure>();
-  const [done, setDone] = useState<Erasure>();
-  const run: Column<Erasure> = {
+  const [erasureToRun, setErasureToRun] = useState<Erasure>();
+  const [justEnded, setJustEnded] = useState<Erasure>();
+  const runColumn: Column<Erasure> = {
     name: texts.actions,
-    plain: true,
+    hidesName: true,
     cell: (erasure) => (
       <Button
         kind="harm"
         label={t(texts.runLabel, { email: erasure.email ?? '' })}
-        onClick={() => setRunning(erasure)}
+        onClick={() => setErasureToRun(erasure)}
       >
         {texts.run}
       </Button>
@@ -78,23 +82,30 @@ export function ErasuresView({ load, isAdmin }: Props) {
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
       <p class="quiet">{texts.lead}</p>
-      <Loaded load={load} waiting={texts.waiting}>
+      <Loaded load={load} loadingText={texts.waiting}>
         {({ erasures }) => (
-          <Both
+          <ErasureTables
             erasures={erasures}
-            columns={[EMAIL, ASKED_BY, RECEIVED, LEFT, RUNS, ...(isAdmin ? [run] : [])]}
-            done={done?.id}
+            columns={[
+              EMAIL_COLUMN,
+              ASKED_BY_COLUMN,
+              RECEIVED_COLUMN,
+              DAYS_LEFT_COLUMN,
+              RUNS_COLUMN,
+              ...(isAdmin ? [runColumn] : []),
+            ]}
+            justEndedId={justEnded?.id}
           />
         )}
       </Loaded>
-      {running && (
+      {erasureToRun && (
         <RunDialog
-          erasure={running}
-          onClose={() => setRunning(undefined)}
+          erasure={erasureToRun}
+          onClose={() => setErasureToRun(undefined)}
           onDone={(ended) => {
-            setRunning(undefined);
-            setDone(ended);
-            void load.reload().then(() => showChange(outcome(ended), ended.id));
+            setErasureToRun(undefined);
+            setJustEnded(ended);
+            void load.reload().then(() => showChange(outcomeText(ended), ended.id));
           }}
         />
       )}
@@ -102,20 +113,20 @@ export function ErasuresView({ load, isAdmin }: Props) {
   );
 }
 
-const outcome = ({ state }: Erasure) => (state === 'honoured' ? texts.done : texts.meanwhileTakenBack);
+const outcomeText = ({ state }: Erasure) => (state === 'honoured' ? texts.done : texts.meanwhileTakenBack);
 
-interface BothProps {
+interface ErasureTablesProps {
   readonly erasures: readonly Erasure[];
   readonly columns: readonly Column<Erasure>[];
-  readonly done: string | undefined;
+  readonly justEndedId: string | undefined;
 }
 
-function Both({ erasures, columns, done }: BothProps) {
+function ErasureTables({ erasures, columns, justEndedId }: ErasureTablesProps) {
   const waiting = erasures
     .filter(({ state }) => state === 'waiting')
     .toSorted((a, b) => (a.days_left ?? 0) - (b.days_left ?? 0));
   const ended = erasures.filter(({ state }) => state !== 'waiting');
-  const few = useFew(ended, FEW);
+  const { shown, showAllButton } = useFirstRows(ended, ROWS_SHOWN_AT_FIRST);
   const idOf = ({ id }: Erasure) => id;
   return (
     <>
@@ -125,11 +136,17 @@ function Both({ erasures, columns, done }: BothProps) {
         <Table caption={plural(waiting.length, texts.caption)} columns={columns} rows={waiting} idOf={idOf} />
       )}
       {ended.length > 0 && (
-        <details open={done !== undefined}>
+        <details open={justEndedId !== undefined}>
           <summary>{plural(ended.length, texts.endedTitle)}</summary>
           <div class="flow">
-            <Table caption={texts.endedCaption} columns={ENDED} rows={few.shown} idOf={idOf} changed={done} />
-            {few.more}
+            <Table
+              caption={texts.endedCaption}
+              columns={ENDED_COLUMNS}
+              rows={shown}
+              idOf={idOf}
+              changed={justEndedId}
+            />
+            {showAllButton}
           </div>
         </details>
       )}
@@ -141,5 +158,5 @@ function DaysLeft({ days }: { days: number }) {
   if (days < 0) return <span class="tag danger">{plural(-days, texts.overdue)}</span>;
   if (days === 0) return <span class="tag danger">{texts.today}</span>;
   const text = plural(days, texts.daysLeft);
-  return days <= SOON_DAYS ? <span class="tag warning">{text}</span> : <>{text}</>;
+  return days <= URGENT_DAYS ? <span class="tag warning">{text}</span> : <>{text}</>;
 }

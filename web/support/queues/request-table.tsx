@@ -1,40 +1,47 @@
 import { Button } from '../../shared/button.js';
-import { shortMoment, plural } from '../../shared/dates.js';
+import { formatShortTime, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Machine, machineText } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
-import { useFew } from '../parts/use-few.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
 import type { Activation, ReleaseRequestLine } from '../../shared/api-types.js';
 import type { Decision } from '../types.js';
 import { useRowKeys } from './row-keys.js';
 import { messages } from '../messages.js';
 
-const FEW = 50;
+const ROWS_SHOWN_AT_FIRST = 50;
 const texts = messages.requests;
 
-/** A request with the machine it is about. */
-export type Asked = Pick<ReleaseRequestLine, 'id' | 'asked_at' | 'reason'> & {
+/** A release request, with the activation that it asks to release. */
+export type RequestWithActivation = Pick<ReleaseRequestLine, 'id' | 'asked_at' | 'reason'> & {
   readonly activation: Activation;
 };
 
-interface Props<Row extends Asked> {
+interface Props<Row extends RequestWithActivation> {
   readonly rows: readonly Row[];
-  /** Columns that say whose it is, where that is not plain. */
-  readonly whose?: readonly Column<Row>[];
-  readonly onDecide: (asked: Row, decision: Decision) => void;
+  /** Columns with the holder and the license, if the rows belong to several licenses. */
+  readonly licenseColumns?: readonly Column<Row>[];
+  readonly onDecide: (request: Row, decision: Decision) => void;
 }
 
-export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: Props<Row>) {
-  const { shown, more } = useFew(rows, FEW);
+export function RequestTable<Row extends RequestWithActivation>({
+  rows,
+  licenseColumns = [],
+  onDecide,
+}: Props<Row>) {
+  const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   useRowKeys();
   const columns: Column<Row>[] = [
     {
       name: texts.machine,
-      head: true,
+      isRowHeader: true,
       cell: ({ activation }) => <Machine name={activation.hostname_hint} />,
     },
-    ...whose,
-    { name: texts.asked, cell: ({ asked_at }) => <time dateTime={asked_at}>{shortMoment(asked_at)}</time> },
+    ...licenseColumns,
+    {
+      name: texts.asked,
+      cell: ({ asked_at }) => <time dateTime={asked_at}>{formatShortTime(asked_at)}</time>,
+    },
     {
       name: texts.reason,
       cell: ({ reason }) =>
@@ -42,16 +49,16 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
     },
     {
       name: texts.actions,
-      plain: true,
-      cell: (asked) => (
+      hidesName: true,
+      cell: (request) => (
         <span class="row-actions">
           <span data-key="r">
-            <Button label={label(texts.releaseLabel, asked)} onClick={() => onDecide(asked, 'release')}>
+            <Button label={labelOf(texts.releaseLabel, request)} onClick={() => onDecide(request, 'release')}>
               {texts.release}
             </Button>
           </span>
           <span data-key="d">
-            <Button label={label(texts.declineLabel, asked)} onClick={() => onDecide(asked, 'decline')}>
+            <Button label={labelOf(texts.declineLabel, request)} onClick={() => onDecide(request, 'decline')}>
               {texts.decline}
             </Button>
           </span>
@@ -66,12 +73,12 @@ export function RequestTable<Row extends Asked>({ rows, whose = [], onDecide }: 
         columns={columns}
         rows={shown}
         idOf={({ id }) => id}
-        isWorked
+        hasRowShortcuts
       />
-      {more}
+      {showAllButton}
     </>
   );
 }
 
-const label = (sentence: string, { activation }: Asked) =>
+const labelOf = (sentence: string, { activation }: RequestWithActivation) =>
   t(sentence, { machine: machineText(activation.hostname_hint) });

@@ -1,6 +1,6 @@
 import type { ReleaseQueueAnswer } from '../../shared/api-types.js';
 import { useState } from 'preact/hooks';
-import { number } from '../../shared/dates.js';
+import { formatNumber } from '../../shared/dates.js';
 import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Person } from '../parts/person.js';
@@ -16,7 +16,7 @@ import { RequestTable } from './request-table.js';
 
 const texts = messages.requests;
 
-const WHOSE: readonly Column<WaitingRequest>[] = [
+const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
   {
     name: texts.holder,
     cell: ({ license: { email } }) =>
@@ -32,8 +32,8 @@ const WHOSE: readonly Column<WaitingRequest>[] = [
         <br />
         <span class="quiet small">
           {t(messages.find.machinesOf, {
-            used: number(machines_in_use),
-            allowed: number(machines_allowed),
+            used: formatNumber(machines_in_use),
+            allowed: formatNumber(machines_allowed),
           })}
         </span>
       </>
@@ -41,11 +41,11 @@ const WHOSE: readonly Column<WaitingRequest>[] = [
   },
 ];
 
-/** What holders ask for and may not do themselves. */
+/** The queue of release requests, which holders send if they may not release a machine themselves. */
 export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
-  const [deciding, setDeciding] = useState<{ asked: WaitingRequest; decision: Decision }>();
+  const [deciding, setDeciding] = useState<{ request: WaitingRequest; decision: Decision }>();
 
-  async function decided(text: string, id: string) {
+  async function handleDecided(text: string, id: string) {
     const waiting = load.data?.release_requests ?? [];
     const index = waiting.findIndex((request) => request.id === id);
     const next = waiting[index + 1] ?? waiting[index - 1];
@@ -62,15 +62,15 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
       <p class="quiet">
         {texts.lead} {texts.keys}
       </p>
-      <Loaded load={load} waiting={texts.waiting}>
+      <Loaded load={load} loadingText={texts.waiting}>
         {({ release_requests }) =>
           release_requests.length === 0 ? (
             <p>{texts.none}</p>
           ) : (
             <RequestTable
               rows={release_requests}
-              whose={WHOSE}
-              onDecide={(asked, decision) => setDeciding({ asked, decision })}
+              licenseColumns={LICENSE_COLUMNS}
+              onDecide={(request, decision) => setDeciding({ request, decision })}
             />
           )
         }
@@ -79,7 +79,7 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
         <DecideDialog
           {...deciding}
           onClose={() => setDeciding(undefined)}
-          onDecided={(text) => void decided(text, deciding.asked.id)}
+          onDecided={(text) => void handleDecided(text, deciding.request.id)}
         />
       )}
     </div>

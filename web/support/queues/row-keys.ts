@@ -8,8 +8,8 @@ export function useRowKeys(): void {
   useShortcuts((event) => {
     const { key } = event;
     if (!isPlainKey(event) || !/^[a-z]$/.test(key)) return false;
-    const rows = [...document.querySelectorAll<HTMLElement>('tr[data-worked]')];
-    const current = document.activeElement?.closest<HTMLElement>('tr[data-worked]') ?? null;
+    const rows = [...document.querySelectorAll<HTMLElement>('tr[data-shortcuts]')];
+    const current = document.activeElement?.closest<HTMLElement>('tr[data-shortcuts]') ?? null;
     const index = current ? rows.indexOf(current) : -1;
     if (key === 'j') rows[Math.min(index + 1, rows.length - 1)]?.focus();
     else if (key === 'k') rows[Math.max(index - 1, 0)]?.focus();

@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../parts/confirm-dialog.js';
 interface Props {
   readonly erasure: Erasure;
   readonly onClose: () => void;
-  /** Receives the present request: its holder may have cancelled it in the meantime. */
+  /** Receives the request as it is now: it has run, or its holder had cancelled it. */
   readonly onDone: (erasure: Erasure) => void;
 }
 

@@ -13,7 +13,7 @@ interface Props {
   readonly onLater: () => void;
 }
 
-/** Signed in by a link, with no passkey yet: this is the moment for one. */
+/** Offers to create a passkey to a person who signed in by a link and has none. */
 export function Enrol({ session, onEnrolled, onLater }: Props) {
   const action = useAction();
   const { passkeys } = messages;
@@ -27,7 +27,7 @@ export function Enrol({ session, onEnrolled, onLater }: Props) {
         <Button
           kind="primary"
           busy={action.busy}
-          onClick={() => void action.run(enrolPasskey).then((made) => made && onEnrolled())}
+          onClick={() => void action.run(enrolPasskey).then((isMade) => isMade && onEnrolled())}
         >
           {passkeys.add}
         </Button>

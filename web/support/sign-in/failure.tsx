@@ -4,16 +4,16 @@ import { PasskeyFailed } from './passkey.js';
 
 interface Props {
   readonly error: unknown;
-  readonly texts: Readonly<Partial<Record<PasskeyFailed['why'], string>>> & { readonly failed: string };
+  readonly texts: Readonly<Partial<Record<PasskeyFailed['reason'], string>>> & { readonly failed: string };
 }
 
-/** What came between a person and a passkey. To change one's mind is no fault. */
+/** Shows why a passkey could not be made or used. If the person cancelled, that is only a warning. */
 export function Failure({ error, texts }: Props) {
   if (error === undefined) return null;
   if (!(error instanceof PasskeyFailed)) return <Notice kind="danger">{problemText(error)}</Notice>;
-  const text = texts[error.why] ?? texts.failed;
+  const text = texts[error.reason] ?? texts.failed;
   return (
-    <Notice kind={error.why === 'cancelled' ? 'warning' : 'danger'}>
+    <Notice kind={error.reason === 'cancelled' ? 'warning' : 'danger'}>
       <p role="alert">{text}</p>
     </Notice>
   );

@@ -1,44 +1,48 @@
 import { call } from '../call.js';
 import type { Passkey, PasskeyAnswer } from '../../shared/api-types.js';
-import { askForPasskey, knowsPasskeys, makePasskey } from './webauthn.js';
+import { askForPasskey, makePasskey, supportsPasskeys } from './webauthn.js';
 
-/** Why the browser gave no passkey; what the service refuses is thrown as it came. */
+/** Thrown if the browser gives no passkey. Refusals of the service are thrown unchanged. */
 export class PasskeyFailed extends Error {
-  constructor(readonly why: 'unsupported' | 'cancelled' | 'exists' | 'failed') {
-    super(why);
+  constructor(readonly reason: 'unsupported' | 'cancelled' | 'exists' | 'failed') {
+    super(reason);
   }
 }
 
-interface Offer<Options> {
+interface OptionsAnswer<Options> {
   readonly options: Options;
 }
 
 /** Signs in with whichever passkey the person picks. @throws PasskeyFailed, Refused, ServiceUnavailable */
 export async function signInWithPasskey(): Promise<void> {
-  demandSupport();
-  const { options } = await call<Offer<PublicKeyCredentialRequestOptionsJSON>>('POST', 'session/options', {});
-  const response = await askForPasskey(options).catch(explain);
+  requirePasskeySupport();
+  const { options } = await call<OptionsAnswer<PublicKeyCredentialRequestOptionsJSON>>(
+    'POST',
+    'session/options',
+    {},
+  );
+  const response = await askForPasskey(options).catch(throwPasskeyFailed);
   await call('POST', 'session', { response });
 }
 
-/** Makes a passkey for who is signed in. @throws PasskeyFailed, Refused, ServiceUnavailable */
+/** Makes a passkey for the signed-in person. @throws PasskeyFailed, Refused, ServiceUnavailable */
 export async function enrolPasskey(): Promise<Passkey> {
-  demandSupport();
-  const { options } = await call<Offer<PublicKeyCredentialCreationOptionsJSON>>(
+  requirePasskeySupport();
+  const { options } = await call<OptionsAnswer<PublicKeyCredentialCreationOptionsJSON>>(
     'POST',
     'passkeys/options',
     {},
   );
-  const response = await makePasskey(options).catch(explain);
+  const response = await makePasskey(options).catch(throwPasskeyFailed);
   return (await call<PasskeyAnswer>('POST', 'passkeys', { response })).passkey;
 }
 
-function demandSupport(): void {
-  if (!knowsPasskeys()) throw new PasskeyFailed('unsupported');
+function requirePasskeySupport(): void {
+  if (!supportsPasskeys()) throw new PasskeyFailed('unsupported');
 }
 
-// By the names that the specification gives (WebAuthn, 5.1): a browser's own messages are not for people.
-function explain(error: unknown): never {
+// The reason is derived from the error names of WebAuthn, section 5.1. The browser's own messages are not meant for users.
+function throwPasskeyFailed(error: unknown): never {
   const name = error instanceof Error ? error.name : '';
   if (name === 'NotAllowedError' || name === 'AbortError') throw new PasskeyFailed('cancelled');
   if (name === 'InvalidStateError') throw new PasskeyFailed('exists');

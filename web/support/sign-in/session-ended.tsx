@@ -13,30 +13,31 @@ interface Props {
   readonly onLeave: () => void;
 }
 
-/** Over whatever the person was doing, which stays as it was and goes on after this. */
+/** A dialog to sign in again. The page behind it stays as it was, so that the person can continue afterwards. */
 export function SessionEnded({ onSignedIn, onLeave }: Props) {
   const action = useAction();
-  const [notYet, setNotYet] = useState(false);
+  const [isStillSignedOut, setIsStillSignedOut] = useState(false);
   const { ended, signIn } = messages;
-  const enter = (way?: () => Promise<void>) =>
+  /** @param signInFirst left out if the person has signed in in another tab */
+  const resume = (signInFirst?: () => Promise<void>) =>
     void action.run(async () => {
-      setNotYet(false);
-      await way?.();
+      setIsStillSignedOut(false);
+      await signInFirst?.();
       await onSignedIn().catch((error: unknown) => {
         if (!isSignedOut(error)) throw error;
-        setNotYet(true);
+        setIsStillSignedOut(true);
       });
     });
   return (
     <Dialog title={ended.title} onClose={() => undefined}>
       <p>{ended.text}</p>
       <Failure error={action.error} texts={signIn} />
-      {notYet && <p role="alert">{ended.notYet}</p>}
+      {isStillSignedOut && <p role="alert">{ended.notYet}</p>}
       <div class="actions">
-        <Button kind="primary" busy={action.busy} onClick={() => enter(signInWithPasskey)}>
+        <Button kind="primary" busy={action.busy} onClick={() => resume(signInWithPasskey)}>
           {signIn.button}
         </Button>
-        <Button kind="link" onClick={() => enter()}>
+        <Button kind="link" onClick={() => resume()}>
           {ended.elsewhere}
         </Button>
         <Button kind="link" onClick={onLeave}>

@@ -17,9 +17,9 @@ interface Props {
 export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
   const action = useAction();
   const { signIn } = messages;
-  const enter = (way: () => Promise<unknown>) =>
+  const signInBy = (method: () => Promise<unknown>) =>
     void action.run(async () => {
-      await way();
+      await method();
       await onSignedIn();
     });
   if (link)
@@ -32,7 +32,7 @@ export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
           <Button
             kind="primary"
             busy={action.busy}
-            onClick={() => enter(() => call('POST', 'session/link', { link }))}
+            onClick={() => signInBy(() => call('POST', 'session/link', { link }))}
           >
             {signIn.linkButton}
           </Button>
@@ -48,7 +48,7 @@ export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
       <p class="lead">{signIn.lead}</p>
       <Failure error={action.error} texts={signIn} />
       <div class="actions">
-        <Button kind="primary" busy={action.busy} onClick={() => enter(signInWithPasskey)}>
+        <Button kind="primary" busy={action.busy} onClick={() => signInBy(signInWithPasskey)}>
           {action.busy ? signIn.busy : signIn.button}
         </Button>
       </div>

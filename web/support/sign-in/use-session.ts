@@ -1,45 +1,47 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { toast } from '../../shared/toast.js';
 import { isSignedOut } from '../../shared/api.js';
-import { findSession, session as events } from '../call.js';
+import { findSession, sessionEvents } from '../call.js';
 import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
-export interface Known {
+export interface SessionState {
   /** The signed-in person: undefined until it is known, null without a session. */
   readonly session: StaffSessionAnswer | null | undefined;
-  /** Why it is not known. */
+  /** Why the session could not be read. */
   readonly error: unknown;
-  /** How often the session was found to have ended since it was last begun. */
-  readonly ended: number;
+  /** How many requests were refused since the session ended; 0 while there is a session. */
+  readonly endedCount: number;
   /** Reads who is signed in now. @throws Refused without a session, ServiceUnavailable if it is not known */
   readonly read: () => Promise<void>;
-  /** The same, from the start. */
+  /** Reads it again, and stores the result or the error here. */
   readonly retry: () => void;
-  readonly enrolled: () => void;
-  readonly leave: () => void;
+  /** Notes that the signed-in person has a passkey now. */
+  readonly markEnrolled: () => void;
+  /** Removes the session after a sign-out, and reports that. */
+  readonly clear: () => void;
 }
 
-/** Who is signed in, as far as the page knows. */
-export function useSession(): Known {
+/** Reads the session, and follows its changes in this tab and in others. */
+export function useSession(): SessionState {
   const [session, setSession] = useState<StaffSessionAnswer | null>();
   const [error, setError] = useState<unknown>();
-  // Counted, for a browser may close a dialog by itself: the next refusal opens another.
-  const [ended, setEnded] = useState(0);
+  // This is a count, because a browser may close the dialog by itself: the next refusal then opens a new one.
+  const [endedCount, setEndedCount] = useState(0);
   const hasEnded = useRef(false);
 
   async function read() {
     const found = await findSession();
     setSession(found);
-    goOn(found);
+    continueWith(found);
   }
 
-  function goOn(found: StaffSessionAnswer) {
+  function continueWith(found: StaffSessionAnswer) {
     const isResumed = hasEnded.current && session?.id === found.id;
     hasEnded.current = false;
-    setEnded(0);
+    setEndedCount(0);
     if (!isResumed) return;
-    events.dispatchEvent(new Event('resumed'));
+    sessionEvents.dispatchEvent(new Event('resumed'));
     toast(messages.ended.resumed);
   }
 
@@ -48,46 +50,46 @@ export function useSession(): Known {
     void read().catch((thrown: unknown) => (isSignedOut(thrown) ? setSession(null) : setError(thrown)));
   }
 
-  function leave() {
+  function clear() {
     hasEnded.current = false;
     setSession(null);
-    setEnded(0);
+    setEndedCount(0);
     toast(messages.signIn.signedOut);
   }
 
   useEffect(retry, []);
   useEffect(() => {
-    const end = () => {
+    const noteEnd = () => {
       hasEnded.current = true;
-      setEnded((count) => count + 1);
+      setEndedCount((count) => count + 1);
     };
-    events.addEventListener('ended', end);
-    return () => events.removeEventListener('ended', end);
+    sessionEvents.addEventListener('ended', noteEnd);
+    return () => sessionEvents.removeEventListener('ended', noteEnd);
   }, []);
 
   const isSignedIn = Boolean(session);
   useEffect(() => {
-    // All tabs share one session: someone else may have signed in in another, and what is done here is theirs now.
-    const look = () =>
+    // All tabs share one session. If another person has signed in in another tab, actions in this tab are theirs too.
+    const refresh = () =>
       void findSession().then(
         (found) => {
           // A person who signed out meanwhile stays signed out.
           setSession((known) => known && found);
-          goOn(found);
+          continueWith(found);
         },
         () => undefined,
       );
-    const comeBack = () => document.visibilityState === 'visible' && look();
+    const refreshIfVisible = () => document.visibilityState === 'visible' && refresh();
     if (isSignedIn) {
-      events.addEventListener('changed', look);
-      addEventListener('focus', comeBack);
+      sessionEvents.addEventListener('changed', refresh);
+      addEventListener('focus', refreshIfVisible);
     }
     return () => {
-      events.removeEventListener('changed', look);
-      removeEventListener('focus', comeBack);
+      sessionEvents.removeEventListener('changed', refresh);
+      removeEventListener('focus', refreshIfVisible);
     };
   }, [isSignedIn, session?.id]);
 
-  const enrolled = () => setSession((known) => known && { ...known, has_passkey: true });
-  return { session, error, ended, read, retry, enrolled, leave };
+  const markEnrolled = () => setSession((known) => known && { ...known, has_passkey: true });
+  return { session, error, endedCount, read, retry, markEnrolled, clear };
 }

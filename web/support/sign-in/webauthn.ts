@@ -1,9 +1,9 @@
 /**
- * What the browser's own passkeys need around them (WebAuthn, level 3). Its answers are written out by hand: those that a
- * password manager puts in their place often lack `toJSON`, or have one that throws.
+ * The calls of the browser's passkey functions (WebAuthn, level 3). Credentials are encoded here, because the credentials of
+ * password managers often have no `toJSON`, or one that throws.
  */
 
-interface Encoded {
+interface EncodedCredential {
   readonly id: string;
   readonly rawId: string;
   readonly type: string;
@@ -12,18 +12,20 @@ interface Encoded {
   readonly authenticatorAttachment: string | null;
 }
 
-/** Whether this browser knows passkeys, and how to read their options. */
-export const knowsPasskeys = () =>
+/** Whether this browser supports passkeys, and can parse their options. */
+export const supportsPasskeys = () =>
   typeof PublicKeyCredential === 'function' &&
   typeof PublicKeyCredential.parseCreationOptionsFromJSON === 'function' &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function';
 
-/** Throws the browser's own `DOMException`. */
-export async function askForPasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<Encoded> {
+/** Asks for a sign-in with a passkey. Throws the browser's own `DOMException`. */
+export async function askForPasskey(
+  options: PublicKeyCredentialRequestOptionsJSON,
+): Promise<EncodedCredential> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
   const credential = (await navigator.credentials.get({ publicKey })) as PublicKeyCredential;
   const answer = credential.response as AuthenticatorAssertionResponse;
-  return encoded(credential, {
+  return encode(credential, {
     clientDataJSON: base64url(answer.clientDataJSON),
     authenticatorData: base64url(answer.authenticatorData),
     signature: base64url(answer.signature),
@@ -31,19 +33,21 @@ export async function askForPasskey(options: PublicKeyCredentialRequestOptionsJS
   });
 }
 
-/** Throws the browser's own `DOMException`. */
-export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<Encoded> {
+/** Asks for a new passkey. Throws the browser's own `DOMException`. */
+export async function makePasskey(
+  options: PublicKeyCredentialCreationOptionsJSON,
+): Promise<EncodedCredential> {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   const credential = (await navigator.credentials.create({ publicKey })) as PublicKeyCredential;
   const answer = credential.response as AuthenticatorAttestationResponse;
-  return encoded(credential, {
+  return encode(credential, {
     clientDataJSON: base64url(answer.clientDataJSON),
     attestationObject: base64url(answer.attestationObject),
     transports: answer.getTransports?.() ?? [],
   });
 }
 
-function encoded(credential: PublicKeyCredential, response: Encoded['response']): Encoded {
+function encode(credential: PublicKeyCredential, response: EncodedCredential['response']): EncodedCredential {
   const { id, rawId, type, authenticatorAttachment } = credential;
   return {
     id,

@@ -1,53 +1,54 @@
-import { only } from '../plan.js';
-import { ALONE, TOGETHER, type PlantedBug } from './planted-bug.js';
+import { onlyKinds } from '../plan.js';
+import { ONE_CLIENT, TWO_CLIENTS, type PlantedBug } from './planted-bug.js';
 import { ACTIVATE, activateWrongly, FIND_LICENSE, STORE_PURCHASE } from './statements.js';
 
-/** Bugs of activations: a machine is accepted that must be refused, or refused although it must be accepted. */
+/** Bugs of activations. */
 export const ACTIVATION_BUGS: readonly PlantedBug[] = [
   {
-    name: 'an activation counts and inserts without the lock of the license',
+    name: 'an activation counts machines and inserts a row without locking the license',
     seed: 2,
-    shape: { ...TOGETHER, isSold: false, kinds: only('activate') },
+    shape: { ...TWO_CLIENTS, isSold: false, kinds: onlyKinds('activate') },
     plant: (planting) =>
-      planting.on(ACTIVATE, (statement) =>
-        activateWrongly(statement, { between: () => planting.gate.untilAnother() }),
+      planting.intercept(ACTIVATE, (statement) =>
+        activateWrongly(statement, { beforeInsert: () => planting.gate.waitForAnother() }),
       ),
   },
   {
-    name: 'machines are counted before the license is locked',
+    name: 'an activation counts machines before it locks the license',
     seed: 2,
-    shape: { ...TOGETHER, isSold: false, kinds: only('activate') },
+    shape: { ...TWO_CLIENTS, isSold: false, kinds: onlyKinds('activate') },
     plant: (planting) =>
-      planting.on(ACTIVATE, async (statement) => {
+      planting.intercept(ACTIVATE, async (statement) => {
         const lock = async () => {
-          await planting.gate.untilAnother();
+          await planting.gate.waitForAnother();
           await statement.run('select 1 from license where id = $1 for update', [statement.values[0]]);
         };
-        return activateWrongly(statement, { between: lock });
+        return activateWrongly(statement, { beforeInsert: lock });
       }),
   },
   {
-    name: 'one machine more than the limit',
+    name: 'one machine more than the limit is accepted',
     seed: 5,
-    shape: ALONE,
+    shape: ONE_CLIENT,
     plant: (planting) =>
-      planting.on(ACTIVATE, (statement) =>
+      planting.intercept(ACTIVATE, (statement) =>
         activateWrongly(statement, {
-          isFree: ({ machines_in_use, machines_allowed }) => machines_in_use <= machines_allowed,
+          isAccepted: ({ machines_in_use, machines_allowed }) => machines_in_use <= machines_allowed,
         }),
       ),
   },
   {
-    name: 'a released machine still counts',
+    name: 'a released machine still counts towards the limit',
     seed: 1,
-    shape: ALONE,
-    plant: (planting) => planting.on(ACTIVATE, (statement) => activateWrongly(statement, { count: 'true' })),
+    shape: ONE_CLIENT,
+    plant: (planting) =>
+      planting.intercept(ACTIVATE, (statement) => activateWrongly(statement, { countedRows: 'true' })),
   },
   {
-    name: 'a machine that is active takes a second place',
+    name: 'a second activation of an active machine counts twice',
     seed: 1,
-    shape: ALONE,
-    // The activation of the machine is not found, and the unique index that would refuse a second one gets another machine.
+    shape: ONE_CLIENT,
+    // Each row gets another machine id, so that a repeated activation neither finds the first one nor violates the unique index.
     plant: (planting) =>
       planting.trigger(
         'activation',
@@ -56,11 +57,11 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
       ),
   },
   {
-    name: 'an activation is answered and not committed',
+    name: 'an activation is confirmed but not committed',
     seed: 1,
-    shape: ALONE,
+    shape: ONE_CLIENT,
     plant: (planting) =>
-      planting.on(ACTIVATE, async ({ run }) => {
+      planting.intercept(ACTIVATE, async ({ run }) => {
         await run('begin', []);
         const result = await run();
         await run('rollback', []);
@@ -68,24 +69,24 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
       }),
   },
   {
-    name: 'an activation that was judged before a refund is stored after it',
+    name: 'an activation that was checked before a refund is stored after it',
     seed: 8,
-    shape: { ...TOGETHER, isSold: true, kinds: only('activate', 'refunded') },
+    shape: { ...TWO_CLIENTS, isSold: true, kinds: onlyKinds('activate', 'refunded') },
     plant: (planting) => {
-      planting.on(STORE_PURCHASE, async ({ values: [, , status], run }) => {
-        if (status === 'refunded') await planting.gate.untilHeld();
+      planting.intercept(STORE_PURCHASE, async ({ values: [, , status], run }) => {
+        if (status === 'refunded') await planting.gate.waitForHeldStatement();
         return run();
       });
-      planting.on(ACTIVATE, async ({ values: [license, _judged, ...rest], run }) => {
-        await planting.gate.untilReturned(
-          (command) => command.do === 'report' && command.status === 'refunded',
+      planting.intercept(ACTIVATE, async ({ values: [license, _checkedRevision, ...rest], run }) => {
+        await planting.gate.waitForReturn(
+          (command) => command.type === 'report' && command.status === 'refunded',
         );
-        const now = await run(
+        const current = await run(
           `select concat(l.xmin, ' ', p.xmin) as revision from license l left join purchase p on p.id = l.purchase_id
            where l.id = $1`,
           [license],
         );
-        const [{ revision }] = now.rows as [{ revision: string }];
+        const [{ revision }] = current.rows as [{ revision: string }];
         return run(undefined, [license, revision, ...rest]);
       });
     },
@@ -93,13 +94,13 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
   {
     name: 'an activation ignores that the license has expired',
     seed: 2,
-    shape: { ...ALONE, kinds: { expiry: 6, on_expiry: 3 } },
+    shape: { ...ONE_CLIENT, kinds: { expiry: 6, on_expiry: 3 } },
     plant: (planting) => planting.replace(FIND_LICENSE, /\bl\.on_expiry\b/, `'keep' as on_expiry`),
   },
   {
     name: 'a replaced key still activates',
     seed: 9,
-    shape: { ...ALONE, kinds: { rekey: 6 } },
+    shape: { ...ONE_CLIENT, kinds: { rekey: 6 } },
     plant: (planting) =>
       planting.replace(
         FIND_LICENSE,

@@ -1,60 +1,64 @@
 import type { Command } from '../../license-model.js';
 import type { Observer } from '../recorder.js';
 
-interface Held {
-  readonly go: () => void;
-  /** The operation whose return it waits for. */
-  readonly opensOn?: (command: Command) => boolean;
-  /** Whether it waits for a statement that waits for a return. */
-  readonly opensOnHeld?: boolean;
+interface HeldStatement {
+  readonly release: () => void;
+  /** Whether the return of this operation releases the statement. */
+  readonly isReleasedByReturn?: (command: Command) => boolean;
+  /** Whether a call of `waitForReturn` releases the statement. */
+  readonly isReleasedByWait?: boolean;
 }
 
 /**
- * Holds a statement until another event has occurred, so that an interleaving does not depend on chance. If the event can no
- * longer occur, because every other client has finished or is held too, the statement is executed.
+ * Holds a statement until another event has occurred, so that an interleaving does not depend on chance. If the event cannot
+ * occur any more, because every other client has finished or is held too, the statement is executed.
  */
 export class Gate implements Observer {
-  #clients = 1;
-  #held: Held[] = [];
+  #clientsLeft = 1;
+  #held: HeldStatement[] = [];
 
   /** Waits until another statement calls this method. */
-  async untilAnother(): Promise<void> {
-    const others = this.#held.filter(({ opensOn, opensOnHeld }) => !opensOn && !opensOnHeld);
-    if (others.length > 0) return this.#open((each) => others.includes(each));
+  async waitForAnother(): Promise<void> {
+    const others = this.#held.filter(
+      ({ isReleasedByReturn, isReleasedByWait }) => !isReleasedByReturn && !isReleasedByWait,
+    );
+    if (others.length > 0) return this.#release((each) => others.includes(each));
     return this.#hold({});
   }
 
-  /** Waits until another statement is held by `untilReturned`. */
-  async untilHeld(): Promise<void> {
-    if (!this.#held.some(({ opensOn }) => opensOn)) await this.#hold({ opensOnHeld: true });
+  /** Waits until another statement is held by `waitForReturn`. */
+  async waitForHeldStatement(): Promise<void> {
+    if (!this.#held.some(({ isReleasedByReturn }) => isReleasedByReturn))
+      await this.#hold({ isReleasedByWait: true });
   }
 
-  /** Waits until another client's operation of this kind has returned. */
-  untilReturned(opensOn: (command: Command) => boolean): Promise<void> {
-    this.#open(({ opensOnHeld }) => opensOnHeld ?? false);
-    return this.#hold({ opensOn });
+  /** Waits until an operation of another client has returned for which the function is true. */
+  waitForReturn(isReleasedByReturn: (command: Command) => boolean): Promise<void> {
+    this.#release(({ isReleasedByWait }) => isReleasedByWait ?? false);
+    return this.#hold({ isReleasedByReturn });
   }
 
-  readonly returned = (command: Command): void => this.#open(({ opensOn }) => opensOn?.(command) ?? false);
+  readonly onReturned = (command: Command): void =>
+    this.#release(({ isReleasedByReturn }) => isReleasedByReturn?.(command) ?? false);
 
-  readonly clients = (left: number): void => {
-    this.#clients = left;
-    this.#openAllIfStuck();
+  readonly onClientsLeft = (left: number): void => {
+    this.#clientsLeft = left;
+    this.#releaseAllIfStuck();
   };
 
-  #hold(what: Omit<Held, 'go'>): Promise<void> {
-    const held = new Promise<void>((go) => this.#held.push({ ...what, go }));
-    this.#openAllIfStuck();
-    return held;
+  #hold(conditions: Omit<HeldStatement, 'release'>): Promise<void> {
+    const released = new Promise<void>((release) => this.#held.push({ ...conditions, release }));
+    this.#releaseAllIfStuck();
+    return released;
   }
 
-  #openAllIfStuck(): void {
-    if (this.#held.length >= this.#clients) this.#open(() => true);
+  #releaseAllIfStuck(): void {
+    if (this.#held.length >= this.#clientsLeft) this.#release(() => true);
   }
 
-  #open(isOver: (held: Held) => boolean): void {
-    const over = this.#held.filter(isOver);
-    this.#held = this.#held.filter((each) => !over.includes(each));
-    for (const { go } of over) go();
+  #release(isReleased: (held: HeldStatement) => boolean): void {
+    const released = this.#held.filter(isReleased);
+    this.#held = this.#held.filter((each) => !released.includes(each));
+    for (const { release } of released) release();
   }
 }

@@ -7,7 +7,7 @@ import { Planting } from './planting.js';
 /** A bug that the checker must find. */
 export interface PlantedBug {
   readonly name: string;
-  /** Plans a scenario in which the bug has an effect. */
+  /** The seed of a scenario in which the bug has an effect. */
   readonly seed: number;
   readonly shape: ScenarioShape;
   readonly plant: (planting: Planting) => void | Promise<void>;
@@ -19,13 +19,13 @@ export interface PlantedRun {
 }
 
 /** One client, for bugs that need no concurrency. */
-export const ALONE: ScenarioShape = { clients: 1, templates: 14 };
+export const ONE_CLIENT: ScenarioShape = { clients: 1, templates: 14 };
 /** Two clients whose statements a gate interleaves. */
-export const TOGETHER: ScenarioShape = { clients: 2, templates: 2 };
+export const TWO_CLIENTS: ScenarioShape = { clients: 2, templates: 2 };
 
 let runs = 0;
 
-/** Runs the scenario of a bug on instances that have it. @throws if it was not planted */
+/** Runs the scenario of a bug on instances with the bug. @throws Error if it was not planted */
 export async function runWith(deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> {
   const planting = new Planting(deployment);
   try {
@@ -38,7 +38,7 @@ export async function runWith(deployment: LocalDeployment, bug: PlantedBug): Pro
   }
 }
 
-/** Runs the same scenario on instances that do not have the bug. */
+/** Runs the same scenario on instances without the bug. */
 export const runWithout = (deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> =>
   runScenario(deployment, bug);
 

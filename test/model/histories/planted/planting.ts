@@ -4,24 +4,24 @@ import type { LocalDeployment } from '../deployment.js';
 import type { Observer } from '../recorder.js';
 import { Gate } from './gate.js';
 
-/** A statement on its way to the database, of any instance. */
+/** A statement of any instance that is intercepted before it is sent to the database. */
 export interface Statement {
-  /** The text of the statement, in which each white space is one space. */
+  /** The SQL text, in which each run of white space is replaced by one space. */
   readonly text: string;
   readonly values: readonly unknown[];
-  /** The connection: statements of one transaction share it. */
+  /** The connection, which all statements of a transaction share. */
   readonly connection: object;
   /** Runs the statement, or another one instead, on the same connection. */
   run(text?: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
 }
 type Handler = (statement: Statement) => Promise<pg.QueryResult>;
 
-/** What a planted bug did in the database, counted where no statement passes by. */
-const USED = 'planted_bug_used';
+/** A sequence in the database that the trigger of a bug advances, so that `confirm` knows whether the bug had an effect. */
+const USE_COUNTER = 'planted_bug_used';
 
 /**
- * Plants a bug in running instances: at the database driver, where each statement is known by its words, or in the database.
- * `remove` removes all bugs. The classes of the driver are not changed.
+ * Plants a bug in running instances: it replaces statements at the database driver, which it finds by their text, or adds a
+ * trigger to the database. `remove` undoes both. The classes of the driver are not changed.
  */
 export class Planting {
   readonly gate = new Gate();
@@ -30,32 +30,35 @@ export class Planting {
   #hasTrigger = false;
 
   constructor(readonly deployment: LocalDeployment) {
-    for (const { app } of deployment.services) this.#listen(app.get(DataSource));
+    for (const { app } of deployment.services) this.#wrapConnections(app.get(DataSource));
   }
 
   get observer(): Observer {
     return this.gate;
   }
 
-  /** Handles each statement that the pattern matches. */
-  on(pattern: RegExp, handle: Handler): void {
+  /** Calls a function instead of each statement that the pattern matches. */
+  intercept(pattern: RegExp, handle: Handler): void {
     this.#handlers.push({ pattern, handle, used: 0 });
   }
 
   /** Replaces a part of each statement that the pattern matches. */
-  replace(pattern: RegExp, part: RegExp, by: string): void {
-    this.on(pattern, (statement) => statement.run(replaced(statement.text, part, by)));
+  replace(pattern: RegExp, part: RegExp, replacement: string): void {
+    this.intercept(pattern, (statement) => statement.run(replacePart(statement.text, part, replacement)));
   }
 
-  /** Runs a function of the database (its PL/pgSQL body) before each row that is written to a table. */
+  /**
+   * Adds a trigger that runs before each row of a table is written.
+   * @param body its PL/pgSQL statements, with `USED` where the bug has its effect
+   */
   async trigger(table: string, event: 'insert' | 'update', body: string): Promise<void> {
     const { deployment } = this;
     this.#hasTrigger = true;
     this.#undo.push(() => deployment.sql(`drop trigger if exists planted_bug on ${table}`, []));
-    await deployment.sql(`drop sequence if exists ${USED}; create sequence ${USED}`, []);
+    await deployment.sql(`drop sequence if exists ${USE_COUNTER}; create sequence ${USE_COUNTER}`, []);
     await deployment.sql(
       `create or replace function planted_bug() returns trigger language plpgsql as
-         $$ begin ${body.replace('USED', `perform nextval('${USED}');`)} return new; end $$`,
+         $$ begin ${body.replace('USED', `perform nextval('${USE_COUNTER}');`)} return new; end $$`,
       [],
     );
     await deployment.sql(
@@ -64,8 +67,8 @@ export class Planting {
     );
   }
 
-  /** A new connection that sees the database as it is now, like a replica whose replay is paused. */
-  async snapshot(): Promise<pg.Client> {
+  /** Opens a connection that keeps seeing the database as it is now, like a replica whose replay is paused. */
+  async openSnapshot(): Promise<pg.Client> {
     const client = new pg.Client(this.deployment.services[0]!.databaseUrl);
     await client.connect();
     this.#undo.push(() => client.end());
@@ -73,24 +76,24 @@ export class Planting {
     return client;
   }
 
-  /** @throws if a part of the bug was not planted, because no statement matched after a change of the code */
+  /** @throws Error if a part of the bug had no effect, usually because a changed statement no longer matches its pattern */
   async confirm(): Promise<void> {
     const missed = this.#handlers
       .filter(({ used }) => used === 0)
       .map(({ pattern }) => `no statement matched ${pattern}`);
     if (this.#hasTrigger) {
-      const sql = `select is_called from ${USED}`;
+      const sql = `select is_called from ${USE_COUNTER}`;
       const [row] = (await this.deployment.sql(sql, [])) as [{ is_called: boolean }];
-      if (!row.is_called) missed.push('no row was written that the trigger changes');
+      if (!row.is_called) missed.push('the trigger changed no row');
     }
     if (missed.length > 0) throw new Error(`this bug was not planted: ${missed.join('; ')}`);
   }
 
   async remove(): Promise<void> {
-    for (const stop of this.#undo.toReversed()) await stop();
+    for (const undo of this.#undo.toReversed()) await undo();
   }
 
-  #listen(dataSource: DataSource): void {
+  #wrapConnections(dataSource: DataSource): void {
     const { master: pool } = dataSource.driver as unknown as { master: pg.Pool };
     const wrapped = new Map<pg.PoolClient, pg.PoolClient['query']>();
     const wrap = (client: pg.PoolClient) => {
@@ -101,7 +104,7 @@ export class Planting {
     pool.on('acquire', wrap);
     this.#undo.push(async () => {
       pool.off('acquire', wrap);
-      // Without its own property, the object has the method of its class again.
+      // Without its own property, the object uses the method of its class again.
       for (const client of wrapped.keys()) Reflect.deleteProperty(client, 'query');
     });
   }
@@ -109,13 +112,13 @@ export class Planting {
   #wrap(client: pg.PoolClient): void {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     const intercepted = (...args: unknown[]): unknown => {
-      const { text, values, callback } = asked(args);
+      const { text, values, callback } = parseQueryArguments(args);
       const handler = this.#handlers.find(({ pattern }) => pattern.test(text));
       if (!handler) return query(...args);
       handler.used += 1;
-      // The name of the statement is left out, because the driver expects the same text for a name each time.
-      const run: Statement['run'] = async (other = text, given = values) =>
-        (await query({ text: other, values: [...given] })) as pg.QueryResult;
+      // The name of a prepared statement is omitted, because the driver requires the same text each time for a name.
+      const run: Statement['run'] = async (textToRun = text, valuesToUse = values) =>
+        (await query({ text: textToRun, values: [...valuesToUse] })) as pg.QueryResult;
       const result = handler.handle({ text, values, connection: client, run });
       if (!callback) return result;
       result.then((rows) => callback(null, rows), callback);
@@ -125,14 +128,14 @@ export class Planting {
   }
 }
 
-/** Replaces a part of a text. @throws if the text does not contain it */
-export function replaced(text: string, part: RegExp, by: string): string {
+/** Replaces a part of a text. @throws Error if the text does not contain it */
+export function replacePart(text: string, part: RegExp, replacement: string): string {
   if (!part.test(text)) throw new Error(`this bug was not planted: ${part} is not in ${text}`);
-  return text.replace(part, by);
+  return text.replace(part, replacement);
 }
 
-/** Reads the arguments of the driver's `query`. */
-function asked(args: readonly unknown[]) {
+/** Parses the arguments of the driver's `query`. */
+function parseQueryArguments(args: readonly unknown[]) {
   const [first, second] = args;
   const { text, values } = (typeof first === 'string' ? { text: first } : first) as {
     text?: string;
@@ -147,7 +150,7 @@ function asked(args: readonly unknown[]) {
   };
 }
 
-/** The result of a statement with other rows. */
+/** Makes the result of a statement from its rows. */
 export const resultOf = (rows: readonly object[]): pg.QueryResult =>
   ({
     rows: [...rows],

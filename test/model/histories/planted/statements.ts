@@ -6,9 +6,9 @@ import { resultOf, type Planting, type Statement } from './planting.js';
  * with `this bug was not planted`.
  */
 
-/** Reads the license of a key and an address, with the machine's activation. */
+/** Finds the license of a key and an address, with the activation of the machine. */
 export const FIND_LICENSE = /from license l .*where l\.key_hash = \$1 and l\.email = \$2$/;
-/** Activates a machine: license, revision, new id, machine, hint, version and time. */
+/** Activates a machine. The parameters are license, revision, new id, machine, hint, version and time. */
 export const ACTIVATE = /^select \* from \w+\(\$1, \$2, \$3, \$4, \$5, \$6, \$7\)$/;
 /** Reads activations for heartbeats. */
 export const READ_ACTIVATIONS = /^select a\.id as activation_id.* where a\.id = any\(\$1::uuid\[\]\)$/;
@@ -25,19 +25,19 @@ export const CHANGE_PURCHASE_STATE = /^update purchase set state = /;
 export const STORE_REPLACED_KEY = /^insert into replaced_key /;
 export const COMMIT = /^commit$/i;
 
-/** A bug of locking: licenses are read without a lock. */
-export function withoutLock(planting: Planting): void {
+/** Plants the part of a bug that reads licenses without a lock. */
+export function plantMissingLock(planting: Planting): void {
   planting.replace(LOCK_LICENSE, / for update$/i, '');
 }
 
-interface ClaimedSeats {
+interface ActivationCheck {
   readonly machines_allowed: number;
   readonly machines_in_use: number;
   readonly activation_id: string | null;
 }
 
-const readClaimedSeats = (count: string) => `
-  select l.machines_allowed, (select count(*)::integer from activation where license_id = l.id and ${count}) as machines_in_use,
+const selectActivationCheck = (countedRows: string) => `
+  select l.machines_allowed, (select count(*)::integer from activation where license_id = l.id and ${countedRows}) as machines_in_use,
          a.id as activation_id, a.activated_at, a.hostname_hint
   from license l left join activation a on a.license_id = l.id and a.machine_id = $2 and a.ended_at is null
   where l.id = $1`;
@@ -46,21 +46,24 @@ const INSERT = `
   values ($1, $2, $3, $4, $5, $6) returning id as activation_id, activated_at, hostname_hint`;
 
 /**
- * Activates a machine with separate statements instead of the SQL function.
- * @param between runs after the count and before the insert
+ * Activates a machine with separate statements instead of the SQL function. The caller replaces a step by a wrong one:
+ * `beforeInsert` runs after the count, `isAccepted` decides, and `countedRows` is the SQL condition of a row that counts.
  */
 export async function activateWrongly(
   { values, run }: Statement,
   {
-    between = async () => {},
-    isFree = ({ machines_in_use, machines_allowed }: ClaimedSeats) => machines_in_use < machines_allowed,
-    count = 'ended_at is null',
+    beforeInsert = async () => {},
+    isAccepted = ({ machines_in_use, machines_allowed }: ActivationCheck) =>
+      machines_in_use < machines_allowed,
+    countedRows = 'ended_at is null',
   },
 ): Promise<pg.QueryResult> {
   const [license, , id, machine, hint, version, at] = values;
-  const [seats] = (await run(readClaimedSeats(count), [license, machine])).rows as [ClaimedSeats];
-  await between();
-  if (seats.activation_id || !isFree(seats)) return resultOf([seats]);
-  const [made] = (await run(INSERT, [id, license, machine, hint, version, at])).rows as [object];
-  return resultOf([{ ...seats, ...made, machines_in_use: seats.machines_in_use + 1 }]);
+  const [check] = (await run(selectActivationCheck(countedRows), [license, machine])).rows as [
+    ActivationCheck,
+  ];
+  await beforeInsert();
+  if (check.activation_id || !isAccepted(check)) return resultOf([check]);
+  const [created] = (await run(INSERT, [id, license, machine, hint, version, at])).rows as [object];
+  return resultOf([{ ...check, ...created, machines_in_use: check.machines_in_use + 1 }]);
 }

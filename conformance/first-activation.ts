@@ -12,8 +12,8 @@ export interface FirstActivation {
 /** The answer to the first activation. */
 export const firstActivation = once((service) => service.activate());
 
-/** Reasons why the license itself does not allow an activation, which are no fault of the service. */
-const REFUSED: Record<string, string> = {
+/** The refusals whose reason is the license, and which are no fault of the service. */
+const REASONS: Record<string, string> = {
   machine_limit_reached: 'the license has no machine left',
   license_suspended: 'the license is suspended',
   license_refunded: 'the license was refunded',
@@ -22,19 +22,19 @@ const REFUSED: Record<string, string> = {
   version_not_covered: 'the license covers no version as old as the one that is reported',
 };
 
-/** Why the license does not allow an activation; undefined if it does. */
+/** Says why the license does not allow an activation; undefined if it does. */
 export function refusalReason(answer: Answer): string | undefined {
   const code = at(answer.json, 'code');
-  return answer.status >= 400 && typeof code === 'string' ? REFUSED[code] : undefined;
+  return answer.status >= 400 && typeof code === 'string' ? REASONS[code] : undefined;
 }
 
-/** The activation of this run. Without one, the checks that need it are not run. */
+/** The activation of this run. Without one, the checks that need it end as not checked. */
 export const successfulActivation = once(async (service): Promise<FirstActivation> => {
   const answer = await firstActivation(service).catch(() => {
     throw new NotChecked('the first activation was not answered');
   });
-  const refused = refusalReason(answer);
-  if (refused) throw new NotChecked(refused);
+  const reason = refusalReason(answer);
+  if (reason) throw new NotChecked(reason);
   const [token, id] = [at(answer.json, 'token'), at(answer.json, 'activation', 'id')];
   if (answer.status >= 300 || typeof token !== 'string' || typeof id !== 'string')
     throw new NotChecked(`there is no activation for the other checks: ${describeAnswer(answer)}`);

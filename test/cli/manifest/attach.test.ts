@@ -5,45 +5,53 @@ import {
   parseSigned,
   type SignedManifest,
 } from '../../../src/keys/manifests/signed-manifest.js';
-import { ALONE, PASSPHRASE, Publisher, unkeyed, type Run } from '../../support/processes/cli-harness.js';
+import {
+  WITHOUT_SERVER,
+  PASSPHRASE,
+  Publisher,
+  signArgsWithoutKey,
+  type Run,
+} from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
 import {
-  expectBrokenByAnyByte,
-  expectVerifiedElsewhere,
-  signElsewhere,
+  expectInvalidAfterAnyChange,
+  expectVerifiedByOpenssl,
+  signWithOpenssl,
 } from '../../manifest/openssl-verification.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Publisher;
-/** What `--prepare` wrote, and another program's signatures over it by `one.pem` and `two.pem`. */
+/** The text that `--prepare` wrote. openssl signs it with `one.pem` and with `two.pem`. */
 let bytes: string;
 beforeAll(async () => {
   database = await createDatabase();
   terminal = await Publisher.at(database.url);
-  const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'stranger.pem'];
-  await terminal.json(keygen, { env: ALONE });
-  const answer = await terminal.json(unkeyed('1.0.0', '--first', '--prepare', 'prepared'), { env: ALONE });
+  const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
+  await terminal.json(keygen, { env: WITHOUT_SERVER });
+  const answer = await terminal.json(signArgsWithoutKey('1.0.0', '--first', '--prepare', 'prepared'), {
+    env: WITHOUT_SERVER,
+  });
   bytes = readFileSync(terminal.file('prepared'), 'utf8');
   expect(answer).toEqual({ file: terminal.file('prepared'), bytes: Buffer.byteLength(bytes) });
-  signature('one.sig', 'prepared', 'one.pem');
-  signature('two.sig', 'prepared', 'two.pem');
+  writeSignature('one.sig', 'prepared', 'one.pem');
+  writeSignature('two.sig', 'prepared', 'two.pem');
 });
 afterAll(async () => {
   terminal.close();
   await database.drop();
 });
 
-function signature(name: string, of: string, key = 'two.pem'): Buffer {
+function writeSignature(name: string, of: string, key = 'two.pem'): Buffer {
   const passphrase = key === 'one.pem' ? PASSPHRASE : undefined;
-  const made = signElsewhere(terminal.file(key), terminal.file(of), passphrase);
+  const made = signWithOpenssl(terminal.file(key), terminal.file(of), passphrase);
   writeFileSync(terminal.file(name), made);
   return made;
 }
 
-const attach = (files: string[], prepared = 'prepared', ...more: string[]): Promise<Run> =>
+const attach = (files: string[], prepared = 'prepared', ...moreArgs: string[]): Promise<Run> =>
   terminal.run(
-    ['manifest', 'sign', '--prepared', prepared, ...files.flatMap((file) => ['--attach', file]), ...more],
-    { env: ALONE },
+    ['manifest', 'sign', '--prepared', prepared, ...files.flatMap((file) => ['--attach', file]), ...moreArgs],
+    { env: WITHOUT_SERVER },
   );
 
 test('--prepare writes exactly the bytes to be signed', () => {
@@ -54,7 +62,7 @@ test('--prepare writes exactly the bytes to be signed', () => {
 
 describe('--attach', () => {
   const encodings: [string, (raw: Buffer) => string | Buffer][] = [
-    ['as it is', (raw) => raw],
+    ['as raw bytes', (raw) => raw],
     ['in base64', (raw) => raw.toString('base64')],
     ['in base64, with a line end', (raw) => `${raw.toString('base64')}\r\n`],
     ['in base64, wrapped', (raw) => `${raw.toString('base64').replace(/.{64}/, '$&\n')}\n`],
@@ -67,15 +75,15 @@ describe('--attach', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Version +1\.0\.0 of /) });
     expect(json.signed).toBe(bytes);
     expect(json.signature).toBe(raw.toString('base64url'));
-    await expectVerifiedElsewhere(json, terminal.two);
+    await expectVerifiedByOpenssl(json, terminal.two);
   });
 
   test('accepts one signature of each key, in the order of the options, and writes --out', async () => {
     const run = await attach(['two.sig', 'one.sig'], 'prepared', '--out', 'both.json');
     expect(run).toMatchObject({ code: 0, stderr: '' });
     const document = JSON.parse(readFileSync(terminal.file('both.json'), 'utf8')) as SignedManifest;
-    await expectVerifiedElsewhere(document, terminal.two, terminal.one);
-    await expectBrokenByAnyByte(document, terminal.two);
+    await expectVerifiedByOpenssl(document, terminal.two, terminal.one);
+    await expectInvalidAfterAnyChange(document, terminal.two);
     const again = await attach(['two.sig'], 'prepared', '--out', 'both.json');
     expect(again).toMatchObject({
       code: 1,
@@ -87,27 +95,27 @@ describe('--attach', () => {
 
   test('refuses a signature that is not of a given key over exactly these bytes', async () => {
     writeFileSync(terminal.file('other'), bytes.replace('1.0.0', '1.0.1'));
-    const ofOther = signature('other.sig', 'other');
-    signature('stranger.sig', 'prepared', 'stranger.pem');
+    const ofOther = writeSignature('other.sig', 'other');
+    writeSignature('untrusted.sig', 'prepared', 'untrusted.pem');
     writeFileSync(terminal.file('short.sig'), ofOther.subarray(1));
     writeFileSync(terminal.file('hex.sig'), ofOther.toString('hex'));
     writeFileSync(terminal.file('lined'), `${bytes}\n`);
-    signature('lined.sig', 'lined');
-    const foreign = (file: string) =>
+    writeSignature('lined.sig', 'lined');
+    const wrongKeyOrBytes = (file: string) =>
       `The signature in ${file} was not made with a given key, or it signs other bytes.\n`;
-    const none = (file: string) =>
+    const notASignature = (file: string) =>
       new RegExp(`^${file} is not an Ed25519 signature: 64 bytes, as they are or in base64\\.\\n$`, 'i');
     const refusals: [sentence: string | RegExp, code: number, files: string[], prepared?: string][] = [
-      [foreign('other.sig'), 1, ['other.sig']],
-      [foreign('stranger.sig'), 1, ['stranger.sig']],
-      [foreign('other.sig'), 1, ['two.sig', 'other.sig']],
-      [foreign('two.sig'), 1, ['two.sig'], 'other'],
-      [foreign('two.sig'), 1, ['two.sig'], 'lined'],
-      [none('short.sig'), 1, ['short.sig']],
-      [none('hex.sig'), 1, ['hex.sig']],
+      [wrongKeyOrBytes('other.sig'), 1, ['other.sig']],
+      [wrongKeyOrBytes('untrusted.sig'), 1, ['untrusted.sig']],
+      [wrongKeyOrBytes('other.sig'), 1, ['two.sig', 'other.sig']],
+      [wrongKeyOrBytes('two.sig'), 1, ['two.sig'], 'other'],
+      [wrongKeyOrBytes('two.sig'), 1, ['two.sig'], 'lined'],
+      [notASignature('short.sig'), 1, ['short.sig']],
+      [notASignature('hex.sig'), 1, ['hex.sig']],
       ['--attach names two signatures of one key.\n', 2, ['two.sig', 'two.sig']],
       ['--prepared and --attach must be given together.\n', 2, []],
-      // A good signature over bytes that an editor has ended with a line end.
+      // The signature is valid, but for a text to which an editor has added a line end.
       [
         'The member `signed` must be ASCII JSON without spaces, each member once and in its order.\n',
         1,
@@ -131,17 +139,17 @@ test.each([
   ['--expires', '2099-01-01'],
   ['--key', 'two.pem'],
   ['--prepare', 'x'],
-])('--attach takes no %s: what is signed was prepared before', async (...more) => {
-  const run = await attach(['two.sig'], 'prepared', '--out', 'unwritten.json', ...more);
-  const sentence = `${more[0]} cannot be used with --attach: the content was fixed by --prepare.\n`;
+])('--attach refuses %s, because --prepare has fixed the content', async (...moreArgs) => {
+  const run = await attach(['two.sig'], 'prepared', '--out', 'unwritten.json', ...moreArgs);
+  const sentence = `${moreArgs[0]} cannot be used with --attach: the content was fixed by --prepare.\n`;
   expect(run).toMatchObject({ code: 2, stdout: '', stderr: sentence });
   expect(() => readFileSync(terminal.file('unwritten.json'))).toThrow('ENOENT');
 });
 
 test('--prepare signs nothing, and overwrites nothing', async () => {
   const before = readFileSync(terminal.file('prepared'));
-  const refused = async (...more: string[]) =>
-    terminal.run(unkeyed('1.0.0', '--first', ...more), { env: ALONE });
+  const refused = async (...moreArgs: string[]) =>
+    terminal.run(signArgsWithoutKey('1.0.0', '--first', ...moreArgs), { env: WITHOUT_SERVER });
   const refusals: [number, RegExp, ...string[]][] = [
     [1, /prepared exists already, and is never overwritten\.$/, '--prepare', 'prepared'],
     [2, /^--prepare signs nothing: omit --key\.$/, '--prepare', 'new', '--key', 'two.pem'],
@@ -149,8 +157,8 @@ test('--prepare signs nothing, and overwrites nothing', async () => {
     [2, /^--prepare, --dry-run and --out exclude each other\.$/, '--prepare', 'new', '--dry-run'],
     [2, /^--sequence must be a whole number/, '--prepare', 'new', '--sequence', '0'],
   ];
-  for (const [code, sentence, ...more] of refusals) {
-    const run = await refused(...more);
+  for (const [code, sentence, ...moreArgs] of refusals) {
+    const run = await refused(...moreArgs);
     expect(run).toMatchObject({ code, stdout: '' });
     expect(run.stderr.trim()).toMatch(sentence);
     expect(() => readFileSync(terminal.file('new'))).toThrow('ENOENT');
@@ -163,14 +171,14 @@ test('two versions, a refresh and a withdrawal can be signed by another program'
   const step = async (args: string[], ...publishing: string[]) => {
     const name = `step${published.length}`;
     await terminal.json([...args, '--prepare', name]);
-    signature(`${name}.sig`, name);
+    writeSignature(`${name}.sig`, name);
     const { json } = await attach([`${name}.sig`], name);
-    await expectVerifiedElsewhere(json, terminal.two);
+    await expectVerifiedByOpenssl(json, terminal.two);
     await terminal.json(['manifest', 'publish', terminal.written(`${name}.json`, json), ...publishing]);
     published.push(json);
   };
-  await step(unkeyed('1.0.0', '--first', '--sequence', '41'));
-  await step(unkeyed('1.1.0'));
+  await step(signArgsWithoutKey('1.0.0', '--first', '--sequence', '41'));
+  await step(signArgsWithoutKey('1.1.0'));
   await step(['manifest', 'refresh', '--expires', '2099-01-01']);
   await step(['manifest', 'withdraw'], '--withdraw');
   const contents = published.map(({ signed }) => parseSigned(signed));

@@ -2,7 +2,7 @@ import { LicenseProblem, ServiceUnreachable, type ClientAction, type FieldError 
 import { parseTime } from './time.js';
 import type { Answer, NoAnswer } from './transport.js';
 
-/** The content of a valid response to activate or heartbeat. */
+/** The content of a valid response to an activation or a heartbeat. */
 export interface Confirmation {
   /** Stored and sent back unchanged; `license-token.ts` reads three of its claims. */
   token: string;
@@ -17,7 +17,7 @@ export type Outcome =
   | { kind: 'problem'; problem: LicenseProblem; retry_after_seconds: number | undefined }
   | NoAnswer;
 
-const TOKEN_LIMIT = 2048;
+const MAX_TOKEN_LENGTH = 2048;
 const ACTIONS: readonly string[] = ['retry', 'fix', 'reactivate', 'stop'];
 
 /**
@@ -59,7 +59,7 @@ function readConfirmation(answer: Answer): Confirmation | undefined {
   if (!body || !license) return undefined;
   const { token, offline_until, server_time, heartbeat_after_seconds } = body;
   const { expires_at } = license;
-  if (typeof token !== 'string' || token === '' || token.length > TOKEN_LIMIT) return undefined;
+  if (typeof token !== 'string' || token === '' || token.length > MAX_TOKEN_LENGTH) return undefined;
   const until = parseTime(offline_until);
   const serverTime = parseTime(server_time);
   if (until === undefined || serverTime === undefined || until <= serverTime) return undefined;

@@ -7,24 +7,24 @@ export const MAX_POSITION_AGE_MS = DAY_MS;
 
 /**
  * Records write-ahead log positions of the primary with the time of each read. A replica that has replayed the oldest
- * position of the last minute lags by at most a minute; with an idle primary it has no lag. Only the clock of this process
- * is used.
+ * position of the last minute lags by at most a minute. An idle primary does not make a replica appear to lag, because the
+ * position does not change. Only the clock of this process is used.
  */
-export class ReplicaPositions {
-  #seen: { readonly at: number; readonly position: string }[] = [];
+export class PrimaryPositions {
+  #records: { readonly at: number; readonly position: string }[] = [];
 
   /** @param position in the write-ahead log of the primary @param at a time before it was read, in milliseconds */
   record(position: string, at: number): void {
-    // After a clock was set back, later times would keep their positions valid for too long.
-    this.#seen = this.#seen.filter((seen) => seen.at <= at);
-    this.#seen.push({ at, position });
+    // After the clock was set back, records with later times would stay valid for too long.
+    this.#records = this.#records.filter((record) => record.at <= at);
+    this.#records.push({ at, position });
   }
 
   /** The position that a replica must have replayed to confirm heartbeats; undefined if no position is known. */
-  required(now: number): string | undefined {
+  requiredPosition(now: number): string | undefined {
     // Keeps the last position, which is used while the primary is unavailable.
-    while (this.#seen.length > 1 && this.#seen[0]!.at < now - MAX_LAG_MS) this.#seen.shift();
-    const [oldest] = this.#seen;
+    while (this.#records.length > 1 && this.#records[0]!.at < now - MAX_LAG_MS) this.#records.shift();
+    const [oldest] = this.#records;
     // A time in the future was recorded before the clock was set back.
     return oldest && oldest.at >= now - MAX_POSITION_AGE_MS && oldest.at <= now ? oldest.position : undefined;
   }

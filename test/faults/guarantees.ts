@@ -1,0 +1,137 @@
+import { expect } from '@jest/globals';
+import {
+  NEEDS_DATABASE,
+  isServed,
+  isActivated,
+  type FaultedService,
+  type RecordedAnswer,
+  type Recovery,
+} from './harness.js';
+
+/** The longest time a client waits for a response during any fault (docs/contract.md#no-false-stop). */
+export const ANSWER_LIMIT_MS = 2_000;
+/**
+ * The longest times for calls without a deadline. Calls of the pages have none because some are unsafe to repeat, and health
+ * checks have none. They take as long as their statements, and the proxy waits that long (deploy/haproxy.cfg).
+ */
+const LONGER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 3_000 };
+/** The service recovers within this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */
+const MAX_RECOVERY_MS = 10_000;
+/** The factor by which the durations of equal calls may differ on a computer with other load. */
+const MAX_SLOWDOWN = 10;
+/** More calls than the connection pool has connections, so that each connection is used. */
+const CALLS_FOR_EVERY_CONNECTION = 40;
+
+/** The effects that only some faults may have. */
+export interface ToleratedEffects {
+  /** Whether connections may break. Then the service has acknowledged nothing. */
+  readonly mayBreakConnections?: boolean;
+  /** Whether calls that do not need the database may get a 503 too, because of the load. */
+  readonly mayShedLoad?: boolean;
+}
+
+/** Checks the guarantees that hold during every fault, with all responses from before, during and after the fault. */
+export async function expectGuarantees(
+  faulted: FaultedService,
+  answers: readonly RecordedAnswer[],
+  recovery: Recovery,
+  tolerated: ToleratedEffects = {},
+): Promise<void> {
+  expect(faulted.process.running).toBe(true);
+  expect(recovery.milliseconds).toBeLessThan(MAX_RECOVERY_MS + MAX_SLOWDOWN * recovery.withoutFault);
+  expectInTime(answers);
+  expectNoOtherRefusals(answers, tolerated);
+  expectNoFalseStop(answers);
+  await expectNothingLost(faulted, answers);
+  await expectNoOpenTransactions(faulted);
+}
+
+// The duration is measured by the event loop of the service (`test/support/loop-time.ts`), so that it does not depend on the
+// speed of the computer. A call whose connection broke has no duration.
+function expectInTime(answers: readonly RecordedAnswer[]): void {
+  const late = answers.filter(
+    ({ name, status, ownMs }) => status !== 0 && !(ownMs < (LONGER_LIMITS_MS[name] ?? ANSWER_LIMIT_MS)),
+  );
+  expect(late.map(({ name, status, ownMs }) => ({ name, status, ownMs }))).toEqual([]);
+}
+
+// A call succeeds or gets a 503 with `retry`. In a `contend` call another machine may also have reached the limit before.
+function expectNoOtherRefusals(
+  answers: readonly RecordedAnswer[],
+  { mayBreakConnections = false, mayShedLoad = false }: ToleratedEffects,
+): void {
+  for (const { name, status, json, headers } of answers) {
+    if (status >= 200 && status < 300) continue;
+    if (status === 0 && mayBreakConnections) continue;
+    if (name === 'contend' && json.code === 'machine_limit_reached') continue;
+    expect([name, status, json.code, json.client_action]).toEqual([name, 503, 'unavailable', 'retry']);
+    if (!mayShedLoad) expect(NEEDS_DATABASE).toContain(name);
+    expect(headers['retry-after']).toMatch(/^\d+$/);
+  }
+}
+
+// A machine that was activated must not be refused later because of the machine limit.
+function expectNoFalseStop(answers: readonly RecordedAnswer[]): void {
+  const byMachine = Map.groupBy(
+    answers.filter(({ name }) => name === 'contend'),
+    ({ request }) => request.machine,
+  );
+  for (const [machine, calls] of byMachine) {
+    const activatedAt = calls
+      .filter(isActivated)
+      .map(({ request, milliseconds }) => request.sentAt + milliseconds);
+    const stopped = calls.filter(
+      ({ status, request }) => status === 409 && request.sentAt > Math.min(...activatedAt),
+    );
+    expect([machine, stopped.length]).toEqual([machine, 0]);
+  }
+}
+
+/** Expects that nothing acknowledged is lost or written twice, and that no license has more machines than it allows. */
+async function expectNothingLost(faulted: FaultedService, answers: readonly RecordedAnswer[]): Promise<void> {
+  const acknowledged = answers.filter(isActivated).map(({ json }) => json.activation.id as string);
+  expect(acknowledged.length).toBeGreaterThan(0);
+  const active = 'select id from activation where ended_at is null';
+  const rows = await faulted.sql<{ id: string }>(active);
+  const ids = new Set(rows.map(({ id }) => id));
+  expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+  const overLimit = await faulted.sql(
+    `select l.id, count(*) from license l join activation a on a.license_id = l.id and a.ended_at is null
+     group by l.id having count(*) > l.machines_allowed`,
+  );
+  expect(overLimit).toEqual([]);
+
+  const stored = answers.filter(({ json }) => json?.telemetry?.stored === true);
+  expect(stored.length).toBeGreaterThan(0);
+  const counted = await faulted.sql<{ uptime_hours: number; rows: number }>(
+    'select uptime_hours, count(*)::int as rows from telemetry_inbox group by 1',
+  );
+  const rowCounts = new Map(counted.map(({ uptime_hours, rows }) => [uptime_hours, rows]));
+  expect(counted.filter(({ rows }) => rows !== 1)).toEqual([]);
+  expect(
+    stored.filter(({ request }) => !rowCounts.has(request.uptime_hours!)).map(({ request }) => request),
+  ).toEqual([]);
+}
+
+/** Expects that no connection is left in an open transaction: an activation on each connection is committed. */
+async function expectNoOpenTransactions(faulted: FaultedService): Promise<void> {
+  // A statement whose request got 503 may still complete. The database ends an open transaction after 5 seconds.
+  const selectOpen = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query
+    from pg_stat_activity
+    where application_name = 'mooring' and state <> 'idle'`;
+  for (;;) {
+    const rows = await faulted.sql<{ is_left: boolean }>(selectOpen);
+    if (rows.length === 0) break;
+    expect(rows.filter(({ is_left }) => is_left)).toEqual([]);
+  }
+  // On a slow computer a call may get 503, and a client repeats it.
+  const activateWithRetries = async (): Promise<RecordedAnswer> => {
+    const answer = await faulted.activate();
+    return answer.status === 503 ? activateWithRetries() : answer;
+  };
+  const answers = await Promise.all(Array.from({ length: CALLS_FOR_EVERY_CONNECTION }, activateWithRetries));
+  expect(answers.filter((answer) => !isServed(answer))).toEqual([]);
+  const ids = answers.map(({ json }) => json.activation.id as string);
+  const committed = await faulted.sql('select from activation where id = any($1)', [ids]);
+  expect(committed.length).toBe(CALLS_FOR_EVERY_CONNECTION);
+}

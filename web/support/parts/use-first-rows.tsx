@@ -1,0 +1,26 @@
+import { useRef, useState } from 'preact/hooks';
+import { moveFocus } from '../../shared/announcer.js';
+import { Button } from '../../shared/button.js';
+import { plural } from '../../shared/dates.js';
+import { messages } from '../messages.js';
+
+/**
+ * Limits a table to its first rows, because hundreds of rows are slow to render. @returns the rows to show, and a button that
+ * shows all, to be rendered directly after the table
+ */
+export function useFirstRows<Row>(rows: readonly Row[], limit: number) {
+  const [isAllShown, setIsAllShown] = useState(false);
+  const buttonBox = useRef<HTMLDivElement>(null);
+  function showAll() {
+    const table = buttonBox.current!.previousElementSibling!;
+    setIsAllShown(true);
+    // The button disappears, so the focus moves to the first row that was hidden.
+    requestAnimationFrame(() => moveFocus(table.querySelectorAll<HTMLElement>('tbody > tr')[limit] ?? null));
+  }
+  const showAllButton = !isAllShown && rows.length > limit && (
+    <div ref={buttonBox}>
+      <Button onClick={showAll}>{plural(rows.length, messages.showAll)}</Button>
+    </div>
+  );
+  return { shown: isAllShown ? rows : rows.slice(0, limit), showAllButton };
+}
