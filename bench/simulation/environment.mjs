@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { endPostmaster, readPidFile } from '../../dist/database/embedded/postgres-process.js';
+import { readPidFile } from '../../dist/database/embedded/pid-file.js';
+import { endPostmaster } from '../../dist/database/embedded/postgres-process.js';
 import { startEmbeddedPostgres } from '../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../dist/database/migrations.js';
 import { deriveLicenseKey } from '../../dist/keys/license-key.js';

@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto';
 import { appendFileSync, readFileSync, renameSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readImage } from '../../src/cli/manifest/image.js';
 import { publicKeyFromX } from '../../src/keys/ed25519.js';
@@ -20,6 +18,7 @@ import {
   signArgs,
   signArgsWithoutKey,
 } from '../support/processes/cli-harness.js';
+import { serveDocument } from '../manifest/fake-manifest-server.js';
 import { createDatabase } from '../support/harness.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -200,14 +199,3 @@ describe('a DMG', () => {
     await expect(readImage(terminal.dir, () => undefined)).rejects.toThrow('is not a file');
   });
 });
-
-/** Starts a server that answers every request with this document. */
-async function serveDocument(document: unknown) {
-  const server = createServer((_request, response) => void response.end(JSON.stringify(document)));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
-  };
-}

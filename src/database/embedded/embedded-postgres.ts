@@ -23,15 +23,13 @@ import {
   writeState,
   type Files,
 } from './postgres-files.js';
+import { readPidFile, replaceStalePid, type Postmaster } from './pid-file.js';
 import {
-  replaceStalePid,
   endPostmaster,
   initializeCluster,
   isPostmaster,
   launch,
-  readPidFile,
   serverSettings,
-  type Postmaster,
 } from './postgres-process.js';
 
 export interface EmbeddedPostgres {

@@ -2,7 +2,7 @@ import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tryKernelLock } from '../../core/kernel-lock.js';
-import type { Postmaster } from './postgres-process.js';
+import type { Postmaster } from './pid-file.js';
 
 export type Files = ReturnType<typeof filesOf>;
 

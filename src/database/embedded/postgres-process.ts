@@ -1,10 +1,10 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { truncateSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statSync, truncateSync } from 'node:fs';
+import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.js';
+import { readPidFile, type Postmaster } from './pid-file.js';
 
 /** A log of the server that is larger than this is emptied before a start. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
@@ -13,12 +13,6 @@ const LAUNCH_RETRY_TIMEOUT_MS = 8_000;
 const READY_TIMEOUT_SECONDS = 5 * 60;
 /** The time that a server has to exit after a signal, before it is sent a stronger one. */
 const SIGNAL_TIMEOUT_SECONDS = 8;
-
-/** A running PostgreSQL server, which listens on this port of 127.0.0.1. */
-export interface Postmaster {
-  pid: number;
-  port: number;
-}
 
 /** The settings of each embedded server. A server that a crashed process left is taken over only if it has the same ones. */
 export function serverSettings(durable: boolean): Record<string, string> {
@@ -139,31 +133,6 @@ export function isPostmaster(pid: number, cluster: string): boolean {
   } catch {
     return false;
   }
-}
-
-export interface PidFile extends Postmaster {
-  status: string;
-}
-
-/** Reads the pid file of the last server of this cluster. The server may have ended since. */
-export function readPidFile(cluster: string): PidFile | null {
-  try {
-    const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
-    const pid = Number(lines[0]);
-    return pid > 0 ? { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() } : null;
-  } catch {
-    return null; // The file is missing, because a server removes it when it stops, or it cannot be read.
-  }
-}
-
-/**
- * Writes the id of this process into a pid file whose process is not a server of this data directory, so that a new server can
- * start. PostgreSQL ignores the id of its parent process, but still checks that the shared memory named in the file is unused.
- */
-export function replaceStalePid(cluster: string): void {
-  const file = join(cluster, 'postmaster.pid');
-  if (!existsSync(file)) return;
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/^.*/, String(process.pid)));
 }
 
 /** Polls until `isDone` returns true, or this number of seconds has passed. */

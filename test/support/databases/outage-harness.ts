@@ -8,7 +8,8 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../../src/database/embedded/embedded-postgres.js';
-import { isPostmaster, readPidFile, until } from '../../../src/database/embedded/postgres-process.js';
+import { readPidFile } from '../../../src/database/embedded/pid-file.js';
+import { isPostmaster, until } from '../../../src/database/embedded/postgres-process.js';
 import { call, isConnectionLost, type Answer } from '../harness.js';
 import { createDelayStream } from '../delay-stream.js';
 import { everyProcess } from '../processes/processes.js';

@@ -3,12 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import {
-  replaceStalePid,
-  endPostmaster,
-  launch,
-  serverSettings,
-} from '../../../src/database/embedded/postgres-process.js';
+import { replaceStalePid } from '../../../src/database/embedded/pid-file.js';
+import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
 import { baseBackup } from './base-backup.js';
 import { TcpProxy, signalServer, type FragilePostgres } from './outage-harness.js';
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 // The build is imported, because Jest compiles what tests import, but not what this file imports.
 import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../../dist/database/migrations.js';
-import { readPidFile } from '../../../dist/database/embedded/postgres-process.js';
+import { readPidFile } from '../../../dist/database/embedded/pid-file.js';
 import { findChromium } from '../../../scripts/chromium.mjs';
 
 /** Starts one PostgreSQL for the run, with a migrated template database that every test file clones. */
