@@ -114,6 +114,18 @@ test('keys revoke --dry-run of a verifying key counts machines that were activat
   expect(await dryRun(await kidInState('active'))).toMatchObject({ activations: 5 });
 });
 
+test('a license whose address a restore lost is counted as one with a changed address', async () => {
+  const id = license_ids[0]!;
+  const active = await kidInState('active');
+  expect(await dryRun(active)).toMatchObject({ unchanged: 2, address_changed: 1 });
+  await service.sql('update license set email = null, address_lost_at = now() where id = $1', [id]);
+  expect(await dryRun(active)).toMatchObject({ unchanged: 1, address_changed: 2 });
+  await service.sql('update license set email = $2, address_lost_at = null where id = $1', [
+    id,
+    'holder-0@example.com',
+  ]);
+});
+
 test('a license whose replaced key was not recorded is counted separately, with a warning', async () => {
   const id = license_ids[1]!;
   const deleted = await service.sql('delete from replaced_key where license_id = $1 returning *', [id]);
