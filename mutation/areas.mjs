@@ -94,7 +94,7 @@ export const AREAS = {
       ...tests(
         'activation/*',
         'faults/clock-jump',
-        'licenses/innocent-machines',
+        'licenses/machine-changes',
         'license-portal/former-holder',
         'license-portal/licenses',
       ),

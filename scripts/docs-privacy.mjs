@@ -1,12 +1,16 @@
-// npm run docs:privacy: writes the tables of docs/privacy.md from the tables of the code, which the build contains.
+// npm run docs:privacy: generates the tables of docs/privacy.md (telemetry fields, retention periods) from the code. It imports
+// the build.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { command, ensureBuilt, ensureInstalled } from './prepare.mjs';
 
 await command(async () => {
   await ensureInstalled();
   await ensureBuilt();
+  const { Config } = await import('../dist/core/config.js');
   const { updatePrivacyPage } = await import('../dist/monitoring/privacy/privacy-docs.js');
+  // The page states the default of TAX_RETENTION_YEARS.
+  const { taxRetentionYears } = new Config({});
   const page = new URL('../docs/privacy.md', import.meta.url);
-  writeFileSync(page, updatePrivacyPage(readFileSync(page, 'utf8'), 10));
+  writeFileSync(page, updatePrivacyPage(readFileSync(page, 'utf8'), taxRetentionYears));
   return 0;
 });

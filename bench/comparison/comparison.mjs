@@ -1,5 +1,5 @@
 // Compares the throughput of the service with that of other servers that do the same work: npm run bench [-- --rounds N]
-// [--seconds N] [--connections N] [--seats N] [--only ROW[,ROW]] [--profile FOLDER] [--write]. The bench starts and ends
+// [--seconds N] [--connections N] [--seats N] [--only KIND[,KIND]] [--profile FOLDER] [--write]. The bench starts and ends
 // every process itself and removes its files.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,10 +7,10 @@ import { Fault } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { report } from './report.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
-import { ROWS } from '../load/rows.mjs';
+import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
-/** The rows of the result tables that other servers answer too. */
-const COMPARED_ROWS = Object.keys(ROWS).filter((row) => ROWS[row].servers.length > 1);
+/** The kinds of requests that other servers answer too. */
+const COMPARED_KINDS = Object.keys(REQUEST_KINDS).filter((kind) => REQUEST_KINDS[kind].servers.length > 1);
 
 await runPageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
 
@@ -21,7 +21,7 @@ function parseOptions() {
       seconds: option('3'),
       connections: option('64'),
       seats: option('10000'),
-      only: option(COMPARED_ROWS.join(',')),
+      only: option(COMPARED_KINDS.join(',')),
       profile: { type: 'string' },
       write: { type: 'boolean' },
     },
@@ -29,17 +29,17 @@ function parseOptions() {
   const { rounds, seconds, connections, seats } = values;
   const numbers = parseWholeNumbers({ rounds, seconds, connections, seats });
   if (numbers.seats < 2) throw new Fault('--seats must be at least 2.');
-  const rows = values.only.split(',');
-  const unknown = rows.find((row) => !COMPARED_ROWS.includes(row));
-  if (unknown) throw new Fault(`--only must be a comma-separated list of ${COMPARED_ROWS.join(', ')}.`);
-  return { ...numbers, rows, profile: values.profile && resolve(values.profile), write: values.write };
+  const kinds = values.only.split(',');
+  const unknown = kinds.find((kind) => !COMPARED_KINDS.includes(kind));
+  if (unknown) throw new Fault(`--only must be a comma-separated list of ${COMPARED_KINDS.join(', ')}.`);
+  return { ...numbers, kinds, profile: values.profile && resolve(values.profile), write: values.write };
 }
 
 async function measureAll({ url, folder, processes, progress }, options) {
   const { migrate } = await import('../../dist/database/migrations.js');
   const { makeData, seatIds } = await import('../load/data.mjs');
   const { checkAnswers } = await import('../load/checks.mjs');
-  const { measureRows } = await import('../load/measure-rows.mjs');
+  const { measureRequestKinds } = await import('../load/measure-request-kinds.mjs');
   const { measureDatabase } = await import('../load/pgbench.mjs');
   progress('data');
   await migrate(url);
@@ -57,12 +57,12 @@ async function measureAll({ url, folder, processes, progress }, options) {
   const etag = manifest.headers.get('etag');
   await checkAnswers(servers, { ...data, etag });
   const load = processes.startLoad(data.file);
-  const plan = options.rows.map((row) => ({
-    row,
-    servers: servers.filter(({ name }) => ROWS[row].servers.includes(name)),
+  const plan = options.kinds.map((requestKind) => ({
+    requestKind,
+    servers: servers.filter(({ name }) => REQUEST_KINDS[requestKind].servers.includes(name)),
   }));
-  const measurementsByRow = await measureRows(plan, load, { ...options, etag, progress });
+  const measurementsByKind = await measureRequestKinds(plan, load, { ...options, etag, progress });
   progress('the database without a server');
   const database = await measureDatabase(url, folder, options);
-  return { version: await postgresVersion(url), measurementsByRow, database };
+  return { version: await postgresVersion(url), measurementsByKind, database };
 }

@@ -6,11 +6,11 @@ import {
   reachedOrMissed,
   table,
 } from '../measure.mjs';
-import { ROWS } from '../load/rows.mjs';
+import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
 /** Writes the measurements as a page of Markdown. */
-export function report({ version, measurementsByRow, database }, { rounds, seconds, connections, seats }) {
-  const entries = Object.entries(measurementsByRow);
+export function report({ version, measurementsByKind, database }, { rounds, seconds, connections, seats }) {
+  const entries = Object.entries(measurementsByKind);
   return `# How fast requests are answered, compared with other servers
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench -- --rounds ${rounds} --seconds ${seconds} --connections ${connections} --seats ${seats} --write\`:
@@ -38,9 +38,9 @@ ${table([['service relative to', 'plain', 'idiomatic', 'floor'], ...entries.map(
 
 ${table([
   ['', 'server', 'responses a second', 'p50', 'p99', 'processor time of the server for each response'],
-  ...entries.flatMap(([row, servers]) =>
+  ...entries.flatMap(([requestKind, servers]) =>
     Object.entries(servers).map(([name, { perSecond, p50, p99, processorUs }]) => [
-      ROWS[row].title,
+      REQUEST_KINDS[requestKind].title,
       name,
       formatCount(perSecond),
       `${p50.toFixed(1)} ms`,
@@ -58,12 +58,12 @@ ${
 `;
 }
 
-const ratioCells = ([row, servers]) => [
-  ROWS[row].title,
+const ratioCells = ([requestKind, servers]) => [
+  REQUEST_KINDS[requestKind].title,
   ...['plain', 'idiomatic', 'floor'].map((name) => {
     const measurements = servers[name];
     if (!measurements) return '';
-    const goal = ROWS[row].goals[name];
+    const goal = REQUEST_KINDS[requestKind].goals[name];
     const [ratio, least, most] = [measurements.ratio, measurements.least, measurements.most].map((times) =>
       times.toFixed(2),
     );
@@ -73,16 +73,16 @@ const ratioCells = ([row, servers]) => [
 ];
 
 const CHECK_BEFORE_MEASUREMENT =
-  '; before the measurement, one response of each server to each row was compared with that of the service.';
+  '; before the measurement, one response of each server to each kind of request was compared with that of the service.';
 
 /** Describes the wrong responses of each server to each kind of request. */
 function describeWrongResponses(entries) {
-  return entries.flatMap(([row, servers]) =>
+  return entries.flatMap(([requestKind, servers]) =>
     Object.entries(servers)
       .filter(([, { wrongByStatus }]) => Object.keys(wrongByStatus).length > 0)
       .map(
         ([name, { wrongByStatus }]) =>
-          `${name}, ${ROWS[row].title}: ${JSON.stringify(wrongByStatus).replaceAll('"', '')}`,
+          `${name}, ${REQUEST_KINDS[requestKind].title}: ${JSON.stringify(wrongByStatus).replaceAll('"', '')}`,
       ),
   );
 }

@@ -13,7 +13,7 @@ import { startTimes } from './start.mjs';
 /** The number of activations of each database that the load uses. */
 const SAMPLE_SIZE = 20_000;
 const CONNECTIONS = 64;
-const MEASURED_ROWS = ['heartbeat', 'telemetry', 'activate_new', 'activate_again', 'portal', 'search'];
+const MEASURED_KINDS = ['heartbeat', 'telemetry', 'activate_new', 'activate_again', 'portal', 'search'];
 
 await runPageBench(import.meta.url, {
   page: 'growth.md',
@@ -43,16 +43,22 @@ async function measureAll(environment, options) {
   const databases = [];
   for (const size of options.sizes)
     databases.push(await makeDatabase(environment, `growth_${size}`, size, SAMPLE_SIZE));
-  const measurementsByRow = await measureRequests(environment, databases, options);
+  const measurementsByKind = await measureRequests(environment, databases, options);
   const starts = await startTimes(environment, databases);
   const retention = await retentionUnderLoad(environment, options);
-  return { version: await postgresVersion(environment.url), databases, measurementsByRow, starts, retention };
+  return {
+    version: await postgresVersion(environment.url),
+    databases,
+    measurementsByKind,
+    starts,
+    retention,
+  };
 }
 
 /** Starts a service for each database, measures the services in alternation, and ends them. */
 async function measureRequests({ processes, progress }, databases, options) {
   const { checkAnswers } = await import('../load/checks.mjs');
-  const { measureRows } = await import('../load/measure-rows.mjs');
+  const { measureRequestKinds } = await import('../load/measure-request-kinds.mjs');
   const { endProcess } = await import('../load/processes.mjs');
   const [servers, loads] = [[], new Map()];
   for (const { size, data } of databases) {
@@ -63,8 +69,12 @@ async function measureRequests({ processes, progress }, databases, options) {
     loads.set(server.port, processes.startLoad(data.file));
   }
   const load = (round) => loads.get(round.port)(round);
-  const plan = MEASURED_ROWS.map((row) => ({ row, servers }));
-  const measurements = await measureRows(plan, load, { ...options, connections: CONNECTIONS, progress });
+  const plan = MEASURED_KINDS.map((requestKind) => ({ requestKind, servers }));
+  const measurements = await measureRequestKinds(plan, load, {
+    ...options,
+    connections: CONNECTIONS,
+    progress,
+  });
   await Promise.all(servers.map(({ child }) => endProcess(child)));
   return measurements;
 }

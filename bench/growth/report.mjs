@@ -1,4 +1,4 @@
-import { ROWS } from '../load/rows.mjs';
+import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 import {
   formatBytes,
   formatCount,
@@ -24,8 +24,8 @@ const PAGE_BYTES = 8192;
 /** The pages that an activation of the load may need alone: three of tables and two of indexes. */
 const PAGES_PER_ACTIVATION = 5;
 
-/** Writes the measurements as a page of Markdown. @param measurementsByRow by the names of ROWS, then by database size */
-export function report({ version, databases, measurementsByRow, starts, retention }, options) {
+/** Writes the measurements as a page of Markdown. @param measurementsByKind by the names of REQUEST_KINDS, then by database size */
+export function report({ version, databases, measurementsByKind, starts, retention }, options) {
   const { sizes, rounds, seconds, due, sample, connections } = options;
   return `# How the number of licenses affects the service
 
@@ -38,24 +38,26 @@ ratios, with the minimum and the maximum.
 
 ${describeMachine(version)} \`max_wal_size\` is 16 GB, so that checkpoints do not slow the filling of the tables; \`shared_buffers\` has its
 default of 128 MB. Load, services and database share the cores, so absolute measurements are noisy and low (${describeLoad()}); the
-ratios are comparable. ${describeErrors(describeWrongResponses(measurementsByRow))}
+ratios are comparable. ${describeErrors(describeWrongResponses(measurementsByKind))}
 
 ## Slowdown relative to ${formatCount(sizes[0])} licenses
 
 ${table([
   ['', ...sizes.slice(1).map((size) => `${formatCount(size)} licenses`)],
-  ...Object.entries(measurementsByRow).map(([row, measurements]) => slowdownCells(row, measurements, sizes)),
+  ...Object.entries(measurementsByKind).map(([requestKind, measurements]) =>
+    slowdownCells(requestKind, measurements, sizes),
+  ),
 ])}
 
 ## Absolute measurements
 
 ${table([
   ['', 'licenses', 'responses a second', 'p50', 'p99'],
-  ...Object.entries(measurementsByRow).flatMap(([row, measurements]) =>
+  ...Object.entries(measurementsByKind).flatMap(([requestKind, measurements]) =>
     sizes.map((size) => {
       const { perSecond, p50, p99 } = measurements[size];
       return [
-        ROWS[row].title,
+        REQUEST_KINDS[requestKind].title,
         formatCount(size),
         formatCount(perSecond),
         `${p50.toFixed(1)} ms`,
@@ -73,11 +75,11 @@ ${retentionSection(retention)}
 `;
 }
 
-const slowdownCells = (row, measurements, sizes) => [
-  ROWS[row].title,
+const slowdownCells = (requestKind, measurements, sizes) => [
+  REQUEST_KINDS[requestKind].title,
   ...sizes.slice(1).map((size, index) => {
     const { ratio, least, most } = measurements[size];
-    const hasGoal = row === 'heartbeat' || row === 'telemetry';
+    const hasGoal = requestKind === 'heartbeat' || requestKind === 'telemetry';
     const isLargest = index === sizes.length - 2;
     const verdict =
       hasGoal && isLargest
@@ -88,11 +90,12 @@ const slowdownCells = (row, measurements, sizes) => [
 ];
 
 /** Describes the wrong responses: the kind of request, the size of the database, the status, and how often it came. */
-function describeWrongResponses(measurementsByRow) {
-  return Object.entries(measurementsByRow).flatMap(([row, measurements]) =>
+function describeWrongResponses(measurementsByKind) {
+  return Object.entries(measurementsByKind).flatMap(([requestKind, measurements]) =>
     Object.entries(measurements).flatMap(([size, { wrongByStatus }]) =>
       Object.entries(wrongByStatus).map(
-        ([status, times]) => `${ROWS[row].title}, ${formatCount(size)}: ${times} times ${status}`,
+        ([status, times]) =>
+          `${REQUEST_KINDS[requestKind].title}, ${formatCount(size)}: ${times} times ${status}`,
       ),
     ),
   );

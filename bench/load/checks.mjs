@@ -3,10 +3,10 @@ import { jwtVerify } from 'jose';
 import { Fault } from '../../scripts/prepare.mjs';
 import { Connection } from './connection.mjs';
 import { post, requestOf } from './requests.mjs';
-import { ROWS } from './rows.mjs';
+import { REQUEST_KINDS } from './request-kinds.mjs';
 
 /**
- * Checks, before anything is measured, that every server answers every row correctly and as the service does. An
+ * Checks, before anything is measured, that every server answers every kind of request correctly and as the service does. An
  * independent library, jose, verifies the tokens.
  * @throws Fault
  */
@@ -21,11 +21,11 @@ export async function checkAnswers(servers, { seats, ring, settings, manifest, e
       return { status, text: body.toString() };
     };
     try {
-      const rows = Object.entries(ROWS).filter(([, row]) => row.servers.includes(server.name));
-      for (const [name, row] of rows) {
+      const kinds = Object.entries(REQUEST_KINDS).filter(([, kind]) => kind.servers.includes(server.name));
+      for (const [name, kind] of kinds) {
         const [seat] = seats;
         const { status, text } = await send(requestOf(name, seat, etag));
-        strictEqual(status, row.status, name);
+        strictEqual(status, kind.status, name);
         if (name === 'manifest') strictEqual(text, manifest);
         if (status === 304 || name === 'manifest') continue;
         const answer = JSON.parse(text);

@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { Connection } from './connection.mjs';
 import { ConnectionPool } from './connection-pool.mjs';
 import { post, requestsOf } from './requests.mjs';
-import { ROWS } from './rows.mjs';
+import { REQUEST_KINDS } from './request-kinds.mjs';
 
 /** Number of keep-alive connections that the kinds share. */
 const KEEP_ALIVE_CONNECTIONS = 32;
 
 /**
- * Returns the kinds of requests that a steady load can send: every row of the result tables, and others that a service
+ * Returns the kinds of requests that a steady load can send: those of `REQUEST_KINDS`, and others that a service
  * receives. Each kind is a function that sends one request and returns true if the status is expected, and otherwise the
  * status. `end` closes the connections.
  */
@@ -20,13 +20,13 @@ export function kindsOf(port, data) {
     (nextRequest, ...expected) =>
     async () =>
       expectStatus((await connections.send(nextRequest())).status, ...expected);
-  const rows = Object.entries(ROWS).map(([row, { status }]) => [
-    row,
-    sendPooled(requestsOf(row, data), status),
+  const measuredKinds = Object.entries(REQUEST_KINDS).map(([name, { status }]) => [
+    name,
+    sendPooled(requestsOf(name, data), status),
   ]);
   const nextHeartbeat = requestsOf('telemetry', data);
   const kinds = {
-    ...Object.fromEntries(rows),
+    ...Object.fromEntries(measuredKinds),
     // The load may exceed the limits for requests of codes: 503 for all addresses and, in a slow run, 429 for one address.
     code: sendPooled(() => codeRequest(data.seats), 202, 429, 503),
     purchase: sendPooled(() => purchaseReport(data.webhookSecret), 204),

@@ -5,15 +5,16 @@ import { performance } from 'node:perf_hooks';
 import { quantile } from '../measure.mjs';
 import { Connection } from './connection.mjs';
 import { requestsOf } from './requests.mjs';
-import { ROWS } from './rows.mjs';
+import { REQUEST_KINDS } from './request-kinds.mjs';
 
 const data = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const nextRequestOf = new Map();
 
-process.on('message', async ({ row, port, etag, seconds, connections }) => {
-  const name = `${row} ${etag}`;
-  if (!nextRequestOf.has(name)) nextRequestOf.set(name, requestsOf(row, { ...data, etag }));
-  process.send(await load(nextRequestOf.get(name), ROWS[row].status, { port, seconds, connections }));
+process.on('message', async ({ requestKind, port, etag, seconds, connections }) => {
+  const name = `${requestKind} ${etag}`;
+  if (!nextRequestOf.has(name)) nextRequestOf.set(name, requestsOf(requestKind, { ...data, etag }));
+  const { status } = REQUEST_KINDS[requestKind];
+  process.send(await load(nextRequestOf.get(name), status, { port, seconds, connections }));
 });
 process.on('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));

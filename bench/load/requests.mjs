@@ -20,7 +20,10 @@ export const TELEMETRY = {
   unlock_retry_outcome: 'not_needed',
 };
 
-/** For each row of the result tables, a function that makes one request as bytes, for one seat. */
+/**
+ * For each of `REQUEST_KINDS`, a function that makes one request as bytes, for one seat: an activation with a license of
+ * its own (data.mjs).
+ */
 const MAKERS = {
   heartbeat: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION }),
   telemetry: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION, telemetry: TELEMETRY }),
@@ -34,22 +37,22 @@ const MAKERS = {
 };
 
 /**
- * Returns a function that gives the next request of a row as bytes. All requests are made before the measurement, except
+ * Returns a function that gives the next request of a kind as bytes. All requests are made before the measurement, except
  * those of new machines.
  */
-export function requestsOf(row, { seats, etag }) {
-  const make = MAKERS[row];
-  const requests = row.startsWith('manifest')
+export function requestsOf(requestKind, { seats, etag }) {
+  const make = MAKERS[requestKind];
+  const requests = requestKind.startsWith('manifest')
     ? [make(undefined, etag)]
     : seats.map((seat) => make(seat, etag));
   let next = Math.floor(Math.random() * requests.length);
   // Each request needs a machine id that was not used before.
-  if (row === 'activate_new') return () => make(seats[(next = (next + 1) % seats.length)]);
+  if (requestKind === 'activate_new') return () => make(seats[(next = (next + 1) % seats.length)]);
   return () => requests[(next = (next + 1) % requests.length)];
 }
 
-/** Makes one request of a row for one seat. */
-export const requestOf = (row, seat, etag) => MAKERS[row](seat, etag);
+/** Makes one request of a kind for one seat. */
+export const requestOf = (requestKind, seat, etag) => MAKERS[requestKind](seat, etag);
 
 function activate({ license_key, email }, machine_id) {
   return post('/v1/activate', {

@@ -85,7 +85,7 @@ export function telemetryBlock(
     fields = pick(read?.(), TELEMETRY_FIELDS);
   } catch {
     // An error of the callback must not prevent the heartbeat. It is not logged, because it could contain personal data.
-    log('telemetry could not be read, sending only the version');
+    log('telemetry could not be read, sending only the version and a stored crash signature, if any');
   }
   return { app_version: appVersion, ...fields, ...pickCrash(crash) };
 }

@@ -4,7 +4,7 @@ import type { ErasureService } from '../erasure/erasure.service.js';
 import type { ErasureView } from '../erasure/erasure.view.js';
 import { createErasureService, withDatabase } from './database.js';
 import { emailAddress, reason } from './terminal/options.js';
-import { auditContextOf, aligned, explainClocksDiffer, print } from './terminal/output.js';
+import { auditContextOf, aligned, explainTimeUncertain, print } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
@@ -57,7 +57,7 @@ async function request(email: string, options: { reason: string }, command: Comm
 
 async function run(_options: unknown, command: Command): Promise<void> {
   const completed = await withErasures(
-    (erasures) => explainClocksDiffer(erasures.runDue(auditContextOf(command))),
+    (erasures) => explainTimeUncertain(erasures.runDue(auditContextOf(command))),
     configForErasing(),
   );
   print(command, completed, completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');

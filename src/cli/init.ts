@@ -42,12 +42,13 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
     LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
     TOKEN_KEYS_DIR: tokens,
   };
+  const lines = envLines(settings);
   await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw fileError(dir, error);
   });
   try {
     // This file is written first, so that of two commands that run at the same time the second fails here.
-    await writeFile(file, envLines(settings) + SETTINGS_TO_FILL_IN, { mode: 0o600, flag: 'wx', flush: true });
+    await writeFile(file, lines + SETTINGS_TO_FILL_IN, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     throw fileError(file, error);
   }
@@ -61,10 +62,20 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
 }
 
 function envLines(settings: Record<string, string>): string {
-  return (
-    Object.entries(settings)
-      // A value with white space is quoted, because a shell or compose would end it there.
-      .map(([name, value]) => `${name}=${/\s/.test(value) ? JSON.stringify(value) : value}\n`)
-      .join('')
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${quoted(value)}\n`)
+    .join('');
+}
+
+/**
+ * Quotes a value so that a shell, systemd (`EnvironmentFile`) and docker compose read the same value. They have different escape
+ * characters, so none is written. @throws Refused if the value would need one
+ */
+function quoted(value: string): string {
+  if (/^[\w./:@%+,=-]+$/.test(value)) return value;
+  if (/^[^'\\\p{Cc}]+$/u.test(value)) return `'${value}'`;
+  if (/^[^"$`\\\p{Cc}]+$/u.test(value)) return `"${value}"`;
+  throw new Refused(
+    `${JSON.stringify(value)} cannot be written to mooring.env, because it has a backslash, a control character, or ' together with ", $ or \`: choose another folder.`,
   );
 }

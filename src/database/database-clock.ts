@@ -1,8 +1,11 @@
 import type { Clock } from '../core/clock.js';
 import { queryOne } from './sql.js';
 
-/** Data is not deleted while the clocks differ, because a deletion cannot be undone (docs/decisions/0015, docs/decisions/0030). */
-export class ClocksDiffer extends Error {
+/**
+ * Thrown instead of deleting data while the time is uncertain, because a deletion cannot be undone: the clocks of this machine and
+ * of the database differ (docs/decisions/0015), or both agree but have jumped ahead (docs/decisions/0030).
+ */
+export class TimeUncertain extends Error {
   constructor() {
     super(
       'The clocks of this machine and of the database differ by more than an hour, or that of this machine has jumped ahead: nothing is ' +

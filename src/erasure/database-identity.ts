@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { queryOne, queryRows } from '../database/sql.js';
 
-/** The identity of this database in the lines of TOMBSTONE_FILE. */
+/** Identifies this database. Each block of TOMBSTONE_FILE names the `id` of the database that wrote it. */
 export interface DatabaseIdentity {
   readonly id: string;
   /** The ids of the databases that this one is a restored copy of, and its own. */

@@ -4,7 +4,10 @@ import { ConfigError } from '../core/config.js';
 import { queryOne } from '../database/sql.js';
 import { readTombstones } from './erased-ids.js';
 
-/** The time for which backups are kept (docs/operations/backups.md#backup-retention). Older lines of the file may be removed. */
+/**
+ * The time for which backups are kept (docs/operations/backups.md#backup-retention). Older lines of TOMBSTONE_FILE may be
+ * removed.
+ */
 const MAX_BACKUP_AGE_DAYS = 30;
 /** The number of licenses that are listed by id; further ones are only counted. */
 const MAX_LISTED_LICENSES = 100;

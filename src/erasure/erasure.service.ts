@@ -5,7 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
-import { clocksAgree, ClocksDiffer, databaseTime } from '../database/database-clock.js';
+import { clocksAgree, TimeUncertain, databaseTime } from '../database/database-clock.js';
 import { queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
@@ -32,8 +32,8 @@ import {
 import type { RecordedErasures, ErasedIds } from './erased-ids.js';
 
 export const ERASURE_TASK = 'erasure';
-/** The delay of the next attempt when the clocks of the service and the database differ. */
-const CLOCKS_DIFFER_RETRY_MS = 10 * 60_000;
+/** The delay of the next attempt while the time is uncertain. */
+const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 
 /**
  * Erasure requests: creates, cancels and carries them out, and repeats them after the restore of a backup. The file exceeds
@@ -55,7 +55,7 @@ export class ErasureService {
    * Requests the erasure of all data about an e-mail address: at once for staff, after three days for the holder. If a
    * request of this address waits already, it is returned; a request of staff makes it due at once.
    * @param email in the form of `canonicalEmail` @param audit of staff; undefined for the holder
-   * @throws Problem `unavailable` if the clocks differ, because the end of the three days is then uncertain
+   * @throws Problem `unavailable` if the time is uncertain, and so is the end of the three days
    */
   async request(email: string, audit?: AuditContext): Promise<ErasureView> {
     return this.dataSource.transaction((manager) => this.createRequest(manager, email, audit));
@@ -140,14 +140,14 @@ export class ErasureService {
     });
   }
 
-  /** Carries a request out for its job. The job is queued again if a holder's request is not due or the clocks differ. */
+  /** Carries a request out for its job. The job is queued again if a holder's request is not due or the time is uncertain. */
   async runQueued(id: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id));
     if (!isPostponed) await this.run(id);
   }
 
-  /** Queues a new job if a holder's request is not due or the clocks differ. @returns whether it did */
+  /** Queues a new job if a holder's request is not due or the time is uncertain. @returns whether it did */
   private async postpone(manager: EntityManager, id: string): Promise<boolean> {
     // The lock prevents a concurrent cancellation from leaving a job without a waiting request.
     const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;
@@ -157,7 +157,7 @@ export class ErasureService {
     const isTimeCertain = await clocksAgree(this.clock, manager);
     if (isTimeCertain && remainingMs <= 0) return false;
     // The queue uses the clock of the database. A job with the key of a running job is a new job with all its attempts.
-    const delayMs = isTimeCertain ? remainingMs : CLOCKS_DIFFER_RETRY_MS;
+    const delayMs = isTimeCertain ? remainingMs : TIME_UNCERTAIN_RETRY_MS;
     const runAt = new Date((await databaseTime(manager)).getTime() + delayMs);
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
     return true;
@@ -165,10 +165,10 @@ export class ErasureService {
 
   /**
    * Carries out all requests that are due.
-   * @returns the requests that were carried out @throws ClocksDiffer if the clocks differ
+   * @returns the requests that were carried out @throws TimeUncertain
    */
   async runDue(audit?: AuditContext): Promise<ErasureView[]> {
-    if (!(await clocksAgree(this.clock, this.dataSource))) throw new ClocksDiffer();
+    if (!(await clocksAgree(this.clock, this.dataSource))) throw new TimeUncertain();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
     const dueRequests = await queryRows<{ id: string }>(this.dataSource, sql, [this.clock.now()]);
     const completed: ErasureView[] = [];

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Batch } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
-import { MACHINE_DIGEST_BYTES, MACHINE_LABEL } from '../keys/tokens/license-token.js';
+import { MACHINE_DIGEST_BYTES, MACHINE_DOMAIN_SEPARATOR } from '../keys/tokens/license-token.js';
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
 /** The state of an activation and of its license that decides about a heartbeat. */
@@ -44,7 +44,7 @@ export class ActivationReads {
       // PostgreSQL computes the digests: a license may have 100,000 machines, and hashing them here would delay requests.
       text: `select 1 from activation where license_id = $1 and ended_at is null
                and substring(sha256($2::bytea || machine_id) for ${MACHINE_DIGEST_BYTES}) = $3 limit 1`,
-      values: [license_id, MACHINE_LABEL, Buffer.from(mch, 'base64url')],
+      values: [license_id, MACHINE_DOMAIN_SEPARATOR, Buffer.from(mch, 'base64url')],
     });
     return rows.length > 0;
   }

@@ -8,8 +8,9 @@ const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
 
 /**
  * Closes connections at the shutdown. Each response that is sent from then on closes its connection. After a second, connections
- * without a pending response are destroyed: unused ones, and those whose request is not complete. A response that the client has
- * not read keeps its connection only if it is larger than the socket buffers.
+ * without a pending response are destroyed: unused ones, and those whose request is not complete. A response is pending until it
+ * is completely passed to the operating system, so a client that reads slowly keeps its connection only if the rest of the
+ * response does not fit into the socket buffers.
  */
 export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
   const sockets = new Set<Socket>();

@@ -30,6 +30,7 @@ export class HolderGuard implements CanActivate {
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     if (!session || session.staff_id !== null) throw problem('sign_in_required');
+    // A session that a license key began has a license_id and no email.
     if (this.reflector.get(RequiresMailedCode, route) && session.email === null)
       throw problem('mailbox_proof_needed');
     request.holder = session;

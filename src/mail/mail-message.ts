@@ -7,7 +7,7 @@ export type Block =
 
 /** A mail, from which its text part and its HTML part are rendered. */
 export interface MailMessage {
-  /** The address of the holder; null if it is no longer known. */
+  /** The recipient; null if it was stored when the mail was enqueued (`MailOptions.to`), or if no address is known. */
   readonly to: string | null;
   readonly subject: string;
   readonly body: readonly Block[];

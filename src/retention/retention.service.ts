@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
-import { clocksAgree, ClocksDiffer } from '../database/database-clock.js';
+import { clocksAgree, TimeUncertain } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { queryOne } from '../database/sql.js';
 import { countDeletable, deleteExpired, findOldestDay } from './deletion.js';
@@ -60,14 +60,14 @@ export class RetentionService {
    * deletes rows that are due, rewrites files and records the run.
    * @param asOf the time for which the policy is applied; by default the current time, read after the clocks were compared
    * @returns null if another run is in progress
-   * @throws ClocksDiffer if the clocks differ and it is not a dry run
+   * @throws TimeUncertain if it is not a dry run
    */
   async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     return withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
       // One connection takes and releases the lock, because an advisory lock belongs to its connection.
       const runner = dataSource.createQueryRunner();
       try {
-        if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new ClocksDiffer();
+        if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new TimeUncertain();
         const effectiveAsOf = asOf ?? this.clock.now();
         await runner.query("set lock_timeout = '5s'");
         if (!(await tryLock(runner, 'retention'))) return null;

@@ -7,8 +7,11 @@ const MAC_ADDRESSES = [
   /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{4}([.:-][0-9a-f]{4}){2}(?![0-9a-f])/i,
 ];
 const MAC_IN_TEXT = /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{6}[ .:-]?[0-9a-f]{6}(?![0-9a-f])/i;
-/** In a frame, `decade123456` and `deadbeef0001` are identifiers: an address needs letters between digits there. */
-const MAC_IN_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-9a-f])/i;
+/**
+ * In a crash frame, `decade123456` and `deadbeef0001` are names in code, so there a MAC address must have letters between
+ * digits.
+ */
+const MAC_IN_CRASH_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-9a-f])/i;
 /** A UUID with any separator. Without one, the pattern also matches a digest of 32 digits. */
 const UUID = /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i;
 
@@ -70,7 +73,7 @@ const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
 
 /** Personal data that can have the form of a crash frame. */
 const FRAME_PATTERNS: readonly RegExp[] = [
-  MAC_IN_FRAME,
+  MAC_IN_CRASH_FRAME,
   // A host name with a port.
   /^www\.|^localhost:/i,
   new RegExp(`\\.(?:${HOST_ENDINGS}):`, 'i'),
@@ -84,8 +87,9 @@ export function frameLooksPersonal(value: string): boolean {
 }
 
 /**
- * Returns whether a text, as sent or after decoding, contains an e-mail, IP or MAC address, a UUID, a URL, a file path, a
- * license key, a token or the name of a computer.
+ * Returns whether a text, as sent or after decoding, contains an e-mail, IP or MAC address, a UUID, a URL, a host name, a file
+ * path, a control character, a license key, a token or the name of a computer. A text that cannot be decoded completely could
+ * contain any of these, so the result is true for it too (docs/decisions/0026).
  * @param mayContainVersion true if `1.2.3.4` is a version in this field
  */
 export function looksPersonal(value: string, mayContainVersion = false): boolean {

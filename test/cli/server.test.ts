@@ -1,5 +1,6 @@
-import type { ChildProcess } from 'node:child_process';
+import { execFileSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort } from '../support/processes/server-process.js';
@@ -44,6 +45,43 @@ describe('init', () => {
       [...listed.map(({ kid }: { kid: string }) => `${kid}.pem`), 'ring.json'].toSorted(),
     );
   });
+
+  test.each([
+    'a folder',
+    "it's & more; (all) #1",
+    '$HOME `id` "$(id)" ~ * > out',
+    'Schlüssel',
+    '~',
+    'a=b,c+d%20@1:2',
+  ])(
+    'writes settings that a shell and other readers of the file read unchanged: the folder %s',
+    async (name) => {
+      const settings = await terminal.json(['init', name], { env: production });
+      const file = terminal.file(`${name}/mooring.env`);
+      const names = Object.keys(settings);
+      expect(settings['TOKEN_KEYS_DIR']).toBe(terminal.file(`${name}/tokens`));
+      const script = `set -eu; . "$0"; printf '%s\\n' ${names.map((setting) => `"$${setting}"`).join(' ')}`;
+      const shellValues = execFileSync('sh', ['-c', script, file], { cwd: terminal.dir, encoding: 'utf8' });
+      expect(shellValues).toBe(
+        Object.values(settings)
+          .map((value) => `${String(value)}\n`)
+          .join(''),
+      );
+      expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(settings);
+    },
+  );
+
+  test.each(['a\\b', 'a\nb', `it's "$1"`])(
+    'refuses the folder %j, which no form of the file can contain',
+    async (name) => {
+      expect(await terminal.run(['init', name], { env: production })).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `${JSON.stringify(terminal.file(`${name}/tokens`))} cannot be written to mooring.env, because it has a backslash, a control character, or ' together with ", $ or \`: choose another folder.\n`,
+      });
+      expect(existsSync(terminal.file(name))).toBe(false);
+    },
+  );
 
   test('overwrites no file and no folder', async () => {
     for (const existing of ['mooring.env', 'tokens']) {

@@ -5,7 +5,10 @@ import { createProgram } from '../../src/cli/program.js';
 import { trackedFiles } from './tracked-files.js';
 
 const read = (path: string) => readFileSync(path, 'utf8');
-/** The pages of the repository; docs/purchases.md has programs with the names of payment processors. */
+/**
+ * The pages whose names are checked. Decisions may name what no longer exists, the lists of packages are generated, and the
+ * programs in docs/purchases.md contain many names of payment processors.
+ */
 const isPage = (path: string) =>
   /^(README\.md|CONTRIBUTING\.md|docs\/(?!decisions\/|licenses\.md|dependencies\.md|purchases\.md).*\.md)$/.test(
     path,
@@ -26,7 +29,10 @@ function namesOf(text: string, shape: RegExp): string[] {
   return [...new Set([...code.matchAll(shape)].map(([name]) => name))];
 }
 
-/** Names of other programs that the pages mention: PostgreSQL and its tools, poolers, proxies, Windows, a KMS. */
+/**
+ * Names in the pages that are not names of Mooring: settings, tools and functions of other programs (PostgreSQL, poolers,
+ * proxies, Prometheus, Node, Windows, a KMS), parts of example license keys, an example role and table, and the word `snake_case`.
+ */
 const FOREIGN = new Set(
   `archive_timeout create_hypertable default_pool_size hot_standby hot_standby_feedback ignore_startup_parameters
    max_connections max_standby_streaming_delay older_than pg_archivecleanup pg_ctl pg_dump pg_receivewal pg_restore

@@ -97,7 +97,7 @@ test('a service that starts with a clock a year ahead deletes nothing, and after
     (await faulted.sql('select from activation where ended_at is not null')).length;
   await faulted.process.end();
   await faulted.startProcess({ TEST_CLOCK_OFFSET: String(YEAR_MS) });
-  await faulted.process.waitForOutput('stdout', /ClocksDiffer/);
+  await faulted.process.waitForOutput('stdout', /TimeUncertain/);
   expect(await countEnded()).toBe(2);
   await faulted.process.end();
   await faulted.startProcess();

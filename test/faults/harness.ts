@@ -40,7 +40,7 @@ export interface RecordedCall {
 export type RecordedAnswer = Timed & {
   readonly request: RecordedCall;
   /** The time until the response by the event loop of the service (`processes/own-time.mjs`); NaN without a response. */
-  readonly ownMs: number;
+  readonly serviceMs: number;
 };
 
 /** The duration of the recovery, and that of the same calls without a fault. */
@@ -50,11 +50,11 @@ export interface Recovery {
 }
 
 /** Whether the service did not run for half of the duration of a call, because the computer is too slow for the load. */
-const isComputerOverloaded = ({ ownMs, milliseconds }: RecordedAnswer): boolean =>
-  !(ownMs > milliseconds / 2);
+const isComputerOverloaded = ({ serviceMs, milliseconds }: RecordedAnswer): boolean =>
+  !(serviceMs > milliseconds / 2);
 
-/** How long a service with `processes/own-time.mjs` took for a response, by its event loop. */
-export const ownMs = ({ headers }: Pick<Answer, 'headers'>): number =>
+/** Reads how long a service with `processes/own-time.mjs` took for a response, by its event loop. */
+export const readServiceMs = ({ headers }: Pick<Answer, 'headers'>): number =>
   Number(headers['x-own-milliseconds'] ?? NaN);
 
 export interface FaultedOptions extends ProcessOptions {
@@ -148,7 +148,7 @@ export class FaultedService {
   ) {
     const sentAt = performance.now();
     const answer = await attemptCall(name, this.url, ...request);
-    return { ...answer, request: { ...recorded, sentAt }, ownMs: ownMs(answer) };
+    return { ...answer, request: { ...recorded, sentAt }, serviceMs: readServiceMs(answer) };
   }
 
   activate = (): Promise<RecordedAnswer> => {

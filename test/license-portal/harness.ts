@@ -104,9 +104,14 @@ export const COMMON_REFUSALS = [
   [503, 'unavailable'],
 ];
 
-/** Lists the documented responses of these routes that no test of this file has received. */
+/**
+ * Lists the responses of these routes in docs/openapi.yaml that the tests of the calling file have not received so far, each as
+ * `METHOD template status`.
+ * @param routes matches the responses in this form
+ */
 export function unseenResponses(routes: RegExp): string[] {
   const documented = documentedAnswers().filter((answer) => routes.test(answer));
-  if (documented.length === 0) throw new Error('no such route is documented');
+  if (documented.length === 0)
+    throw new Error(`docs/openapi.yaml documents no response that matches ${routes}`);
   return documented.filter((answer) => !seenAnswers().has(answer));
 }

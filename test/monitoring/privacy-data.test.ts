@@ -98,7 +98,7 @@ test('the response has the last deletion from each table, and the day of its old
   });
 });
 
-test('the response says from which tables rows are deleted by their own age', async () => {
+test('the member `leaves` is true for a table with a retention rule, and false for another table', async () => {
   const all = await tables();
   for (const name of ['telemetry', 'activation', 'session']) expect(all.get(name)!.leaves).toBe(true);
   for (const name of ['staff', 'manifest', 'fleet_cell']) expect(all.get(name)!.leaves).toBe(false);

@@ -91,7 +91,7 @@ test('a searched activation is shown first, marked and focused, in use or ended'
   await find(page, first);
   const found = page.locator('tbody > tr').first();
   await found.getByText('Oldest').waitFor();
-  await found.getByText('Searched for').waitFor();
+  await found.getByText('Found by this id').waitFor();
   await expectFocus(found);
   await browser.expectGoodLooks(page);
 
@@ -102,7 +102,7 @@ test('a searched activation is shown first, marked and focused, in use or ended'
   await page.goto('/support/#find');
   await find(page, first);
   const ended = page.locator('details[open] tbody > tr').first();
-  await ended.getByText('Searched for').waitFor();
+  await ended.getByText('Found by this id').waitFor();
   await expectFocus(ended);
 });
 

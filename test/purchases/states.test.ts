@@ -225,20 +225,23 @@ describe('a refund', () => {
   });
 
   test.each([
-    ['if the table activation is missing', whileGone, 500],
-    ['if the table activation is locked', whileLocked, 503],
-  ])('%s is not recorded in part, and is recorded when it is reported again', async (_, during, status) => {
-    const transaction_id = `half-${status}`;
-    const bought = await sellAndActivate(transaction_id);
-    await mails(service);
-    const before = await everyRow(service.database);
-    const answer = await during(service, 'activation', () => reportOf(service, transaction_id, 'refunded'));
-    expect([answer.status, answer.json.client_action]).toEqual([status, 'retry']);
-    expect(await everyRow(service.database)).toEqual(before);
-    expect(await outcomes(bought)).toEqual([200, 201]);
-    await reportAll(transaction_id, 'refunded');
-    expect(await outcomes(bought)).toEqual(['license_refunded', 'license_refunded']);
-  });
+    ['is missing', whileGone, 500],
+    ['is locked', whileLocked, 503],
+  ])(
+    'reported while the table activation %s: nothing is recorded until it is reported again',
+    async (_, during, status) => {
+      const transaction_id = `half-${status}`;
+      const bought = await sellAndActivate(transaction_id);
+      await mails(service);
+      const before = await everyRow(service.database);
+      const answer = await during(service, 'activation', () => reportOf(service, transaction_id, 'refunded'));
+      expect([answer.status, answer.json.client_action]).toEqual([status, 'retry']);
+      expect(await everyRow(service.database)).toEqual(before);
+      expect(await outcomes(bought)).toEqual([200, 201]);
+      await reportAll(transaction_id, 'refunded');
+      expect(await outcomes(bought)).toEqual(['license_refunded', 'license_refunded']);
+    },
+  );
 });
 
 test('a manual report is recorded in the audit trail with its purchase and license; a webhook report is not', async () => {

@@ -100,13 +100,13 @@ test.each([
 test('an audit event can be deleted only after 24 months', async () => {
   const insertEvent = `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'old', 'test', '{}', $1)`;
   const now = new Date();
-  const monthsAgo = (months: number, days: number) => {
-    const day = new Date(now.getTime() + days * 86_400_000);
-    day.setUTCMonth(day.getUTCMonth() - months);
-    return day;
+  const timeAgo = ({ months, days }: { months: number; days: number }) => {
+    const time = new Date(now.getTime() - days * 86_400_000);
+    time.setUTCMonth(time.getUTCMonth() - months);
+    return time;
   };
-  await service.sql(insertEvent, [monthsAgo(24, -3)]);
+  await service.sql(insertEvent, [timeAgo({ months: 24, days: 3 })]);
   await service.sql("delete from audit_event where actor = 'old'");
-  await service.sql(insertEvent, [monthsAgo(24, 3)]);
+  await service.sql(insertEvent, [timeAgo({ months: 24, days: -3 })]);
   await expect(service.sql("delete from audit_event where actor = 'old'")).rejects.toThrow('is append-only');
 });

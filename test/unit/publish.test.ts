@@ -153,7 +153,7 @@ describe('is refused', () => {
       [],
     ],
     [
-      'a sequence that would soon leave no higher one',
+      'a sequence far above the live one, which would leave few numbers for later manifests',
       'The sequence 1000000007 is too high: clients accept no lower sequence afterwards.',
       { ...next, sequence: 1_000_000_007 },
     ],
@@ -181,13 +181,13 @@ describe('is refused', () => {
       },
     ],
     [
-      'a missing older version that lapsed licenses own',
+      'a manifest without an older version that expired licenses still cover',
       'also_available lacks version 3.1, which expired licenses cover: sign again.',
       { ...next, previous: manifestDigest(manifestBytes({ ...live, also_available: [old] })) },
       [{ ...live, also_available: [old] }],
     ],
     [
-      'a minimum lowered for an older version alone',
+      'an older version in also_available with a lower minimum license expiry than it was published with',
       'Version 3.1 of also_available has another minimum license expiry than it was published with.',
       { ...next, also_available: [{ ...old, minimum_license_expiry: null }] },
       [{ ...live, ...old, sequence: 6 }, live],

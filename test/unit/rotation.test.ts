@@ -205,6 +205,17 @@ describe('a revocation', () => {
     expect((await revokeKey(dir, active, at(15)))[1]?.state).toBe('revoked');
   });
 
+  test('of the active key does not wait for a next key whose time is in the future', async () => {
+    const active = await kidOf('active');
+    // At the time of the next key itself, the key is too young.
+    await expectRefused(
+      () => revokeKey(dir, active, START),
+      'The next key is too young for every instance to know it: try again in 5 s.',
+    );
+    const changed = await revokeKey(dir, active, at(-0.001));
+    expect(changed.map(({ state }) => state)).toEqual(['revoked', 'active', 'next']);
+  });
+
   test('of the active key is refused if there is no next key', async () => {
     const [active] = (await ring()) as [RingEntry];
     await writeRing(dir, [active]);

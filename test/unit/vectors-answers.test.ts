@@ -19,6 +19,10 @@ interface Case {
   headers: Record<string, string>;
   body?: unknown;
   body_base64?: string;
+  /**
+   * What the client must read. `believed` says whether the answer is a confirmation or a problem of the service; if it is
+   * false, the client handles the answer like no answer.
+   */
   expected: Record<string, unknown>;
 }
 
@@ -41,7 +45,7 @@ async function readByClient({ status, headers, body, body_base64 }: Case) {
   );
 }
 
-describe('problems.json, to the reference client', () => {
+describe('problems.json, as the reference client reads it', () => {
   test.each([...problems.of_the_service, ...problems.hostile])('$name', async (vector) => {
     const outcome = await readByClient(vector);
     expect(outcome.kind).toBe(vector.expected['believed'] ? 'problem' : 'no_answer');
@@ -64,13 +68,13 @@ describe('problems.json, to the reference client', () => {
     }
   });
 
-  test('holds every code that a client can receive', () => {
+  test('the file has a case for every code that a client can receive', () => {
     const codes = problems.of_the_service.map(({ expected }) => expected['code']);
     expect(codes).toEqual(expect.arrayContaining(Object.keys(PROBLEM_MEMBERS)));
   });
 });
 
-describe('problems.json, to the service', () => {
+describe('problems.json, as the service writes it', () => {
   test.each(problems.of_the_service)('$name', ({ status, body, headers, expected }) => {
     const { code, request_id } = body as { code: ProblemCode; request_id: string };
     const { members, errors } = expected as { members: object; errors?: object[] };
@@ -83,7 +87,7 @@ describe('problems.json, to the service', () => {
   });
 });
 
-describe('confirmations.json, to the reference client', () => {
+describe('confirmations.json, as the reference client reads it', () => {
   test.each(confirmations)('$name', async (vector) => {
     const outcome = await readByClient(vector);
     const { believed, ...expected } = vector.expected;
@@ -92,7 +96,7 @@ describe('confirmations.json, to the reference client', () => {
   });
 });
 
-describe('confirmations.json, to the service', () => {
+describe('confirmations.json, as the service writes it', () => {
   let dir: string;
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'vectors-'));

@@ -13,7 +13,7 @@ const texts = messages.data;
 
 /** Shows a requested deletion, with a button that cancels it. */
 export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
-  const { holder, update, proveMailbox } = useHolderSession();
+  const { holder, update, openSignInByCode } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());
   const canTakeBack = holder.signed_in_by === 'code';
   const takeBack = () =>
@@ -35,7 +35,12 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
         </p>
       )}
       {isWaiting && (
-        <Button busy={busy} onClick={canTakeBack ? () => void takeBack() : () => proveMailbox('erasure')}>
+        <Button
+          busy={busy}
+          onClick={
+            canTakeBack ? () => void takeBack() : () => openSignInByCode({ focusAfterwards: 'erasure' })
+          }
+        >
           {canTakeBack ? texts.takeItBack : texts.signInByCode}
         </Button>
       )}

@@ -50,7 +50,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   );
 }
 
-/** A button that mails the license key to the holder, such as after a sign-in with "I lost my key". */
+/** A button that mails the license key to the holder. A holder who signed in with a mailed code may have lost the key. */
 function SendKey({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());

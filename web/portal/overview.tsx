@@ -17,7 +17,7 @@ interface Props extends HolderSession {
 
 /** The page of a signed-in holder. */
 export function Overview({ isStale, ...session }: Props) {
-  const { holder, onEnded, proveMailbox } = session;
+  const { holder, onEnded, openSignInByCode } = session;
   // The application may open the page for another machine, which changes only the hash of its address.
   useEffect(() => {
     const refresh = () => session.update({ ...holder }, thisMachineElement(holder));
@@ -41,7 +41,7 @@ export function Overview({ isStale, ...session }: Props) {
       {holder.signed_in_by === 'key' && (
         <p class="actions small">
           <span class="quiet">{messages.license.onlyThis}</span>
-          <Button kind="link" onClick={() => proveMailbox('headline')}>
+          <Button kind="link" onClick={() => openSignInByCode({ focusAfterwards: 'headline' })}>
             {fill(messages.license.showAll, { email: <UntrustedText text={holder.email} /> })}
           </Button>
         </p>

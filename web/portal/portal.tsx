@@ -46,7 +46,7 @@ export function Portal() {
   const handleSignedInAgain = async () => {
     show(
       await readHolder(),
-      signInReason && typeof signInReason === 'object' ? signInReason.next : undefined,
+      signInReason && typeof signInReason === 'object' ? signInReason.focusAfterwards : undefined,
     );
     setSignInReason(null);
     toast(signInReason === 'ended' ? messages.session.changed : messages.session.proven);
@@ -73,7 +73,7 @@ export function Portal() {
           isStale={signInReason === 'later'}
           update={show}
           onEnded={() => setSignInReason('ended')}
-          proveMailbox={(next) => setSignInReason({ next })}
+          openSignInByCode={({ focusAfterwards }) => setSignInReason({ focusAfterwards })}
         />
       ) : (
         <SignedOutPage

@@ -11,8 +11,8 @@ export interface HolderSession {
   readonly update: (holder: HolderLicensesAnswer, changedId?: string) => void;
   /** Called if the service refuses a request because the session has ended. */
   readonly onEnded: () => void;
-  /** Asks the holder to sign in with a mailed code. After that the element with the id `next` gets the focus. */
-  readonly proveMailbox: (next: string) => void;
+  /** Opens the dialog to sign in with a mailed code. After that the element with the id `focusAfterwards` gets the focus. */
+  readonly openSignInByCode: (options: { readonly focusAfterwards: string }) => void;
 }
 
 export const Session = createContext<HolderSession | null>(null);

@@ -6,9 +6,9 @@ import { messages } from './messages.js';
 
 /**
  * Why a holder has to sign in again: the session has ended (`later`: the holder closed the dialog), or an action needs a
- * sign-in by code, after which the element with the id `next` gets the focus.
+ * sign-in by code, after which the element with the id `focusAfterwards` gets the focus.
  */
-export type SignInReason = 'ended' | 'later' | { readonly next: string };
+export type SignInReason = 'ended' | 'later' | { readonly focusAfterwards: string };
 
 interface Props {
   readonly holder: HolderLicensesAnswer;

@@ -12,7 +12,7 @@ const texts = messages.data;
 
 /** Download and deletion of the data of a holder who signed in by code. Other holders are asked to do so first. */
 export function YourData() {
-  const { holder, proveMailbox } = useHolderSession();
+  const { holder, openSignInByCode } = useHolderSession();
   return (
     <section class="flow" aria-labelledby="your-data">
       <h2 id="your-data">{texts.title}</h2>
@@ -24,7 +24,9 @@ export function YourData() {
       ) : (
         <>
           <p>{texts.needsCode}</p>
-          <Button onClick={() => proveMailbox('your-data')}>{texts.signInByCode}</Button>
+          <Button onClick={() => openSignInByCode({ focusAfterwards: 'your-data' })}>
+            {texts.signInByCode}
+          </Button>
         </>
       )}
     </section>
@@ -49,7 +51,7 @@ function Download() {
   );
 }
 
-// The page requests the file itself: behind a link, the problem of an ended session would be saved as the file.
+// The data is requested by script and not by a link: if the session has ended, a link would save the error response as the file.
 function save(data: unknown): void {
   const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
   const link = document.createElement('a');

@@ -272,7 +272,7 @@ export interface PrivacyData {
     readonly what: string;
     /** How long, and from when. */
     readonly kept: string;
-    /** Whether a retention rule deletes the rows. Otherwise they are kept, or deleted together with the rows that they belong to. */
+    /** Whether a retention rule deletes the rows. Otherwise they are kept, moved to another table, removed by people, or deleted together with the rows that they belong to. */
     readonly leaves: boolean;
     readonly oldest: string | null;
     readonly last_deleted: {

@@ -29,7 +29,8 @@ export const messages = {
       'Another person has changed this license meanwhile, so nothing was done. Close this to see it as it is now, then change it again.',
     last_admin: 'This is the last admin. Make someone else an admin first.',
     has_passkey: 'This person has a passkey already, so no link is mailed. The command line can print one.',
-    cross_origin: 'This page was not opened at its own address, so it may not change anything.',
+    cross_origin:
+      'This page was not opened at the address of the service (the setting PUBLIC_URL), so it cannot change anything. Open it there.',
   } as Record<string, string>,
   roles: { support: 'Support', admin: 'Admin' },
   nav: {
@@ -88,9 +89,9 @@ export const messages = {
     caption: 'Your passkeys',
     none: 'You have no passkey. When this session ends, only a new link lets you in.',
     made_on: 'Made',
-    kind: 'Kept in',
+    kind: 'Stored on',
     transports: {
-      internal: 'this kind of device',
+      internal: 'the device where it was made',
       hybrid: 'a telephone or password manager',
       usb: 'a USB key',
       nfc: 'an NFC key',
@@ -120,7 +121,7 @@ export const messages = {
   find: {
     title: 'Find a license',
     label: 'E-mail, license key, or the id of a license, activation or transaction',
-    hint: 'Exact matches only. Your search is in no address and no log. From anywhere: / or Ctrl+K.',
+    hint: 'Exact matches only. The search text is not part of the page address and is not logged. To search from any view, press / or Ctrl+K.',
     button: 'Find',
     empty: 'Type what the person gave you.',
     kinds: {
@@ -212,13 +213,13 @@ export const messages = {
     endedCaption: 'Ended activations, kept 12 months',
     machine: 'Machine',
     activated: 'Activated',
-    version: 'Version then',
+    version: 'Version at activation',
     id: 'Activation id',
     ended: 'Ended',
     states: { active: 'In use', released: 'Released', refunded: 'Ended by the refund' },
     endedOn: '{state} on {day}',
     asked: 'Holder asks to release it',
-    searched: 'Searched for',
+    searched: 'Found by this id',
     actions: 'Actions',
     filter: 'Find a machine by its name or id',
     filterNone: 'None of the machines has this name or id.',
@@ -243,7 +244,7 @@ export const messages = {
     usual: 'Usual reasons',
     release: ['New machine', 'Lost', 'Sold', 'Reinstalled'],
     decline: ['Released one lately', 'Still in use', 'Not the holder'],
-    rekey: ['Key leaked', 'Key shared', 'Imported key unknown here'],
+    rekey: ['Key leaked', 'Key shared', 'Imported key cannot be mailed'],
     erase: ['The holder asked by mail', 'The holder asked on the telephone'],
     missing: 'Say why, in a few words.',
     email: 'Leave out the e-mail address: this is kept longer than the person may want.',
@@ -280,7 +281,7 @@ export const messages = {
   },
   erasures: {
     title: 'Deletion requests',
-    lead: 'Each is honoured within 30 days. A holder’s own can be taken back for 3 days, and then runs by itself.',
+    lead: 'Each request is honoured within 30 days. Holders can take back their own request for 3 days; then it runs automatically.',
     waiting: 'Asking for the queue …',
     none: 'No deletion request waits.',
     caption: {
@@ -303,12 +304,12 @@ export const messages = {
     runLabel: 'Run now: the deletion of {email}',
     runTitle: 'Delete everything about {email} now?',
     runMeans:
-      'Ends all activations of this holder, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. This cannot be taken back.',
+      'Ends all activations of this holder, and erases e-mail, machine names and machine ids for good. The purchase records that the law requires are kept, without the e-mail. The holder gets a receipt. This cannot be taken back.',
     runSubmit: 'Delete now',
     done: 'Done: everything about this holder is deleted.',
     meanwhileTakenBack: 'The holder had taken the request back already. Nothing is deleted.',
     ended: 'Ended',
-    state: 'How',
+    state: 'Outcome',
     states: { waiting: 'Waits', honoured: 'Honoured', taken_back: 'Taken back' },
   },
   change: {
@@ -355,7 +356,7 @@ export const messages = {
     button: 'Erase the holder …',
     title: 'Erase {email}?',
     explanation:
-      'Ends all activations of every license of this e-mail, and erases e-mail, machine names and machine ids for good. What the law wants of the purchase stays without the e-mail. The holder gets a receipt. It begins at once and cannot be taken back.',
+      'Ends all activations of every license of this e-mail, and erases e-mail, machine names and machine ids for good. The purchase records that the law requires are kept, without the e-mail. The holder gets a receipt. It begins at once and cannot be taken back.',
     confirm: 'Type the e-mail to confirm',
     confirmWrong: 'This is not the holder’s e-mail.',
     submit: 'Erase',
@@ -451,7 +452,7 @@ export const messages = {
     you: 'You',
     add: 'Add a person …',
     addTitle: 'Add a person to the staff',
-    addMeans: 'They sign in by a link first, which you can mail them next, and make a passkey then.',
+    addMeans: 'Next, you can mail them a link. They sign in with it, and then make a passkey.',
     addSubmit: 'Add',
     emailWrong: 'This is no e-mail address.',
     added: 'Added {email}.',
@@ -551,7 +552,7 @@ export const messages = {
     withdrawal: 'Withdrawal',
     retentionTitle: 'Retention',
     retentionWaiting: 'Asking for the last runs …',
-    retentionNone: 'No run so far: the first comes after midnight, UTC.',
+    retentionNone: 'No run so far: retention runs when the service starts, and then every hour.',
     retentionCaption: 'Last retention runs, newest first',
     asOf: 'As of',
     started: 'Started',
@@ -579,7 +580,7 @@ export const messages = {
     share: 'Share',
     table: 'Table: {name}',
     value: 'Value',
-    crossed: '{asked} → {got}',
+    requestedAndResolved: '{requested} → {resolved}',
     sections: {
       adoption: 'Versions over time',
       os_version: 'macOS versions',
@@ -592,7 +593,8 @@ export const messages = {
     },
     notes: {
       ram_gb_bucket: 'In GB.',
-      detector_compute: 'What was asked for → what the detector got.',
+      detector_compute:
+        'The compute target that the user configured → the compute units that the detector got.',
       latency: 'Milliseconds that half, 90 % and 95 % of the heartbeats stay under.',
     } as Record<string, string>,
     adoptionNote: 'Share of the heartbeats shown for each week.',

@@ -15,7 +15,7 @@ interface RecordOptions {
 export function purchaseCommands(purchase: Command): void {
   purchase
     .command('record')
-    .description('record a report about a purchase by hand, as the webhook does')
+    .description('record the status of a purchase by hand, with the effect of a report to the webhook')
     .requiredOption(
       '--transaction <id>',
       "the payment processor's id of the purchase",

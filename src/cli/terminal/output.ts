@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { AuditContext } from '../../audit/audit.js';
-import { ClocksDiffer } from '../../database/database-clock.js';
+import { TimeUncertain } from '../../database/database-clock.js';
 import { Problem } from '../../http/problems/problem.js';
 
 /** The error of a command that was refused. Its message is one sentence; the exit code is 1. */
@@ -39,10 +39,10 @@ export async function explainNotFound<T>(work: Promise<T>, sentence: string): Pr
   });
 }
 
-/** Awaits the work. If it throws `ClocksDiffer`, throws `Refused` with the same message instead. */
-export async function explainClocksDiffer<T>(work: Promise<T>): Promise<T> {
+/** Awaits the work. If it throws `TimeUncertain`, throws `Refused` with the same message instead. */
+export async function explainTimeUncertain<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
-    throw error instanceof ClocksDiffer ? new Refused(error.message) : error;
+    throw error instanceof TimeUncertain ? new Refused(error.message) : error;
   });
 }
 

@@ -21,8 +21,8 @@ export interface LicenseClaims {
   exp: number;
 }
 
-/** The `mch` claim is made of the first bytes of SHA-256 over this label and the machine_id. */
-export const MACHINE_LABEL = Buffer.from('mooring machine v1\0');
+/** The `mch` claim is made of the first bytes of SHA-256 over this prefix and the machine_id. No other hash has the prefix. */
+export const MACHINE_DOMAIN_SEPARATOR = Buffer.from('mooring machine v1\0');
 export const MACHINE_DIGEST_BYTES = 16;
 
 /**
@@ -30,7 +30,7 @@ export const MACHINE_DIGEST_BYTES = 16;
  * heartbeat carries no machine_id, so the service does not know which machine sent a token.
  */
 export function machineDigest(machineId: Buffer): string {
-  const digest = hash('sha256', Buffer.concat([MACHINE_LABEL, machineId]), 'buffer');
+  const digest = hash('sha256', Buffer.concat([MACHINE_DOMAIN_SEPARATOR, machineId]), 'buffer');
   return digest.subarray(0, MACHINE_DIGEST_BYTES).toString('base64url');
 }
 

@@ -5,7 +5,7 @@ import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } fr
 /** After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds. */
 export const RING_PROPAGATION_MS = 5_000;
 
-/** A larger difference between a key's time and now means that a clock is wrong. */
+/** A rotation takes a key's time that is this far in the future, or further, for the time of a wrong clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 
 /** The reason why the ring is not changed, as one sentence for the operator. */
@@ -70,8 +70,12 @@ function promote(
   formerState: RingEntry['state'],
 ): RingEntry[] {
   const wait = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
-  // A wait of an hour or more means that a clock is wrong. The rotation then goes ahead, because a leaked key must be revoked at once.
-  if (wait > 0 && wait < MAX_CLOCK_DIFFERENCE_MS) {
+  // A wait that is too long means that a clock is or was wrong, and the change goes ahead. A revocation goes ahead if the time of
+  // `next` is in the future at all: until then, the leaked key would sign. Instances that do not know `next` yet refuse its tokens
+  // for at most 2 seconds, and their clients activate again.
+  const isClockWrong =
+    formerState === 'revoked' ? wait > RING_PROPAGATION_MS : wait >= MAX_CLOCK_DIFFERENCE_MS;
+  if (wait > 0 && !isClockWrong) {
     const seconds = Math.ceil(wait / 1_000);
     throw new RotationRefused(
       `The next key is too young for every instance to know it: try again in ${seconds} s.`,

@@ -26,7 +26,8 @@ const TABLES = `
   where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition
   order by 1`;
 
-// Reads the last run for the day on which it started: a manual run for another day does not show the current state.
+// Reads the last finished run whose `as_of` is the day on which it started. A manual run with another `as_of` does not show the
+// current state.
 const LAST_RUN = `
   select as_of, finished_at, oldest from retention_run where finished_at is not null and as_of::date = started_at::date
   order by started_at desc limit 1`;
@@ -51,7 +52,8 @@ export async function privacyData(dataSource: DataSource, config: Config) {
         name: table,
         what,
         kept: rule?.period ?? EXEMPT_TABLES[table] ?? null,
-        // Rows of tables without a rule are kept, or are deleted together with a row of a table with a rule.
+        // Rows of a table without a rule are kept, are moved (`telemetry_inbox`), are removed by people (`staff`, `passkey`), or
+        // are deleted together with the row that they belong to.
         leaves: hasRetentionRule,
         oldest: run?.oldest[table] ?? null,
         last_deleted: lastDeletion ? { on: lastDeletion.on, rows: lastDeletion.rows } : null,

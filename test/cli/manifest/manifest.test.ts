@@ -46,7 +46,7 @@ describe('keygen', () => {
     expect(Buffer.from(base64, 'base64').includes(scrypt)).toBe(true);
   });
 
-  test('refuses a weak passphrase and prints the rule, before it asks to repeat the passphrase', async () => {
+  test('refuses a weak passphrase: prints the rule and writes no file', async () => {
     const keygen = ['manifest', 'keygen', '--out', 'weak.pem', '--passphrase-fd', '3'];
     const run = await terminal.run(keygen, { env: WITHOUT_SERVER, fd3: 'Password1234' });
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${WEAK_PASSPHRASE}\n` });
@@ -190,7 +190,11 @@ test('publish makes a manifest the live one, show prints it, and refusals have a
     sequence: 2,
   });
   const late = await terminal.run(['manifest', 'publish', rival]);
-  expect(late).toMatchObject({ code: 1, stdout: '' });
+  expect(late).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'Another manifest is live now (sequence 2, version 1.1.0): sign again on top of it.\n',
+  });
   const shown = await terminal.run(['manifest', 'show', second], { env: WITHOUT_SERVER });
   expect(shown.stdout).toContain('1.0.0 for everyone');
 });

@@ -23,7 +23,7 @@ export class SmallDiskPostgres {
    * Whether the server has a small disk, which can be full (ENOSPC). If the system does not allow the mount, the size of the
    * server's files is limited instead (EFBIG). Then the server cannot write either, and goes down sooner.
    */
-  readonly hasOwnDisk: boolean;
+  readonly hasMountedDisk: boolean;
   readonly #process: ChildProcess;
   /** Resolves to the exit code of the process and the signal that ended it. */
   readonly #exited: Promise<unknown[]>;
@@ -31,9 +31,9 @@ export class SmallDiskPostgres {
 
   private constructor() {
     const probe = [...NAMESPACE_OPTIONS, 'sh', '-c', MOUNT, this.#directory, 'true'];
-    this.hasOwnDisk = spawnSync('unshare', probe).status === 0;
+    this.hasMountedDisk = spawnSync('unshare', probe).status === 0;
     const server = [process.execPath, program, this.#directory];
-    const [command, ...args] = this.hasOwnDisk
+    const [command, ...args] = this.hasMountedDisk
       ? ['unshare', ...NAMESPACE_OPTIONS, 'sh', '-c', MOUNT, this.#directory, ...server]
       : server;
     this.#process = spawn(command!, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -62,12 +62,12 @@ export class SmallDiskPostgres {
   }
 
   async fill(): Promise<void> {
-    if (this.hasOwnDisk) await this.#sendCommand('fill');
+    if (this.hasMountedDisk) await this.#sendCommand('fill');
     else this.#limitFiles('1');
   }
 
   async free(): Promise<void> {
-    if (this.hasOwnDisk) await this.#sendCommand('free');
+    if (this.hasMountedDisk) await this.#sendCommand('free');
     else this.#limitFiles('unlimited');
   }
 

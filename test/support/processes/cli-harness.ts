@@ -58,7 +58,7 @@ export class Terminal {
     });
   }
 
-  /** Runs a command, in a process that has run others if the options allow that, which is faster. */
+  /** Runs a command. If the options allow it, a process that has run other commands is reused, because that is faster. */
   run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
     const { program, fd3, env, stdin = '' } = options;
     const settings = this.settings(env);

@@ -88,9 +88,10 @@ describe.each([
   test('below the machine limit: the client activates with its first request', async () => {
     const { license, computer: before } = await activatedComputer(2);
     const computer = await change(before);
+    computer.answeredCalls.length = 0;
     await computer.open();
     await computer.advanceTime(10 * MINUTE);
-    expect(computer.calls.at(-1)).toBe('/v1/activate 201');
+    expect(computer.calls).toEqual(['/v1/activate 201']);
     expect(await activeMachines(license)).toHaveLength(2);
     expectNeverStopped(computer);
   });
@@ -207,7 +208,7 @@ describe('a backup of the state file is restored', () => {
     },
   );
 
-  test('a backup with a stored stop: the client stays stopped until Activate, which creates no second activation', async () => {
+  test('a backup that was made while the client was stopped: the client stays stopped until the user activates it, which creates no second activation', async () => {
     const { license, computer } = await activatedComputer(2);
     await release((await activeMachines(license))[0]!.id);
     expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
@@ -232,14 +233,14 @@ describe('a backup of the state file is restored', () => {
   });
 });
 
-describe('the clock is wrong by a year', () => {
-  // With a clock that is behind, only running time counts towards the 7 days offline.
+describe('the clock of the computer is wrong by a year', () => {
+  // If the clock is behind, only the time for which the client runs counts towards the 7 days offline.
   test.each([
-    [365 * DAY, 'needs_network'],
-    [-365 * DAY, 'running'],
+    ['ahead', 'needs_network', 365 * DAY],
+    ['behind', 'running', -365 * DAY],
   ])(
-    'always, by %i ms: the client starts offline after 6 days, and after 8 days it is %s',
-    async (skew, kind) => {
+    'permanently %s: after 6 days offline the client is running, and after 8 days it is %s',
+    async (_direction, kind, skew) => {
       const license = await service.issue();
       const computer = await ConnectedComputer.on(service, 'the first hardware');
       computer.setClock(skew);
@@ -256,11 +257,11 @@ describe('the clock is wrong by a year', () => {
   );
 
   test.each([
-    [365 * DAY, 'needs_network'],
-    [-365 * DAY, 'running'],
+    ['ahead', 'needs_network', 365 * DAY],
+    ['behind', 'running', -365 * DAY],
   ])(
-    'for a while, by %i ms: after a start the client is %s, and after a heartbeat it is running',
-    async (skew, kind) => {
+    'temporarily %s: after an offline start the client is %s, and after a heartbeat it is running',
+    async (_direction, kind, skew) => {
       const { computer } = await activatedComputer();
       computer.isOnline = false;
       await computer.client.close();
@@ -358,7 +359,7 @@ describe('the token key of the service changes', () => {
     expectNeverStopped(computer);
   });
 
-  test('a token of another format: without token keys nothing changes, with them a start needs the network', async () => {
+  test('a token of an unknown format: a client without token keys starts offline, and one with token keys needs the network', async () => {
     const tokenKeys = (await shippedOptions())!.tokenKeys!;
     const computer = await Computer.activated();
     const { answer } = computer.service;

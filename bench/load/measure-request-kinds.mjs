@@ -1,18 +1,18 @@
 import { median } from '../measure.mjs';
 import { readProcessorTime } from './processes.mjs';
-import { ROWS } from './rows.mjs';
+import { REQUEST_KINDS } from './request-kinds.mjs';
 
 /**
- * Measures each row in rounds that alternate between the servers (A, B, C, A, B, C …), so that other work of the machine
+ * Measures each kind of request in rounds that alternate between the servers (A, B, C, A, B, C …), so that other work of the machine
  * affects all servers alike.
- * @param plan each row with its servers; the first server is compared with each of the others
- * @returns the measurements of each server, by row and server name
+ * @param plan each kind of request with its servers; the first server is compared with each of the others
+ * @returns the measurements of each server, by kind of request and server name
  */
-export async function measureRows(plan, load, { rounds, seconds, connections, etag, progress }) {
+export async function measureRequestKinds(plan, load, { rounds, seconds, connections, etag, progress }) {
   const measurements = {};
-  for (const { row, servers } of plan) {
-    progress(ROWS[row].title);
-    const runRound = ({ port }, seconds) => load({ row, port, etag, seconds, connections });
+  for (const { requestKind, servers } of plan) {
+    progress(REQUEST_KINDS[requestKind].title);
+    const runRound = ({ port }, seconds) => load({ requestKind, port, etag, seconds, connections });
     for (const server of servers) await runRound(server, Math.min(seconds, 2));
     const results = Object.fromEntries(servers.map(({ name }) => [name, []]));
     for (let round = 0; round < rounds; round += 1) {
@@ -24,7 +24,7 @@ export async function measureRows(plan, load, { rounds, seconds, connections, et
         results[server.name].push({ ...result, processorUs });
       }
     }
-    measurements[row] = Object.fromEntries(
+    measurements[requestKind] = Object.fromEntries(
       Object.entries(results).map(([name, rounds]) => [name, summarize(rounds)]),
     );
     const [first, ...others] = servers;
@@ -33,7 +33,7 @@ export async function measureRows(plan, load, { rounds, seconds, connections, et
       const ratios = results[first.name].map(
         ({ perSecond }, round) => perSecond / results[name][round].perSecond,
       );
-      Object.assign(measurements[row][name], {
+      Object.assign(measurements[requestKind][name], {
         ratio: median(ratios),
         least: Math.min(...ratios),
         most: Math.max(...ratios),

@@ -1,8 +1,8 @@
 /**
- * The rows of the result tables. Each row is a kind of request, with the servers that answer it, the expected status and the
- * goals: how many times as fast as another server the service should be.
+ * The kinds of requests that are measured, each with its title in the result tables, the servers that answer it, the expected
+ * status and the goals: how many times as fast as another server the service should be.
  */
-export const ROWS = {
+export const REQUEST_KINDS = {
   heartbeat: {
     title: 'heartbeat without telemetry',
     servers: ['service', 'plain', 'idiomatic'],
