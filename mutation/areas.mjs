@@ -191,7 +191,11 @@ export const AREAS = {
     minimum: 85,
     mutate: ['src/erasure/{database-identity,erase,erased-*,erasure-mails,erasure-records,erasure.*}.ts'],
     tests: [
-      ...tests('erasure/erasure', 'erasure/{holder,queue,restore,staff,tombstones}', 'license-portal/data'),
+      ...tests(
+        'erasure/erasure',
+        'erasure/{holder,queue,restore,restore-orders,staff,tombstones}',
+        'license-portal/data',
+      ),
       ...unitTests('erasure-records', 'mail-texts', 'tombstones'),
     ],
     hasDatabase: true,

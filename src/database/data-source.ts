@@ -124,7 +124,7 @@ export function maintenanceDataSource(
   });
 }
 
-/** Passes maintenance connections to `work`, and closes them afterwards. */
+/** Passes maintenance connections to `work`. Afterwards it closes them, also those of query runners. */
 export async function withMaintenanceConnection<T>(
   databaseUrl: string,
   work: (dataSource: DataSource) => Promise<T>,

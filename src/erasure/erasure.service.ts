@@ -103,7 +103,6 @@ export class ErasureService {
 
   /** Cancels a waiting request. @throws Problem `not_found` */
   async cancel(id: string): Promise<void> {
-    if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       if ((await this.cancelWaiting(manager, [id])) === 0) throw problem('not_found');
       await this.records.recordCancelled(manager, id);
@@ -142,7 +141,6 @@ export class ErasureService {
 
   /** Carries a request out for its job. The job is queued again if a holder's request is not due or the time is uncertain. */
   async runQueued(id: string): Promise<void> {
-    if (!isUuid(id)) throw problem('not_found');
     const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id));
     if (!isPostponed) await this.run(id);
   }

@@ -66,20 +66,16 @@ export class RetentionService {
     return withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
       // One connection takes and releases the lock, because an advisory lock belongs to its connection.
       const runner = dataSource.createQueryRunner();
-      try {
-        if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new TimeUncertain();
-        const effectiveAsOf = asOf ?? this.clock.now();
-        await runner.query("set lock_timeout = '5s'");
-        if (!(await tryLock(runner, 'retention'))) return null;
-        const report = options.dryRun
-          ? await this.countDue(runner, effectiveAsOf, options)
-          : await this.applyPolicy(runner, effectiveAsOf, options);
-        // The lock is released explicitly, because the server releases that of a closed connection with a delay.
-        await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
-        return report;
-      } finally {
-        await runner.release();
-      }
+      if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new TimeUncertain();
+      const effectiveAsOf = asOf ?? this.clock.now();
+      await runner.query("set lock_timeout = '5s'");
+      if (!(await tryLock(runner, 'retention'))) return null;
+      const report = options.dryRun
+        ? await this.countDue(runner, effectiveAsOf, options)
+        : await this.applyPolicy(runner, effectiveAsOf, options);
+      // The lock is released explicitly, because the server releases that of a closed connection with a delay.
+      await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
+      return report;
     });
   }
 
