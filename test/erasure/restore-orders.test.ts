@@ -173,6 +173,7 @@ describe('a license that got another holder after the backup, and whose former h
   test('with a file of an older version the license of the erased purchase loses its address and stays valid', async () => {
     let service = await start(original);
     const { id, token } = await createAdasLicense(service, 'kanari');
+    await addPendingData(service);
     const restored = await backup();
     service = await start(original);
     await service.setLicense(id, { email: BOB });
