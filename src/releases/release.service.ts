@@ -54,7 +54,7 @@ export class ReleaseService {
       // The releases are counted under the lock, so that concurrent releases count each other.
       const released = (await countSelfReleases(manager, [license_id], at)).get(license_id) ?? 0;
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
-      await endActivation(manager, id, at, true);
+      await endActivation(manager, id, { ended_at: at, released_by_holder: true });
       // An open request is obsolete.
       const deleteRequest = 'delete from release_request where activation_id = $1 and decided_at is null';
       await manager.query(deleteRequest, [id]);
@@ -70,10 +70,11 @@ export class ReleaseService {
       const { license_id } = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
       // Activations take the same lock, so the next activation no longer counts the released machine.
       const license = await lockLicense(manager, license_id);
-      const before = await manager.findOneByOrFail(Activation, { id });
+      // The retention deletes ended activations without this lock, so this one may be gone since it was read.
+      const before = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
       await work(manager, before, license);
-      const activation = await manager.findOneByOrFail(Activation, { id });
-      return { activation, was_active: before.ended_at === null };
+      if (before.ended_at) return { activation: before, was_active: false };
+      return { activation: await manager.findOneByOrFail(Activation, { id }), was_active: true };
     });
   }
 
@@ -84,7 +85,7 @@ export class ReleaseService {
     audit: AuditContext,
   ): Promise<void> {
     const at = this.clock.now();
-    if (!(await endActivation(manager, id, at, false))) return;
+    if (!(await endActivation(manager, id, { ended_at: at, released_by_holder: false }))) return;
     // An open request is decided by the release.
     const decideRequest = `update release_request set decision = 'release', decided_at = $2
                    where activation_id = $1 and decided_at is null`;
@@ -98,8 +99,7 @@ export class ReleaseService {
 async function endActivation(
   manager: EntityManager,
   id: string,
-  ended_at: Date,
-  released_by_holder: boolean,
+  { ended_at, released_by_holder }: Pick<Activation, 'released_by_holder'> & { readonly ended_at: Date },
 ): Promise<boolean> {
   const { affected } = await manager.update(
     Activation,

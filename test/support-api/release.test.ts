@@ -22,7 +22,7 @@ const release = (
 async function activatedLicense() {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
-  return { ...license, token: token as string, id: activation.id as string };
+  return { ...license, token: token as string, activation_id: activation.id as string };
 }
 
 const releaseEvents = (licenseId: string) =>
@@ -37,11 +37,11 @@ const isActive = async (id: string) =>
 test('a release ends the activation and returns it, so that another machine can activate', async () => {
   const license = await activatedLicense();
   service.clock.advance(3_600_000);
-  const { status, json } = await release(license.id);
+  const { status, json } = await release(license.activation_id);
   expect(status).toBe(200);
   expect(json).toEqual({
     activation: {
-      id: license.id,
+      id: license.activation_id,
       hostname_hint: 'Old Mac',
       app_version: '3.2.0',
       activated_at: '2026-11-20T13:00:00Z',
@@ -55,13 +55,13 @@ test('a release ends the activation and returns it, so that another machine can 
   expect((await service.activate(license, 'new')).status).toBe(201);
 });
 
-test('a repeated release changes nothing and reports that, has no audit event, and does not end a newer activation', async () => {
+test('a repeated release reports was_active: false, has no audit event, and does not end a newer activation', async () => {
   const license = await activatedLicense();
-  const first = await release(license.id);
+  const first = await release(license.activation_id);
   const again = await service.activate(license, 'old');
   expect(again.status).toBe(201);
   service.clock.advance(3_600_000);
-  const second = await release(license.id, { reason: 'again' });
+  const second = await release(license.activation_id, { reason: 'again' });
   expect([second.status, second.json]).toEqual([200, { ...first.json, was_active: false }]);
   expect(await releaseEvents(license.license_id)).toHaveLength(1);
   expect(await isActive(again.json.activation.id)).toBe(true);
@@ -71,9 +71,9 @@ test('a release does not change an activation that a refund ended', async () => 
   const license = await activatedLicense();
   await service.sql(
     "update activation set ended_at = '2026-11-01', ended_reason = 'refunded' where id = $1",
-    [license.id],
+    [license.activation_id],
   );
-  const { status, json } = await release(license.id);
+  const { status, json } = await release(license.activation_id);
   expect([status, json.activation.state, json.activation.ended_at]).toEqual([
     200,
     'refunded',
@@ -85,7 +85,7 @@ test('a release does not change an activation that a refund ended', async () => 
 test('ten concurrent releases of an activation are one release', async () => {
   const license = await activatedLicense();
   const answers = await Promise.all(
-    Array.from({ length: 10 }, () => retryWhileUnavailable(() => release(license.id))),
+    Array.from({ length: 10 }, () => retryWhileUnavailable(() => release(license.activation_id))),
   );
   expect(
     new Set(answers.map(({ status, json }) => `${status} ${JSON.stringify(json.activation)}`)).size,
@@ -110,11 +110,11 @@ test.each([
   ['text with an e-mail address between other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
 ])('a reason that is %s is answered with 422, and nothing is released', async (_what, body) => {
   const license = await activatedLicense();
-  const { status, json, text } = await release(license.id, body);
+  const { status, json, text } = await release(license.activation_id, body);
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer: '/reason', detail: expect.any(String) }]);
   expect(text).not.toMatch(/ada[@+]/i);
-  expect(await isActive(license.id)).toBe(true);
+  expect(await isActive(license.activation_id)).toBe(true);
 });
 
 test.each([
@@ -123,7 +123,7 @@ test.each([
   ['text with an @ that is not an address', 'sold @ the market, 2 @ 5'],
 ])('a release stores a reason of %s unchanged', async (_what, reason) => {
   const license = await activatedLicense();
-  expect((await release(license.id, { reason })).status).toBe(200);
+  expect((await release(license.activation_id, { reason })).status).toBe(200);
   expect(await releaseEvents(license.license_id)).toMatchObject([{ reason }]);
 });
 
@@ -138,7 +138,7 @@ test.each([
   const license = await activatedLicense();
   const { status, json } = await release(id === 'license' ? license.license_id : id);
   expect([status, json.code]).toEqual([404, 'not_found']);
-  expect(await isActive(license.id)).toBe(true);
+  expect(await isActive(license.activation_id)).toBe(true);
 });
 
 test.each([
@@ -148,19 +148,35 @@ test.each([
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
 ])('a malformed or unauthorised request is answered with %i', async (status, body, headers, code) => {
-  const { id } = await activatedLicense();
-  const answer = await release(id, body, headers);
+  const { activation_id } = await activatedLicense();
+  const answer = await release(activation_id, body, headers);
   expect([answer.status, answer.json.code]).toEqual([status, code]);
-  expect(await isActive(id)).toBe(true);
+  expect(await isActive(activation_id)).toBe(true);
 });
 
 test('a release is answered with 500 if a table is missing and with 503 if a table is locked, and the activation stays active', async () => {
-  const { id } = await activatedLicense();
-  const broken = await whileGone(service, 'audit_event', () => release(id));
+  const { activation_id } = await activatedLicense();
+  const broken = await whileGone(service, 'audit_event', () => release(activation_id));
   expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
-  const unavailable = await whileLocked(service, 'activation', () => release(id));
+  const unavailable = await whileLocked(service, 'activation', () => release(activation_id));
   expect([unavailable.status, unavailable.json.code]).toEqual([503, 'unavailable']);
-  expect(await isActive(id)).toBe(true);
+  expect(await isActive(activation_id)).toBe(true);
+});
+
+test('an ended activation that the retention deletes while its release waits for the lock of the license is not found', async () => {
+  const { activation_id, license_id } = await activatedLicense();
+  await release(activation_id);
+  const connection = await service.database.connect();
+  await connection.query('begin');
+  await connection.query('select 1 from license where id = $1 for update', [license_id]);
+  const response = release(activation_id);
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  while ((await service.sql(waiting)).length === 0);
+  await connection.query('delete from activation where id = $1', [activation_id]);
+  await connection.query('commit');
+  connection.release();
+  const { status, json } = await response;
+  expect([status, json.code]).toEqual([404, 'not_found']);
 });
 
 test('the tests of this file have received every documented response', () => {
