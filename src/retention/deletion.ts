@@ -3,7 +3,12 @@ import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { affectedRows, queryOne } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
-import { dropPartition, partitionOf, findExpiredPartitions } from '../telemetry/partitions.js';
+import {
+  dropPartition,
+  findExpiredPartitions,
+  finishInterruptedDetach,
+  partitionOf,
+} from '../telemetry/partitions.js';
 import type { RetentionRule } from './policy.js';
 
 /** The times of a run: the time for which it applies the policy, and the current time. */
@@ -15,7 +20,10 @@ interface RunTimes {
 /** The number of rows that one statement deletes, small enough that other transactions do not wait long for locks. */
 const DELETE_BATCH_ROWS = 5_000;
 
-/** The minimum time between the end of an activation and the deletion of its license, in which staff can notice a wrong run. */
+/**
+ * A license is deleted at the earliest this many days after its last activation ended, so that staff can notice if a
+ * retention run ended activations by mistake (docs/decisions/0023).
+ */
 const MIN_DAYS_AFTER_ACTIVATION_END = 14;
 
 /** Returns the time or the day, as SQL text, before which rows are due for deletion. */
@@ -106,6 +114,7 @@ export async function findOldestDay(
 // Dropping the partition of a month takes the same time for any number of rows.
 async function dropPastPartitions(runner: QueryRunner, firstKept: string): Promise<number> {
   let rows = 0;
+  await finishInterruptedDetach(runner);
   for (const partition of await findExpiredPartitions(runner, firstKept)) {
     rows += await estimateRows(runner, partition.name);
     await dropPartition(runner, partition);

@@ -45,25 +45,26 @@ const PARTITIONS = `
   from pg_class c left join pg_inherits i on i.inhrelid = c.oid and i.inhparent = 'telemetry'::regclass
   where c.relnamespace = (select relnamespace from pg_class where oid = 'telemetry'::regclass)
     and c.relkind = 'r' and c.relname ~ '^telemetry_\\d{4}_\\d{2}$'
-  order by i.inhdetachpending desc nulls last, c.relname`;
+  order by c.relname`;
 
-/**
- * Finds the partitions whose rows are all from before `firstKept` (`YYYY-MM-DD`). A partition with an interrupted detach comes
- * first, because PostgreSQL detaches no other partition until that detach is finished.
- */
+/** Finds the partitions whose rows are all from before `firstKept` (`YYYY-MM-DD`). */
 export async function findExpiredPartitions(runner: QueryRunner, firstKept: string): Promise<Partition[]> {
   const partitions = await queryRows<Partition>(runner, PARTITIONS);
-  return partitions.filter(({ name, state }) => {
+  return partitions.filter(({ name }) => {
     const [, year, month] = /_(\d{4})_(\d{2})/.exec(name)!;
-    const next = utcDay(monthStart(new Date(`${year}-${month}-01T00:00:00Z`), 1));
-    return state === 'pending' || next <= firstKept;
+    return utcDay(monthStart(new Date(`${year}-${month}-01T00:00:00Z`), 1)) <= firstKept;
   });
 }
 
-/** Detaches a partition without blocking inserts, and drops it. Steps that an interrupted run has completed are not repeated. */
+/** Finishes an interrupted detach, because until then PostgreSQL detaches no other partition, and a drop would block writers. */
+export async function finishInterruptedDetach(runner: QueryRunner): Promise<void> {
+  for (const { name, state } of await queryRows<Partition>(runner, PARTITIONS)) {
+    if (state === 'pending') await runner.query(`alter table telemetry detach partition ${name} finalize`);
+  }
+}
+
+/** Detaches a partition without blocking inserts, and drops it. An interrupted run may have detached it. */
 export async function dropPartition(runner: QueryRunner, { name, state }: Partition): Promise<void> {
-  // Dropping a pending partition would block writers, so its detach is finished first.
-  if (state === 'pending') await runner.query(`alter table telemetry detach partition ${name} finalize`);
   if (state === 'attached') await runner.query(`alter table telemetry detach partition ${name} concurrently`);
   await runner.query(`drop table ${name}`);
 }
