@@ -4,7 +4,7 @@ import type { ErasureService } from '../erasure/erasure.service.js';
 import type { ErasureView } from '../erasure/erasure.view.js';
 import { createErasureService, withDatabase } from './database.js';
 import { emailAddress, reason } from './terminal/options.js';
-import { auditContextOf, aligned, explainTimeUncertain, print } from './terminal/output.js';
+import { auditContextOf, aligned, print } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
@@ -12,8 +12,8 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config 
   withDatabase(
     async (context) => {
       const erasures = await createErasureService(context);
-      // The database may be a restored backup that no service has used yet. Requests that were cancelled after the backup must
-      // not be carried out.
+      // The database may be a restored backup that no service has used yet. This repeats the erasures and cancellations that
+      // TOMBSTONE_FILE records; otherwise a request that was cancelled after the backup would be carried out.
       await erasures.replay();
       return work(erasures);
     },
@@ -21,8 +21,8 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config 
   );
 
 /**
- * Reads the settings of a command that erases. In production it requires TOMBSTONE_FILE: on another machine, its default would
- * be another file than that of the service.
+ * Reads the settings of a command that erases. In production TOMBSTONE_FILE must be set: on another machine than that of the
+ * service, the default would not be the file of the service.
  */
 function configForErasing(): Config {
   const config = new Config(process.env);
@@ -57,7 +57,7 @@ async function request(email: string, options: { reason: string }, command: Comm
 
 async function run(_options: unknown, command: Command): Promise<void> {
   const completed = await withErasures(
-    (erasures) => explainTimeUncertain(erasures.runDue(auditContextOf(command))),
+    (erasures) => erasures.runDue(auditContextOf(command)),
     configForErasing(),
   );
   print(command, completed, completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');

@@ -5,7 +5,7 @@ import { RetentionService } from '../retention/retention.service.js';
 import { withDatabase } from './database.js';
 import { moment } from './terminal/options.js';
 import { progressBar } from './terminal/progress-bar.js';
-import { aligned, explainTimeUncertain, print, Refused } from './terminal/output.js';
+import { aligned, print, Refused } from './terminal/output.js';
 
 interface RunOptions {
   readonly asOf?: Date;
@@ -32,7 +32,7 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
       );
     }
     const retention = new RetentionService(new DatabaseUrl(databaseUrl), clock, config);
-    return explainTimeUncertain(retention.run(asOf, { dryRun, onProgress: progressBar('Retention') }));
+    return retention.run(asOf, { dryRun, onProgress: progressBar('Retention') });
   });
   if (!report) throw new Refused('Another retention run is active: try again in a moment.');
   const { as_of, deleted, failed, ...counts } = report;

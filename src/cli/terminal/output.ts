@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { AuditContext } from '../../audit/audit.js';
-import { TimeUncertain } from '../../database/database-clock.js';
 import { Problem } from '../../http/problems/problem.js';
 
 /** The error of a command that was refused. Its message is one sentence; the exit code is 1. */
@@ -36,13 +35,6 @@ export function auditContextOf(command: Command, reason: string | null = null): 
 export async function explainNotFound<T>(work: Promise<T>, sentence: string): Promise<T> {
   return work.catch((error: unknown) => {
     throw error instanceof Problem && error.code === 'not_found' ? new Refused(sentence) : error;
-  });
-}
-
-/** Awaits the work. If it throws `TimeUncertain`, throws `Refused` with the same message instead. */
-export async function explainTimeUncertain<T>(work: Promise<T>): Promise<T> {
-  return work.catch((error: unknown) => {
-    throw error instanceof TimeUncertain ? new Refused(error.message) : error;
   });
 }
 

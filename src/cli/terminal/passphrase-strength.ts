@@ -1,4 +1,7 @@
-/** The least number of characters of a new passphrase, not counting repetitions, sequences and common words. */
+/**
+ * The least number of characters of a new passphrase. A repeated text counts once, and a sequence or a common word counts as
+ * one character.
+ */
 const MIN_CHARACTERS = 12;
 
 const COMMON_WORDS =

@@ -18,10 +18,17 @@ export type AskPassphrase = (prompt: string) => Promise<string>;
  */
 export function passphraseSource(fd: number | undefined): AskPassphrase {
   if (fd === undefined) return askTerminal;
-  let lines: string[] | undefined;
+  let remaining: string[] | undefined;
+  let lineForAll: string | undefined;
   return async () => {
-    lines ??= linesOf(fd);
-    return nonEmpty(lines.length > 1 ? lines.shift()! : lines[0]!);
+    if (!remaining) {
+      remaining = linesOf(fd);
+      if (remaining.length === 1) [lineForAll] = remaining;
+    }
+    const passphrase = lineForAll ?? remaining.shift();
+    if (passphrase === undefined)
+      throw new Refused(`The file descriptor ${fd} has fewer lines than there are encrypted keys.`);
+    return nonEmpty(passphrase);
   };
 }
 

@@ -50,9 +50,10 @@ describe('--passphrase-fd', () => {
     await expectVerifiedByOpenssl(run.json, terminal.one, terminal.two, other);
   });
 
-  test('reads a single line for all keys', async () => {
-    const run = await sign(OTHER_PASSPHRASE, 'two.pem', 'other.pem');
-    await expectVerifiedByOpenssl(run.json, terminal.two, other);
+  test('reads a single line for all encrypted keys', async () => {
+    const same = terminal.writeEncryptedKey('same.pem', OTHER_PASSPHRASE);
+    const run = await sign(OTHER_PASSPHRASE, 'same.pem', 'two.pem', 'other.pem');
+    await expectVerifiedByOpenssl(run.json, same, terminal.two, other);
   });
 
   test.each([
@@ -66,6 +67,13 @@ describe('--passphrase-fd', () => {
       stdout: '',
       stderr: notDecrypted(file),
     });
+  });
+
+  test('two lines for three encrypted keys are refused', async () => {
+    terminal.writeEncryptedKey('third.pem', OTHER_PASSPHRASE);
+    const run = await sign(`${PASSPHRASE}\n${OTHER_PASSPHRASE}`, 'one.pem', 'other.pem', 'third.pem');
+    const stderr = 'The file descriptor 3 has fewer lines than there are encrypted keys.\n';
+    expect(run).toMatchObject({ code: 1, stdout: '', stderr });
   });
 
   test('an empty line is no passphrase', async () => {
