@@ -18,6 +18,8 @@ export default {
   maxWorkers: Math.min(availableParallelism() + 1, 3),
   // Some of what files have used is never freed: a worker that holds more begins anew before its next file.
   workerIdleMemoryLimit: '250MB',
+  // After the last file a worker takes more than the usual half second to end on a slow machine, and Jest would report a leak.
+  workerGracefulExitTimeout: 10_000,
   testEnvironment: '<rootDir>/test/support/runner/environment.mjs',
   runtime: '<rootDir>/test/support/runner/runtime.mjs',
   setupFiles: ['<rootDir>/test/support/limits.ts'],

@@ -24,7 +24,7 @@ const HEARTBEATS_PER_SECOND = 50;
 const MAIL_DELAY_MS = 50;
 /** The goal for the slowest mail with a license key. */
 const MAX_KEY_MAIL_MS = 5_000;
-/** The goal for the median heartbeat during the flood, as a multiple of the one without it. */
+/** The goal for the median heartbeat during the flood, as a multiple of the median without the flood. */
 const MAX_HEARTBEAT_RATIO = 2;
 
 await runPageBench(import.meta.url, { page: 'code-flood.md', parseOptions, measureAll, report });
@@ -65,7 +65,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
     for (let round = 1; round <= rounds; round += 1) {
       progress(`round ${round} of ${rounds}`);
       measured.quiet.push(await measureHeartbeats(seconds, heartbeats, pid, readProcessorTime));
-      await flood({ begin: { port, rates: { code: rate } } });
+      await flood({ begin: { port, rates: { accepted_code: rate } } });
       const [floodMeasurements, times] = await Promise.all([
         measureHeartbeats(seconds, heartbeats, pid, readProcessorTime),
         keyMailTimes({ port, data, mails, seconds }),
@@ -73,7 +73,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
       keyMails.push(...times);
       if (round === rounds) codeMail = await holderCodeTime({ port, mails, seat: data.seats[0] });
       await flood({ end: true });
-      measured.flood.push({ ...floodMeasurements, codes: (await flood({ collect: true })).kinds.code });
+      measured.flood.push({ ...floodMeasurements, codes: (await flood({ collect: true })).kinds.accepted_code });
     }
     await heartbeats({ end: true });
     return { version: await postgresVersion(url), ...measured, keyMails, codeMail, mails: mails.count };

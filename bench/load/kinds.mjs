@@ -27,8 +27,9 @@ export function kindsOf(port, data) {
   const nextHeartbeat = requestsOf('telemetry', data);
   const kinds = {
     ...Object.fromEntries(measuredKinds),
-    // The load may exceed the limits for requests of codes: 503 for all addresses and, in a slow run, 429 for one address.
+    // The load may exceed the limits of requests for codes: 503 is the limit of all addresses together, 429 that of one address.
     code: sendPooled(() => codeRequest(data.seats), 202, 429, 503),
+    accepted_code: sendPooled(() => codeRequest(data.seats), 202),
     purchase: sendPooled(() => purchaseReport(data.webhookSecret), 204),
     malformed: sendPooled(
       () => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }),

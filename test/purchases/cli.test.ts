@@ -51,7 +51,7 @@ const jobs = async () =>
   ).rows;
 
 describe('purchase record', () => {
-  test('creates a license for a paid one, and its mail waits as a job without personal data', async () => {
+  test('creates a license for a paid purchase, and its mail waits as a job without personal data', async () => {
     const recorded = await terminal.json(withEmail('cli-paid', 'paid'));
     const license_id = expect.stringMatching(UUID_V7);
     expect(recorded).toEqual({ transaction_id: 'cli-paid', state: 'paid', license_id });
@@ -71,7 +71,7 @@ describe('purchase record', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  test('needs no address for other statuses, and prints the license, or none if it was not paid yet', async () => {
+  test('needs no address for other statuses, and prints the license, or none if the purchase was never paid', async () => {
     const { license_id } = await terminal.json(withEmail('cli-refund', 'paid'));
     expect(await terminal.json(record('cli-refund', 'refunded'))).toEqual({
       transaction_id: 'cli-refund',

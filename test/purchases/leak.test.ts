@@ -22,30 +22,30 @@ import {
  */
 
 /** The members of an event that are stored. */
-const TRANSACTION = 'pi_kanari_7f3a';
-const EMAIL = 'kanari.buyer.7f3a@leak.example';
+const TRANSACTION = 'pi_canary_7f3a';
+const EMAIL = 'canary.buyer.7f3a@leak.example';
 
 /** The other values of an event, which are never stored. */
 const PRIVATE = {
   card: '4242424242424242',
   spaced: '4242-4242-4242-4242',
-  holder: 'Kanari Buyer-Lovelace',
-  street: 'Kanaristrasse 77b',
-  postcode: '10117-kanari',
+  holder: 'Canary Buyer-Lovelace',
+  street: 'Canary Street 77b',
+  postcode: '10117-canary',
   iban: 'DE89370400440532013000',
-  license_key: 'MOOR_KANA-R1KA-NAR1-KANA',
-  user_agent: 'KanariAgent/5.1 (Macintosh)',
-  first_email: 'first.kanari@leak.example',
-  other_email: 'other.kanari@leak.example',
-  event: 'evt_kanari_19c2',
-  receipt: 'https://kanari.example/receipt/77',
-  cookie: 'kanari-cookie-5f1c',
-  member: 'kanari-member-name',
+  license_key: 'MOOR_CANA-RYCA-NARY-CANA',
+  user_agent: 'CanaryAgent/5.1 (Macintosh)',
+  first_email: 'first.canary@leak.example',
+  other_email: 'other.canary@leak.example',
+  event: 'evt_canary_19c2',
+  receipt: 'https://canary.example/receipt/77',
+  cookie: 'canary-cookie-5f1c',
+  member: 'canary-member-name',
 };
 const ADDRESSES = ['203.0.113.77', '2001:db8::77'];
-/** Values of its headers. */
-const ID = 'msg_kanari_2b8e';
-const AGENT = 'KanariHooks/2.0';
+/** Values of the headers of an event. */
+const ID = 'msg_canary_2b8e';
+const AGENT = 'CanaryHooks/2.0';
 /** The time of the signature. It differs from the time of the request, so that the search can distinguish it from times of the service. */
 const AT = unixTime() - 200;
 
@@ -157,7 +157,7 @@ test('the tables have the stored members of an event and no other value of it', 
 });
 
 // This finds short values only: PostgreSQL compresses long ones in the files; the test of the tables finds those.
-test('no file has any other value of it, neither the write-ahead log nor the mail to the buyer', async () => {
+test('no file has any other value of an event, neither the write-ahead log nor the mail to the buyer', async () => {
   await database.query('checkpoint');
   expect(secrets.inFiles(join(directory, 'data'))).toEqual([]);
   const mails = filesBelow(join(directory, 'data/outbox')).map((file) => readFileSync(file, 'utf8'));

@@ -25,7 +25,7 @@ const CLIENTS = ['activate a', 'activate b', 'heartbeat'] as const;
 const STAFF = ['suspended', 'active'] as const;
 type Action = PurchaseState | (typeof CLIENTS)[number] | (typeof STAFF)[number];
 
-/** When and where an event is sent: in the order of `rank`, with `isConcurrent` together with the event before. */
+/** When and where an event is sent: in the order of `rank`, and if `isConcurrent`, together with the event before. */
 interface Position {
   readonly rank: number;
   readonly isConcurrent: boolean;
@@ -68,7 +68,7 @@ function batchesOf(sequence: readonly Event[], order: 0 | 1): Event[][] {
 /** Sends the events in one order to four transactions of its own, and checks the responses. */
 class Scenario {
   readonly #tokens = new Map<number, string>();
-  /** Transactions whose refund was answered: from then on their license is answered as refunded only. */
+  /** Transactions whose refund was answered. From then on each request for their license is refused as refunded. */
   readonly #refunded = new Set<number>();
   readonly #staffStatus = new Map<number, StaffStatus>();
 
@@ -120,7 +120,7 @@ class Scenario {
     return license?.license_id ? service.activate(license, machine) : undefined;
   }
 
-  // One after the other, because the last of two concurrent changes could not be known.
+  // One after the other, because of two concurrent changes the test could not know the last one.
   private async applyStaffEvents(staffEvents: readonly Event[]): Promise<void> {
     for (const { transaction, action } of staffEvents) {
       const license_id = (await readPurchase(one, this.id(transaction)))?.license_id;
@@ -153,8 +153,8 @@ class Scenario {
     for (const { ended_reason } of ends) expect(ended_reason).toBe(state === 'refunded' ? 'refunded' : null);
     await one.setLicense(license_id, { staff_status: 'active' });
     const { json } = await two.activate(purchase, 'the last');
-    const isBuyers = email === buyerOf(this.id(transaction));
-    return { state, paid, licenses: 1, isBuyers, outcome: (json.code ?? 'active') as string };
+    const hasBuyersAddress = email === buyerOf(this.id(transaction));
+    return { state, paid, licenses: 1, hasBuyersAddress, outcome: (json.code ?? 'active') as string };
   }
 
   /** The allowed numbers of mails. A refund may be recorded before the mail of the purchase is written. */
@@ -183,7 +183,7 @@ function expected(sequence: readonly Event[], transaction: number) {
   const state = reported.at(-1);
   if (!state) return null;
   if (!reported.includes('paid')) return { state, paid: false, licenses: 0 };
-  return { state, paid: true, licenses: 1, isBuyers: true, outcome: OUTCOMES[state] };
+  return { state, paid: true, licenses: 1, hasBuyersAddress: true, outcome: OUTCOMES[state] };
 }
 
 let runs = 0;

@@ -141,7 +141,13 @@ describe('a report', () => {
       expect(await invalidMembers({ ...valid, [name]: value })).toEqual([`/${name}`]);
   });
 
-  test('is refused with a pointer to each invalid member, of which the address is checked only with paid', async () => {
+  test('with the status paid and without an address is refused with the sentence that paid needs one', async () => {
+    const { json } = await report(service, { transaction_id: 'no-address', status: 'paid' });
+    const detail = 'must be an e-mail address; it is required with the status `paid`';
+    expect(json.errors).toEqual([{ pointer: '/email', detail }]);
+  });
+
+  test('is refused with a pointer to each invalid member; the address is checked only with the status paid', async () => {
     const pointers = await invalidMembers({ transaction_id: 1, status: 'paid' });
     expect(pointers.toSorted()).toEqual(['/email', '/transaction_id']);
     expect((await invalidMembers({ email: 'no address' })).toSorted()).toEqual([
@@ -151,7 +157,7 @@ describe('a report', () => {
   });
 
   test.each(['disputed', 'dispute_won', 'refunded'])(
-    'of %s needs no address, and one is not stored',
+    'with the status %s needs no address, and a given one is not stored',
     async (status) => {
       for (const [at, email] of [undefined, null, '', 'no address', 7, {}, 'eve@example.com'].entries()) {
         const transaction_id = `${status}-${at}`;
@@ -164,7 +170,7 @@ describe('a report', () => {
     },
   );
 
-  test('may have an id of 200 characters, with any characters but white space', async () => {
+  test('may have an id of 200 characters, and an id with quotes, slashes or letters beyond ASCII', async () => {
     for (const transaction_id of [
       'x'.repeat(200),
       "';drop/**/table/**/purchase;--",

@@ -97,7 +97,7 @@ describe('a purchase has the highest reported state, whatever the order of the r
     }
   });
 
-  test('one mail for each purchase that was paid and not refunded before, and no other mail', async () => {
+  test('and buyers get one mail for each purchase that was paid and not refunded before, and no other mail', async () => {
     const sent = await mails(service);
     for (const [sequence] of sequences) {
       const statuses = sequence!.split(' ') as PurchaseState[];

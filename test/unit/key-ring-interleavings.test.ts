@@ -28,8 +28,11 @@ const CLAIMS: LicenseClaims = {
 };
 const RELOAD_MS = 2_000;
 
-/** More keys than a plan uses: each rotation publishes another one. */
-const KEYS = Array.from({ length: 16 }, () => {
+/**
+ * The keys in the order in which a directory publishes them: two at the start, and another one for each rotation and each
+ * revocation of the active key.
+ */
+const KEYS = Array.from({ length: 17 }, () => {
   const { privateKey } = generateKeyPairSync('ed25519');
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
   const kid = thumbprint(privateKey);
@@ -197,7 +200,7 @@ class RingObserver {
   }
 }
 
-/** The ring of a directory whose first version was read. From then on reads fail as the plan says. */
+/** Opens the ring of a new directory. From then on, reads fail as the plan says. */
 async function openDirectory(
   scheduler: fc.Scheduler,
   failures: boolean[],
@@ -268,6 +271,7 @@ test('a watcher runs one reload at a time, reports each error once, and does not
           else if (!isStopped) expect(ring.lastError).toBe(lastReported);
           return observer.check() >= 0;
         };
+        // The commands run twice, and change the directory only the first time: it has keys for a single plan.
         const work = [...commands, ...commands].map(async (command, index) => {
           await scheduler.schedule(Promise.resolve(), index === stopsAt ? 'stop' : command);
           if (index === stopsAt) {
