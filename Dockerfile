@@ -1,7 +1,7 @@
-# A tag is whatever the registry says today; a release names the base by its digest (CONTRIBUTING, Dependencies).
+# A tag may name another image tomorrow, so a release names the base image by its digest (CONTRIBUTING.md, Dependencies).
 ARG NODE_IMAGE=node:24-slim
 
-# The build brings the compiler; the image that runs does not.
+# This stage contains the compiler. The image of the second stage does not.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -17,12 +17,12 @@ FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are Node and PostgreSQL for development; here the image and the database server bring them.
+# The optional packages are Node and PostgreSQL for development. The base image contains Node, and the database is elsewhere.
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 COPY migrations/ migrations/
 COPY --from=build /app/dist/ dist/
 COPY --from=build /app/web/dist/ web/dist/
-# What was installed above and bundled into the pages, for whoever asks the image.
+# The bill of materials: the packages installed above, and those bundled into the pages.
 COPY --from=build /app/sbom.cdx.json ./
 RUN chmod 755 dist/cli.js && ln -s /app/dist/cli.js /usr/local/bin/mooring
 USER node

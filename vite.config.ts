@@ -9,20 +9,20 @@ import { defineConfig, type Plugin } from 'vite';
 const inWeb = (path: string) => fileURLToPath(new URL(`web/${path}`, import.meta.url));
 const COMPRESSED = /\.(js|css|svg)$/;
 
-/** The three pages, as static files in `web/dist`: beside the sources, because `nest build` empties its own folder. */
+/** Builds the three pages as static files in `web/dist`, and not in `dist`, because `nest build` empties that folder. */
 export default defineConfig({
   root: inWeb(''),
-  // Addresses relative to the page: the service may stand below any path of PUBLIC_URL.
+  // The pages refer to their files by relative URLs, because PUBLIC_URL may have a path.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   plugins: [compress()],
   build: {
     outDir: inWeb('dist'),
     emptyOutDir: true,
-    // What the content security policy asks: nothing inline, no script but our own files.
+    // The content security policy allows no inline script, and no script from elsewhere.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The licenses of what is bundled ask to go with it; beside the pages, where anyone may read them.
+    // The licenses of the bundled packages must be published with them. The service serves this file at `/licenses.md`.
     license: { fileName: 'licenses.md' },
     rolldownOptions: {
       input: {
@@ -34,7 +34,7 @@ export default defineConfig({
   },
 });
 
-/** Lays each file down compressed as well, so that no request waits for that. */
+/** Adds compressed copies of scripts, style sheets and SVG images, so that no request waits for the compression. */
 function compress(): Plugin {
   return {
     name: 'compress',

@@ -10,8 +10,11 @@ import {
 } from '../scripts/prepare.mjs';
 
 /**
- * Runs a bench: reads its options first, then installs and builds what is missing. Where this Node is older than 24, the
- * bench continues in a child process under Node 24.
+ * Runs a bench: reads its options first, then installs and builds what is missing. If this Node is older than 24, the bench
+ * continues in a child process under Node 24.
+ * @param {string} url of the calling module
+ * @param parseOptions reads the command line
+ * @param run receives the options, and returns the exit code
  */
 export const runBench = (url, parseOptions, run) =>
   command(async () => {
@@ -26,7 +29,7 @@ export const runBench = (url, parseOptions, run) =>
 /** Describes a command-line option with a text value, for `parseArgs`. */
 export const option = (defaultValue) => ({ type: 'string', default: defaultValue });
 
-/** Converts options to whole numbers above 0. @throws Fault if an option is another text */
+/** Converts options to whole numbers above 0. @throws Fault if an option is not one */
 export const parseWholeNumbers = (options) =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => {

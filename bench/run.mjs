@@ -37,7 +37,7 @@ export const runPageBench = (url, { page, parseOptions, measureAll, report }) =>
   );
 
 /**
- * Calls `work` with a temporary folder that is removed when it ends.
+ * Calls `work` with a temporary folder, which is removed when `work` ends.
  * @param {string} prefix of the folder's name
  * @param work receives `{ folder, processes, interrupted }`; the promise `interrupted` rejects on an interrupt
  */

@@ -7,7 +7,7 @@ export interface License {
   readonly email: string;
 }
 
-/** The machine that is activated. It is the same in every run, so that repeated runs count as one machine. */
+/** The id of the machine that is activated. It is the same in every run, so that repeated runs count as one machine. */
 export const MACHINE_ID = createHash('sha256').update('mooring conformance').digest('hex');
 /** The label that the portal shows. */
 export const HOSTNAME_HINT = 'Conformance check';
@@ -25,7 +25,7 @@ export class Deployment {
   readonly #timeoutMs: number;
   #unanswered = 0;
 
-  /** `url` without a slash at its end. */
+  /** @param url without a slash at its end */
   constructor(url: string, license: License, timeoutMs = 10_000) {
     this.url = url;
     this.license = license;

@@ -22,7 +22,7 @@ const REASONS: Record<string, string> = {
   version_not_covered: 'the license covers no version as old as the one that is reported',
 };
 
-/** Says why the license does not allow an activation; undefined if it does. */
+/** Returns why the license does not allow the activation; undefined if the answer names no such reason. */
 export function refusalReason(answer: Answer): string | undefined {
   const code = at(answer.json, 'code');
   return answer.status >= 400 && typeof code === 'string' ? REASONS[code] : undefined;

@@ -14,7 +14,7 @@ function thumbprint({ crv, kty, x }: Record<string, unknown>): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
 }
 
-/** Verifies a token with the service's published keys, at the time of the service's answer. */
+/** Verifies the token of the first activation with the published keys, at the time that its answer gives. */
 async function verifyToken(service: Deployment) {
   const { answer, token } = await successfulActivation(service);
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))

@@ -1,15 +1,16 @@
-// Keys of licenses that do not exist, with a valid check symbol: Σ αⁱ·sᵢ = 0 over GF(32) (docs/keys.md#license-keys).
-// The prefix is not part of the sum, so the invented keys have the prefix of the given key.
+// Spellings of license keys. The invented keys belong to no license. Except for the mistyped one they have a valid check
+// symbol: Σ αⁱ·sᵢ = 0 over GF(32) (docs/keys.md#license-keys). The prefix is not part of the sum, so they have the prefix of
+// the given key.
 
 const prefixOf = (key: string) => /^\s*([A-Za-z0-9]{2,12})_/.exec(key)?.[1] ?? 'MOOR';
 
 /** A well-formed key that belongs to no license. */
 export const unknownKey = (key: string) => `${prefixOf(key)}_E6S7-Z8KJ-TB3R-QKX6`;
 
-/** The unknown key with another last symbol. */
+/** The unknown key with another last symbol, which is not its check symbol. */
 export const mistypedKey = (key: string) => `${prefixOf(key)}_E6S7-Z8KJ-TB3R-QKX7`;
 
-/** The unknown key `0101-0101-0101-010S`, written with letters that look like its digits. */
+/** Another unknown key, `0101-0101-0101-010S`, written with letters that look like its digits. */
 export const unknownLookalikeKey = (key: string) => `${prefixOf(key)}_OIoL-Oiol-olOI-oLos`;
 
 /** The given key, with letters that look like 0 and 1 in their place. */

@@ -13,7 +13,7 @@ export interface Options {
 export class UsageError extends Error {}
 
 export const NOTICE = `This activates one machine of the license (label "${HOSTNAME_HINT}", the same in every run), which stays activated.
-If that reaches the machine limit, another machine is tried, which must be refused. Two blocks of made-up telemetry are sent.`;
+If that reaches the machine limit, another machine is tried, which must be refused. Two blocks of made-up telemetry are stored.`;
 
 export const HELP = `Usage: npm run conformance -- --url URL --license-key KEY --email E-MAIL [--json]
 

@@ -18,7 +18,7 @@ try {
 
 async function run({ url, license, json }: Options): Promise<number> {
   const service = new Deployment(url, license);
-  // Ends at once if no service answers; the answer is checked with the others.
+  // Throws NoAnswer if no service answers. The header checks read this answer too.
   await service.ask('GET', '/health/live');
   console.error(`${NOTICE}\n`);
   const results = await runChecks(service, CONTRACT);

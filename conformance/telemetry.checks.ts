@@ -34,7 +34,7 @@ const UNKNOWN = { conformance: 'conformance-canary' };
 const sendTelemetry = async (service: Deployment, telemetry: unknown) =>
   service.heartbeat((await successfulActivation(service)).token, { telemetry });
 const validTelemetry = once((service) => sendTelemetry(service, VALID));
-/** All invalid values are sent in one block, because each stored block counts as a machine in the operator's counts. */
+/** All invalid values are sent in one block, because each stored block counts as a heartbeat in the operator's counts. */
 const invalidTelemetry = once((service) =>
   sendTelemetry(service, { ...INVALID, ...PERSONAL, ...UNSTORABLE, ...UNKNOWN }),
 );
@@ -92,7 +92,7 @@ export const telemetryChecks: readonly Check[] = [
     run: async (service) => demandDropped(await droppedNames(service), INVALID),
   },
   {
-    title: 'Members whose text looks like an address, a UUID, a URL or a path are listed in dropped',
+    title: 'Members whose text looks like an address, a UUID or a path are listed in dropped',
     run: async (service) => demandDropped(await droppedNames(service), PERSONAL),
   },
   {

@@ -19,7 +19,7 @@ export class Prism {
   private constructor(readonly url: string) {}
 
   /** Starts Prism in front of an upstream server. */
-  static async startBefore(
+  static async startInFrontOf(
     upstream: string,
     { document = DOCUMENT, validatesRequests }: PrismOptions,
   ): Promise<Prism> {

@@ -16,8 +16,8 @@ import { problemAnswers, Upstream, type UpstreamAnswer } from './upstream.js';
 
 /*
  * Each problem of the catalogue passes through Prism at each operation that the document lists it for, including the problems
- * that a running service rarely answers. To show that Prism detects faults, it also receives a document with a fault that it
- * had before, and answers with a fault.
+ * that a running service rarely answers. To show that Prism detects faults, other tests use a faulty document, with two faults
+ * that docs/openapi.yaml had before, and faulty answers.
  */
 
 /** Headers that satisfy the security requirements of every operation. */
@@ -34,7 +34,9 @@ const directory = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
 const document = readDocument();
 const documentedProblems = problemResponses(document);
 let upstream: Upstream;
+/** Prism with the document. */
 let correct: Prism;
+/** Prism with the faulty document. */
 let faulty: Prism;
 
 beforeAll(async () => {
@@ -43,11 +45,14 @@ beforeAll(async () => {
   useUnmatchablePattern(changed, 'license_not_found');
   useKeyPatternWithoutU(changed);
   [correct, faulty] = await Promise.all([
-    Prism.startBefore(upstream.url, {
+    Prism.startInFrontOf(upstream.url, {
       document: writeDocument('correct', document),
       validatesRequests: false,
     }),
-    Prism.startBefore(upstream.url, { document: writeDocument('faulty', changed), validatesRequests: true }),
+    Prism.startInFrontOf(upstream.url, {
+      document: writeDocument('faulty', changed),
+      validatesRequests: true,
+    }),
   ]);
 });
 afterAll(async () => {

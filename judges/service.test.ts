@@ -37,8 +37,8 @@ beforeAll(async () => {
   direct = await Service.start({ environment: SETTINGS });
   await direct.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
   [strict, lenient] = await Promise.all([
-    Prism.startBefore(direct.url, { validatesRequests: true }),
-    Prism.startBefore(direct.url, { validatesRequests: false }),
+    Prism.startInFrontOf(direct.url, { validatesRequests: true }),
+    Prism.startInFrontOf(direct.url, { validatesRequests: false }),
   ]);
   service = proxiedService(strict, direct);
   lenientService = proxiedService(lenient, direct);

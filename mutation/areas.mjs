@@ -4,11 +4,11 @@
 const unitTests = (...names) => names.map((name) => `test/unit/${name}.test.ts`);
 const tests = (...names) => names.map((name) => `test/${name}.test.ts`);
 
-/** Tests that need a PostgreSQL; areas without one leave them out. */
-const NEEDS_DATABASE = ['!test/unit/data-source.test.ts', '!test/unit/vectors-service.test.ts'];
+/** Excludes the unit tests that need a PostgreSQL, for areas without one. */
+const WITHOUT_DATABASE_TESTS = ['!test/unit/data-source.test.ts', '!test/unit/vectors-service.test.ts'];
 
-/** Files without logic. */
-const DECLARATIONS = ['!src/*/*.module.ts', '!src/*/*.entity.ts'];
+/** Excludes files without logic. */
+const WITHOUT_DECLARATIONS = ['!src/*/*.module.ts', '!src/*/*.entity.ts'];
 
 /**
  * Each area is a separate run of Stryker. Its tests are fast ones that can detect a mutant in its files. With `hasDatabase`
@@ -29,7 +29,7 @@ export const AREAS = {
         'purchase-ids',
       ),
       ...unitTests('vectors-*'),
-      ...NEEDS_DATABASE,
+      ...WITHOUT_DATABASE_TESTS,
     ],
   },
   rules: {
@@ -57,18 +57,18 @@ export const AREAS = {
         'manifest-coverage-histories',
       ),
       ...unitTests('positions', 'publish', 'small-rules', 'token-bucket', 'vectors-*', 'version-coverage'),
-      ...NEEDS_DATABASE,
+      ...WITHOUT_DATABASE_TESTS,
     ],
   },
   client: {
     minimum: 95,
     mutate: ['client/src/*.ts'],
-    // year.test.ts takes twenty seconds. privacy.test.ts counts the lines of the sources, which mutants change.
+    // Left out: year.test.ts takes twenty seconds, and privacy.test.ts counts the source lines, which mutants change.
     tests: [
       'test/client/*.test.ts',
       '!test/client/{privacy,year}.test.ts',
       ...unitTests('vectors-*'),
-      ...NEEDS_DATABASE,
+      ...WITHOUT_DATABASE_TESTS,
     ],
   },
   telemetry: {
@@ -87,9 +87,9 @@ export const AREAS = {
       'src/activation/*.ts',
       '!src/activation/{activation-attempt,token-response}.ts',
       'src/releases/{release.service,self-releases}.ts',
-      ...DECLARATIONS,
+      ...WITHOUT_DECLARATIONS,
     ],
-    // races.test.ts takes half a minute to test a function of the database, which is not mutated.
+    // Left out: races.test.ts takes half a minute to test a function of the database, which is not mutated.
     tests: [
       ...tests(
         'activation/*',
@@ -114,9 +114,10 @@ export const AREAS = {
       'src/heartbeat/*.ts',
       '!src/heartbeat/primary-positions.ts',
       'src/telemetry/telemetry.store.ts',
-      ...DECLARATIONS,
+      ...WITHOUT_DECLARATIONS,
     ],
-    // Tests with a replica and a separate database would take minutes for each surviving mutant.
+    // Left out, because they would take minutes for each surviving mutant: faults/replica.test.ts, which runs a real
+    // replica, and writes-nothing.test.ts, which starts a database server of its own.
     tests: [
       ...tests(
         'faults/clock-jump',
@@ -132,8 +133,8 @@ export const AREAS = {
   },
   licenses: {
     minimum: 85,
-    mutate: ['src/licenses/*.ts', '!src/licenses/{license-end,license.rules}.ts', ...DECLARATIONS],
-    // Tests that run commands in separate processes cannot detect a mutant, because those processes run the build.
+    mutate: ['src/licenses/*.ts', '!src/licenses/{license-end,license.rules}.ts', ...WITHOUT_DECLARATIONS],
+    // Left out: tests that run commands in separate processes, which run the build and so contain no mutant.
     tests: [
       ...tests('activation/replaced', 'faults/clock-jump', 'licenses/import-rows', 'licenses/service'),
       ...tests(
@@ -149,7 +150,7 @@ export const AREAS = {
   },
   purchases: {
     minimum: 85,
-    mutate: ['src/purchases/*.ts', '!src/purchases/*.rules.ts', ...DECLARATIONS],
+    mutate: ['src/purchases/*.ts', '!src/purchases/*.rules.ts', ...WITHOUT_DECLARATIONS],
     tests: tests('erasure/restore', 'purchases/purchases', 'purchases/{body,replays,signature,states}'),
     hasDatabase: true,
   },
@@ -158,7 +159,7 @@ export const AREAS = {
     mutate: [
       'src/manifest/*.ts',
       '!src/manifest/{coverage,manifest.rules,published-versions}.ts',
-      ...DECLARATIONS,
+      ...WITHOUT_DECLARATIONS,
     ],
     tests: tests('manifest/manifest', 'manifest/from-memory', 'manifest/service', 'heartbeat/versions'),
     hasDatabase: true,
@@ -170,7 +171,7 @@ export const AREAS = {
       '!src/retention/cutoff.ts',
       'src/telemetry/{inbox,partitions,roll-up}.ts',
       'src/licenses/license-end.ts',
-      ...DECLARATIONS,
+      ...WITHOUT_DECLARATIONS,
     ],
     tests: [
       ...tests(

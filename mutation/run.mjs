@@ -33,7 +33,7 @@ function filesOf(patterns) {
     .toSorted();
 }
 
-/** @returns the files of an area that are to be mutated, or with --since the ranges of their changed lines */
+/** @returns what to mutate of these files: with --since the changed lines, with arguments the named files, or else all */
 function targetsOf(files) {
   if (values.since) {
     const changed = changedLines(values.since, root);
@@ -56,8 +56,9 @@ async function mutate(name, { tests, hasDatabase }, targets) {
     mutator: { plugins: ['decorators-legacy'] },
     mooring: {
       tests: filesOf(tests),
-      // Code that other modules call at load, such as decorators, runs once in a process and belongs to no test.
-      loaded: hasDatabase ? ['src/app.module.ts'] : [],
+      // Modules that call mutated code when they are loaded, such as decorators. They are loaded before the tests, because
+      // this code runs once in a process and belongs to no test.
+      alsoLoad: hasDatabase ? ['src/app.module.ts'] : [],
       state: join(directory, `${name}.json`),
       verdicts: join(root, `mutation/reports/${name}.jsonl`),
     },
@@ -101,11 +102,11 @@ async function main() {
   try {
     for (const { name, area, targets } of areas) {
       const { results, minutes } = await mutate(name, area, targets);
-      const lines = (file) => readFileSync(join(root, file), 'utf8').split('\n');
+      const readLines = (file) => readFileSync(join(root, file), 'utf8').split('\n');
       const surviving = results
         .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
         .map((mutant) => ({
-          ...entryOf(mutant, root, lines),
+          ...entryOf(mutant, root, readLines),
           status: mutant.status,
           line: mutant.location.start.line,
         }));

@@ -1,5 +1,6 @@
 // The test runner of Stryker. It keeps a process in which the sources are loaded, and runs the tests that cover a mutant.
-// It is one file because the order of tests, the processes and the results depend on the same records of a run.
+// It is one file because choosing the tests, replacing the process and judging a mutant use the same state: the durations
+// of the dry run, the test files that last killed a mutant, and the test process.
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -27,10 +28,13 @@ const TIME_LIMIT_MS = 5_000;
 const TIME_LIMIT_FACTOR = 3;
 const TEST_TIMED_OUT = /Exceeded timeout of \d+ ms for a (test|hook)/;
 
+/** The call that Stryker puts before each mutant in an instrumented source, with the id of the mutant. */
+const MUTANT_CALL = /stryMutAct_9fa48\("(\d+)"/g;
+
 /** The test process ended or failed, because of a mutant or its tests. */
 class WorkerFailure extends Error {}
 
-/** A process (worker.mjs) that runs test files. It answers one request at a time. */
+/** A process (worker.mjs) that runs test files. It handles one request at a time. */
 class TestProcess {
   #child;
   #waiting;
@@ -104,9 +108,9 @@ class MooringTestRunner {
   async dryRun({ files }) {
     const sources = (files ?? []).map((file) => join(process.cwd(), relative(process.cwd(), file)));
     const tests = this.#options.tests.map((path) => ({ path: join(process.cwd(), path) }));
-    const loaded = this.#options.loaded.map((path) => join(process.cwd(), path));
+    const alsoLoad = this.#options.alsoLoad.map((path) => join(process.cwd(), path));
     this.#process = await TestProcess.start();
-    await this.#process.send('load', { files: [...sources, ...loaded] });
+    await this.#process.send('load', { files: [...sources, ...alsoLoad] });
     const { results, coverage } = await this.#process.send('run', { files: tests, bail: false });
     const failed = results.find(({ failure }) => failure !== undefined);
     if (failed)
@@ -129,9 +133,7 @@ class MooringTestRunner {
     const durations = Object.fromEntries(results.map(({ path, milliseconds }) => [path, milliseconds]));
     const covering = {};
     for (const source of sources) {
-      const ids = new Set(
-        [...readFileSync(source, 'utf8').matchAll(/stryMutAct_9fa48\("(\d+)"/g)].map(([, id]) => id),
-      );
+      const ids = new Set([...readFileSync(source, 'utf8').matchAll(MUTANT_CALL)].map(([, id]) => id));
       const paths = Object.keys(perTest)
         .filter((test) => Object.keys(perTest[test]).some((id) => ids.has(id)))
         .map((test) => test.split('#')[0]);
@@ -160,8 +162,9 @@ class MooringTestRunner {
     if (isStatic) await this.#replace();
     this.#process ??= await TestProcess.start(isStatic ? activeMutant.id : undefined);
     const request = { files, activeMutant: activeMutant.id, hitLimit, bail: true };
-    const { results, hitCount, left, memory } = await this.#process.send('run', request);
-    if (isStatic || left.length > 0 || memory > MEMORY_LIMIT_BYTES) await this.#replace();
+    const { results, hitCount, leftBehind, memory } = await this.#process.send('run', request);
+    // What a failed test left behind could change the result of the next test.
+    if (isStatic || leftBehind.length > 0 || memory > MEMORY_LIMIT_BYTES) await this.#replace();
     const timeout = determineHitLimitReached(hitCount, hitLimit);
     if (timeout) return { ...timeout, status: MutantRunStatus.Timeout };
     const nrOfTests = results.reduce((sum, { tests }) => sum + tests.length, 0);
@@ -183,8 +186,10 @@ class MooringTestRunner {
   }
 
   /**
-   * Lists the test files that cover a mutant, the fastest first. Each file runs up to its last covering test, because tests
-   * may depend on earlier ones.
+   * Lists the test files for a mutant: first the file that last killed a mutant of this source, then the fastest first. A
+   * file runs up to its last test that covers the mutant, because tests may depend on earlier ones.
+   * @param testFilter the tests that cover the mutant. Without it (a static mutant) whole files run: those that cover
+   * the source, or all files if none does.
    */
   #filesInOrder(source, testFilter) {
     const testCounts = new Map();

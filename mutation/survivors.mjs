@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-/** @returns the mutants that no test can detect, each with the reason (survivors.json) */
+/** @returns the mutants that no test can or should detect, each with the reason (survivors.json) */
 export const readSurvivors = () =>
   JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'));
 
-/** Describes a mutant by the text of its source, because line numbers change. */
-export function entryOf({ fileName, mutatorName, location: { start, end }, replacement }, root, lines) {
+/** Describes a mutant by the text of its source, because line numbers change. @param readLines splits a file into lines */
+export function entryOf({ fileName, mutatorName, location: { start, end }, replacement }, root, readLines) {
   const file = relative(root, fileName);
-  const text = lines(file);
-  const within = text.slice(start.line - 1, end.line);
+  const lines = readLines(file);
+  const within = lines.slice(start.line - 1, end.line);
   const last = within.length - 1;
   within[last] = within[last].slice(0, end.column - 1);
   within[0] = within[0].slice(start.column - 1);
   return {
     file,
     mutator: mutatorName,
-    in: text[start.line - 1].trim(),
+    in: lines[start.line - 1].trim(),
     original: within.join('\n'),
     replacement,
   };

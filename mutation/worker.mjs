@@ -60,7 +60,7 @@ class BailingEnvironment extends ProcessEnvironment {
     stryker.currentTestId = idOfLoading(this.#path);
   }
 
-  // Replaces the setup of the base class, which checks what a file leaves behind: a mutant may change that.
+  // Does not record the state before the file, as the base class does: a mutant may change what a file leaves behind.
   async setup() {
     Error.prepareStackTrace = undefined;
     if (this.#limitMs) globalThis[TEST_TIMEOUT] = this.#limitMs;
@@ -96,7 +96,7 @@ const idOf = (path, index) => `${relative(path)}#${String(index)}`;
 const idOfLoading = (path) => `${relative(path)}#load`;
 const relative = (path) => path.slice(root.length).replace(/^\//, '');
 
-/** @returns the results of the tests, and the message of a failure outside of them */
+/** @returns the results of the tests, and the message of a failure, if any, of a test or of the file */
 async function run({ path, ...limits }) {
   const context = { testPath: path, console, docblockPragmas: {} };
   const environment = new BailingEnvironment({ projectConfig, globalConfig }, context, limits);
@@ -159,9 +159,10 @@ const actions = {
     const failed = results.some(({ failure }) => failure !== undefined);
     const { hitCount } = stryker;
     // A failed test may leave resources behind that change the result of the next one.
-    const left =
+    const leftBehind =
       request.bail && failed && !results.some(hasTimedOut) ? await leftovers(initialState, CLEAN_UP_MS) : [];
-    return { results, hitCount, coverage: stryker.mutantCoverage, left, memory: process.memoryUsage.rss() };
+    const memory = process.memoryUsage.rss();
+    return { results, hitCount, coverage: stryker.mutantCoverage, leftBehind, memory };
   },
 };
 
@@ -172,7 +173,7 @@ process.on('message', async ({ action, request }) => {
     process.send({ failure: String(error?.stack ?? error) });
   }
 });
-// A mutant may cause an uncaught error; the running test then fails or hangs, and the process is replaced.
+// A mutant may cause an uncaught error outside of a test file. The runner then replaces the process.
 process.on('uncaughtException', (error) => {
   process.send?.({ failure: `uncaught: ${String(error?.stack ?? error)}` });
 });

@@ -35,7 +35,7 @@ await command(async () => {
  */
 async function runNpmAudit(options) {
   const everything = ['--package-lock-only', '--include=dev', '--include=optional', '--include=peer'];
-  // Offline, npm makes no request and reports no vulnerability.
+  // If npm is configured as offline, it makes no request and reports no vulnerability.
   const network = ['--no-offline', '--fetch-retries=0', '--fetch-timeout=30000'];
   const args = ['audit', '--json', '--loglevel=silent', ...everything, ...network, ...options];
   const { output } = await step('npm', args, { stdio: ['ignore', 'pipe', 'ignore'] });

@@ -1,4 +1,4 @@
-// The reason for each direct dependency, and its alternatives. docs/dependencies.md is generated from it.
+// The reason for each direct dependency, and its alternatives. docs/dependencies.md is generated from this file.
 
 export const REASONS = {
   '@fastify/cookie':
@@ -18,7 +18,7 @@ export const REASONS = {
     'The rules of a request body, as decorators. Most of its weight is tables of phone numbers that nothing here reads, and it offers no way to leave them out.',
   commander: 'The command line: options, help and refusals in one form.',
   'csv-parse': 'The files of `license import`, as a stream. It has no dependencies.',
-  fastify: 'HTTP. Named for the types and hooks that are used directly; the framework brings it anyway.',
+  fastify: 'HTTP. Listed because its types and hooks are used directly; the framework brings it anyway.',
   'find-my-way':
     'Matches the path of a request without its method, to distinguish 405 from 404. Fastify brings it anyway and uses it for routes.',
   'graphile-worker':
@@ -30,7 +30,7 @@ export const REASONS = {
   'reflect-metadata': 'A peer of the framework and of TypeORM: the types that dependency injection reads.',
   rxjs: 'A required peer of the framework; our code does not import it.',
   standardwebhooks:
-    'Signatures of purchase reports, in the form that payment processors and a seller’s adapter code share. Their own libraries belong in the adapter code.',
+    'Signatures of purchase reports, in the form that payment processors and a vendor’s glue code share. The processors’ own libraries belong in the glue code.',
   typeorm: 'Entities and transactions, with migrations of plain SQL.',
   uuid: 'Creates UUIDs of version 7, which only newer releases of Node 24 can, and validates UUIDs of any version. It has no dependencies.',
 

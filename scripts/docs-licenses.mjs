@@ -1,4 +1,4 @@
-// npm run docs:licenses: writes docs/licenses.md from the lock file.
+// npm run docs:licenses: writes docs/licenses.md from the lock file and the imports of the pages.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { command } from './prepare.mjs';
@@ -31,13 +31,13 @@ export const ALLOWED_FOR_TOOLS = [
 
 const INTRODUCTION = `# Licenses
 
-Written by \`npm run docs:licenses\` from the lock file; a test keeps it current. It lists the third-party packages in a
+Written by \`npm run docs:licenses\`; a test keeps it current. This page lists the third-party packages in a
 release with their licenses: what the image installs for the service, and what the pages bundle. A test fails
 for a license that is not allowed in \`scripts/docs-licenses.mjs\`; copyleft and source-available licenses are not allowed.
 
 A release includes the texts of the licenses. In the image each package is complete in \`node_modules\`, with the text of its
 license if its authors published it. The build writes the texts for the bundled packages beside the pages, as
-\`licenses.md\`. \`npm run sbom\` writes the same list for programs ([CONTRIBUTING](../CONTRIBUTING.md#dependencies)).
+\`licenses.md\`. \`npm run sbom\` writes the same list in a machine-readable form ([CONTRIBUTING](../CONTRIBUTING.md#dependencies)).
 `;
 
 const PROGRAMS = `## Programs

@@ -6,7 +6,7 @@ import { node24, step } from './prepare.mjs';
 
 /** The file system in memory of Linux. */
 const MEMORY_FILE_SYSTEM = '/dev/shm';
-/** It is used if so much of it and of the memory is free. A run needs about 300 MB. */
+/** `/dev/shm` is used only if it and the memory each have this much free space. A run needs about 300 MB. */
 const MIN_FREE_BYTES = 4 * 2 ** 30;
 
 /**

@@ -17,15 +17,15 @@ import {
 } from './prepare.mjs';
 
 const DOCUMENT = join(root, 'docs/openapi.yaml');
-const folder = join(root, 'judges');
-const directory = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
-process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-const connections = join(directory, 'connections');
+const judgesFolder = join(root, 'judges');
+const temporaryFolder = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
+process.once('exit', () => rmSync(temporaryFolder, { recursive: true, force: true }));
+const connectionsFile = join(temporaryFolder, 'connections');
 
 const env = {
   ...process.env,
-  NODE_OPTIONS: `--import=${pathToFileURL(join(folder, 'loopback-only.mjs'))}`,
-  MOORING_CONNECTIONS: connections,
+  NODE_OPTIONS: `--import=${pathToFileURL(join(judgesFolder, 'loopback-only.mjs'))}`,
+  MOORING_CONNECTIONS: connectionsFile,
   // By default Redocly reports each run to its maker and asks for newer versions.
   REDOCLY_TELEMETRY: 'off',
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
@@ -99,7 +99,7 @@ async function lintDocument(lint, [rule, fault]) {
 
 /** Generates types, which must compile with their consumer, and must not compile if a type is unknown. */
 async function compileTypes(generator, generate) {
-  const [correct, faulty] = [join(directory, generator), join(directory, `${generator}-faulty`)];
+  const [correct, faulty] = [join(temporaryFolder, generator), join(temporaryFolder, `${generator}-faulty`)];
   const objection = await compile(generator, correct, generate, DOCUMENT);
   if (objection) return objection;
   const faultyObjection = await compile(generator, faulty, generate, await faultyCopy(withoutType));
@@ -112,8 +112,8 @@ async function compile(generator, into, generate, document) {
   const generated = join(into, 'generated');
   mkdirSync(generated, { recursive: true });
   for (const name of ['consumer.ts', 'tsconfig.json'])
-    cpSync(join(folder, 'consumers', name), join(into, name));
-  cpSync(join(folder, 'consumers', `${generator}.ts`), join(into, 'api.ts'));
+    cpSync(join(judgesFolder, 'consumers', name), join(into, name));
+  cpSync(join(judgesFolder, 'consumers', `${generator}.ts`), join(into, 'api.ts'));
   writeFileSync(join(into, 'package.json'), '{ "type": "module" }');
   const { code, output } = await runTool(generate(document, generated));
   if (code !== 0) return output.trim();
@@ -127,7 +127,7 @@ async function faultyCopy(fault) {
   const { parse } = await import('yaml');
   const document = parse(readFileSync(DOCUMENT, 'utf8'));
   fault(document);
-  const path = join(directory, `${fault.name}.json`);
+  const path = join(temporaryFolder, `${fault.name}.json`);
   writeFileSync(path, JSON.stringify(document));
   return path;
 }
@@ -145,14 +145,14 @@ function withWrongExample({ components: { examples } }) {
 }
 
 /**
- * Checks the connections to other machines. @returns those that loopback-only.mjs refused during the run, or a message if it
- * does not refuse one to a documentation address of RFC 5737
+ * Lists the connections to other machines that loopback-only.mjs refused during the run. If there are none, it tries one, to
+ * an address that RFC 5737 reserves for documentation. @returns an objection if that one is not refused
  */
 async function refusedConnections() {
-  const before = read(connections);
+  const before = read(connectionsFile);
   if (before) return before;
   await step(node24(), ['--eval', "fetch('http://192.0.2.1/').catch(() => undefined)"], piped);
-  return read(connections)
+  return read(connectionsFile)
     ? ''
     : 'judges/loopback-only.mjs did not refuse a connection that was made on purpose.';
 }

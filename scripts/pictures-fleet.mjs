@@ -58,7 +58,7 @@ export async function fillFleet(dataDir) {
   await client.end();
 }
 
-/** Returns the last day of a past week; 1 for the latest Sunday. */
+/** Returns the Sunday that ended a past week. @param weeksAgo 1 for the latest Sunday before today */
 function sundayOf(weeksAgo) {
   const now = Date.now();
   const last = now - ((new Date(now).getUTCDay() || 7) * WEEK_MS) / 7;

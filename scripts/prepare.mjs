@@ -142,7 +142,8 @@ export function waitForExit(child, handlers = {}) {
 
 /**
  * Runs a program in the root folder as one step of a script. If a signal arrives meanwhile, this process ends after the
- * step.
+ * step. @param signalFor gives the signal that is forwarded to the program for a signal that this process receives
+ * @returns the exit code, and the output if it is piped
  */
 export async function step(program, args, options = {}, signalFor = (signal) => signal) {
   let received;

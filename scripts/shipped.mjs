@@ -1,4 +1,5 @@
-// The third-party packages that a release contains, read from the lock file only: it needs no network and no installation.
+// Finds the third-party packages that a release contains, from the lock file and the imports of the pages. This needs no
+// network and no installation.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './prepare.mjs';

@@ -5,7 +5,7 @@ const FILES_SHOWN = 25;
 
 /**
  * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/support/runner/profile.mjs`)
- * @returns tables: by kind of work, and of the files that took most of the processor
+ * @returns tables: one by kind of work, and one of the files that took most processor time
  */
 export function profileTables(file) {
   const lines = readFileSync(file, 'utf8')

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { run } from './cli/program.js';
 import { exitOnUncaught } from './core/uncaught-errors.js';
 
-// The exit handler of an embedded server that this process started ends the server.
+// `process.exit` runs the exit handler that ends an embedded server, if this process started one.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }

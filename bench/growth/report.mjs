@@ -21,7 +21,7 @@ const MAX_P99_RATIO_DURING_RUN = 2;
 
 /** The size of a page of PostgreSQL. */
 const PAGE_BYTES = 8192;
-/** The pages that an activation of the load may need alone: three of tables and two of indexes. */
+/** The pages that only one activation of the load may need: three of tables and two of indexes. */
 const PAGES_PER_ACTIVATION = 5;
 
 /** Writes the measurements as a page of Markdown. @param measurementsByKind by the names of REQUEST_KINDS, then by database size */

@@ -103,6 +103,7 @@ async function makeExpiredRows(url, client, rows) {
   await client.query('insert into telemetry_inbox select * from due');
   await client.query('drop table due');
   await client.query(INSERT_ENDED_ACTIVATIONS, [Math.ceil(rows / 20)]);
+  // The week before last counts as rolled up, so exactly one completed week is left.
   await client.query(
     `truncate fleet_week cascade; insert into fleet_week values (date_trunc('week', current_date)::date - 8)`,
   );

@@ -1,3 +1,8 @@
+/*
+ * The data of a bench. A "seat" is an activation with a license of its own. Its members have the names of the token's claims:
+ * `sub` is the id of the activation, `lic` the id of the license, `mch` the digest of the machine id, and `lxp` the expiry of
+ * the license.
+ */
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -5,11 +10,7 @@ import pg from 'pg';
 
 const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
-/**
- * The prefix of activation ids; a number of 12 digits follows it, so that a pgbench script can make the same ids. A "seat"
- * of a bench is an activation with a license of its own. Its members have the names of the token's claims: `sub` is the id
- * of the activation, `lic` the id of the license, `mch` the digest of the machine id, and `lxp` the expiry of the license.
- */
+/** The prefix of activation ids. A number of 12 digits follows it, so that a pgbench script can make the same ids. */
 export const SEAT_ID_PREFIX = '0198c000-0000-7000-8000-';
 const LICENSE_ID = '0198c000-0000-7000-9000-';
 export const licenseId = (number) => id(LICENSE_ID, number);

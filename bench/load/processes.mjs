@@ -16,7 +16,7 @@ export class Processes {
   #ended = false;
 
   /**
-   * Starts the service, as it runs in production.
+   * Starts the service, in production mode unless the settings contain another `NODE_ENV`.
    * @param flags of Node
    * @returns the process, with the milliseconds from its start to the first 200 of `/health/ready`
    */

@@ -1,5 +1,5 @@
 // The steps of the bench. Each receives the same context: the URL of the database, a query runner on it, a function that
-// prints progress, `month(n)` for the first day of the n-th month, and the night `asOf` on which retention runs.
+// prints progress, `month(n)` for the first day of the n-th month from 0, and the night `asOf` on which retention runs.
 import { Fault } from '../../scripts/prepare.mjs';
 import { measureWithWal, median, measureTime } from '../measure.mjs';
 import { makeTelemetry } from '../growth/telemetry-rows.mjs';
@@ -103,7 +103,7 @@ export async function measureDeletion({ runner, progress, month }) {
   const { partitionOf } = await import('../../dist/telemetry/partitions.js');
   const { createRetentionPolicy } = await import('../../dist/retention/policy.js');
   const rule = createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
-  // Runs the deletion of the night after which the day `days` after `first` is the first one kept.
+  // Runs the deletion after which the first day kept is `days` days after `first`.
   const deleteBefore = (first, days = 0) => {
     const asOf = new Date(first.getTime() + (days - 1) * DAY_MS);
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);

@@ -6,8 +6,9 @@ const CLIENT_TIMEOUT_MS = 10_000;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 30;
 /**
- * The tolerance of the time in responses, which is in seconds and comes from a clock that messages set. An earlier time may
- * differ by `Pace.clockToleranceMs` too; in the short simulation of `npm test` that is most of a day.
+ * The tolerance of the time in responses, which is rounded to the second. An earlier time may differ by
+ * `Pace.clockToleranceMs` too, because messages set the clock of the service; in the short simulation of `npm test` that is
+ * most of a day.
  */
 const TIME_TOLERANCE_MS = 2_000;
 

@@ -22,7 +22,7 @@ export class ExpectedState {
   sale;
   /** The state of the activation of each client. */
   activation;
-  /** Whether an activation request of the client got no response, so that its result is unknown. */
+  /** Whether an activation request of the client got a 503 or no response, so that its result is unknown. */
   unconfirmed;
   /** The id of the current activation of each client, or null. */
   activationId;
@@ -55,7 +55,7 @@ export class ExpectedState {
     return createHash('sha256').update(`machine ${client}`).digest('hex');
   }
 
-  /** Records an acknowledged activation; another one before it of the same client must have ended. */
+  /** Records an acknowledged activation. If the client had another activation before, that one must have ended. */
   recordActivation(client, id) {
     if (this.activationId[client] !== null && this.activationId[client] !== id)
       this.formerActivations.set(this.activationId[client], client);

@@ -37,8 +37,8 @@ export class Fleet {
     const { clients } = expected;
     this.#due = new DueTimes(clients * TIMERS.length);
     this.#schedule = new MachineSchedule(clients, random);
-    // `version` is an index of VERSIONS. `held` is the sequence of the manifest in the client's memory, 0 for none;
-    // `highest` is the highest sequence that the client ever received.
+    // `version` is an index of VERSIONS; the manifest with sequence n offers VERSIONS[n - 1]. `held` is the sequence of the
+    // manifest in the client's memory, 0 for none; `highest` is the highest sequence that the client ever received.
     const names = ['isOn', 'isSending', 'isStopped', 'failures', 'version', 'held', 'highest'];
     this.#states = Object.fromEntries(names.map((name) => [name, new Uint8Array(clients)]));
     for (let client = 0; client < clients; client += 1)

@@ -74,7 +74,7 @@ function latencyScale() {
   return TICKS.map((ms) => {
     const y = height(ms);
     const label = ms >= 1000 ? `${ms / 1000} s` : `${ms} ms`;
-    return rule(LEFT, y, RIGHT, y) + text(LEFT - 10, y + 4, label, 'text-anchor: end');
+    return drawLine(LEFT, y, RIGHT, y) + text(LEFT - 10, y + 4, label, 'text-anchor: end');
   }).join('\n');
 }
 
@@ -84,7 +84,7 @@ function timeScale(days, x) {
   for (let now = 0; now <= days * DAY; now += step) {
     const isMidnight = now % DAY === 0;
     const hour = `${String((now / HOUR) % 24).padStart(2, '0')}:00`;
-    if (isMidnight) lines.push(rule(x(now), LATENCIES.top, x(now), REQUESTS.bottom));
+    if (isMidnight) lines.push(drawLine(x(now), LATENCIES.top, x(now), REQUESTS.bottom));
     const label = isMidnight && now < days * DAY ? `day ${now / DAY + 1}` : hour;
     const weight = isMidnight ? '; font-weight: 600; fill: var(--ink)' : '';
     lines.push(text(x(now), REQUESTS.bottom + 20, label, `text-anchor: middle${weight}`));
@@ -138,14 +138,14 @@ function requestBars(counters, x) {
   });
   return `${text(LEFT, REQUESTS.top - 13, 'Requests a simulated minute', '', 'head')}
 ${text(LEFT - 10, REQUESTS.top + 5, Math.round(most / minutes).toLocaleString('en-GB'), 'text-anchor: end')}
-${text(LEFT - 10, REQUESTS.bottom + 4, '0', 'text-anchor: end')}${rule(LEFT, REQUESTS.bottom, RIGHT, REQUESTS.bottom)}
+${text(LEFT - 10, REQUESTS.bottom + 4, '0', 'text-anchor: end')}${drawLine(LEFT, REQUESTS.bottom, RIGHT, REQUESTS.bottom)}
 ${Object.entries(bars)
   .map(([colour, path]) => `<path style="fill: var(--${colour})" d="${path}"/>`)
   .join('\n')}
 ${names.join('\n')}`;
 }
 
-const rule = (x1, y1, x2, y2) =>
+const drawLine = (x1, y1, x2, y2) =>
   `<path style="stroke: var(--grid)" d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}"/>`;
 
 const text = (x, y, words, style = '', kind = '') =>

@@ -5,11 +5,17 @@ const DAY = 24 * HOUR;
 const OUTAGE_MS = 2 * HOUR;
 const RECONNECTION_MS = HOUR;
 /** When each event happens, as a share of the simulated time; it is rounded to the hour. */
-const EVENT_TIMES = { killed: 0.31, update: 0.46, outage: 0.57, refunds: 0.76, releases: 0.85 };
+const EVENT_TIMES = {
+  serviceKilled: 0.31,
+  update: 0.46,
+  databaseKilled: 0.57,
+  refunds: 0.76,
+  releases: 0.85,
+};
 
 /**
- * Runs the steps in order. Simulated time stops at the time of the next step until the step is done; with `stopsTime` it
- * stops while the step runs. Each step with a name adds a phase to `phases`.
+ * Runs the steps in order. While a step runs, simulated time continues up to the time of the next step, or stops if the step
+ * has `stopsTime`. Each step with a name adds a phase to `phases`.
  */
 export async function runSteps(steps, pace, span, phases) {
   for (const [number, { at, act, name, stopsTime, durationMs = 0 }] of steps.entries()) {
@@ -28,7 +34,7 @@ export function scenarioSteps(context) {
   const { environment, vendor, expected, hasPlantedFault, days } = context;
   const hour = (share) => Math.round(share * days * 24) * HOUR;
   return [
-    ...serviceOutage(hour(EVENT_TIMES.killed), context),
+    ...serviceOutage(hour(EVENT_TIMES.serviceKilled), context),
     {
       name: 'update',
       at: hour(EVENT_TIMES.update),
@@ -38,7 +44,7 @@ export function scenarioSteps(context) {
         await vendor.publish(context);
       },
     },
-    ...databaseOutage(hour(EVENT_TIMES.outage), context),
+    ...databaseOutage(hour(EVENT_TIMES.databaseKilled), context),
     {
       name: 'refunds',
       at: hour(EVENT_TIMES.refunds),

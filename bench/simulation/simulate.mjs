@@ -1,4 +1,4 @@
-// Simulates a fleet of clients in compressed time: npm run simulate -- --clients N --days D [--minutes M] [--seed N]
+// Simulates a fleet of clients in compressed time: npm run simulate [-- --clients N] [--days N] [--minutes N] [--seed N]
 // [--write]. The command starts every process itself and leaves only the folder of its results. Exit code 1 means that a
 // response or the database differs from the expected state.
 import { randomInt } from 'node:crypto';
@@ -11,7 +11,7 @@ import { Fault } from '../../scripts/prepare.mjs';
 import { runBench, option, parseWholeNumbers } from '../command.mjs';
 import { formatMarkdown, readHandwrittenPart, withTemporaryFolder } from '../run.mjs';
 
-/** The requests of a client in a simulated day, and the rate of requests in real time: they determine `--minutes`. */
+/** The requests of a client in a simulated day, and the rate of requests in real time. They give the default of `--minutes`. */
 const REQUESTS_A_DAY = 5;
 const REQUESTS_A_SECOND = 1_600;
 /** The shortest default duration of a simulated day, for small fleets. */

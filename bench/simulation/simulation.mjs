@@ -15,11 +15,11 @@ import { ExpectedState } from './expected-state.mjs';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** How often the service's clock is set and the timers of clients that are due run. */
+/** How often the service's clock is set, and the due timers of the clients run. */
 const TICK_MS = 20;
 /** The longest tick that counts in full: a pause of the machine must not end in a burst of simultaneous requests. */
 const MAX_TICK_MS = 60;
-/** The service is behind when this many requests are in progress, or this share of a small fleet. */
+/** The service is behind if more requests than this are in progress; in a small fleet, more than this share of its clients. */
 const BEHIND_REQUESTS = 192;
 const BEHIND_SHARE = 1 / 8;
 const MAX_CONNECTIONS = 4_000;

@@ -98,7 +98,7 @@ export class Vendor {
     sequences[0] = 2;
   }
 
-  /** Draws at random a percentage of the numbers below `count` that have a property. */
+  /** Draws numbers below `count` that have a property: at random, `percent` percent of `count`, but at least two. */
   #draw(count, percent, hasProperty) {
     const drawn = new Set();
     const size = Math.max(2, Math.round((count * percent) / 100));

@@ -9,8 +9,9 @@ import { option, parseWholeNumbers } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
+/** The number of activations that the load uses, each with a license of its own. */
 const SEATS = 10_000;
-/** Requests a second of each kind (`kinds.mjs`). */
+/** Requests a second of each kind (`load/kinds.mjs`). */
 const RATES = {
   heartbeat: 60,
   telemetry: 60,

@@ -60,7 +60,10 @@ export class MooringClient {
     return this.#license?.status ?? { kind: 'not_activated' };
   }
 
-  /** Decides whether the application may run, and begins the background calls. Runs once, unless the state cannot be read. */
+  /**
+   * Decides whether the application may run, and begins the background calls. Later calls return the result of the first one,
+   * unless the state could not be read.
+   */
   start(): Promise<Status> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -68,7 +71,8 @@ export class MooringClient {
 
   /**
    * For the Activate button only. A refusal changes neither the status nor the stored license.
-   * @throws LicenseProblem if the service refused (show `detail`), or ServiceUnreachable
+   * @throws LicenseProblem if the service refused (show `detail`), ServiceUnreachable without an answer, or another Error if no
+   *   machine id can be read
    */
   async activate(license_key: string, email: string, hostname_hint = ''): Promise<Status> {
     await this.start();
@@ -180,7 +184,7 @@ export class MooringClient {
     this.#timers.set('heartbeat', () => this.#sendHeartbeat(), delay);
   }
 
-  /** The manifest is read daily in every status; no setting disables it (docs/keys.md#manifests). */
+  /** The manifest is read daily in every status; no setting disables this (docs/clients.md#the-states). */
   #scheduleManifest(milliseconds: number): void {
     const read = () => {
       this.#scheduleManifest(schedule.nextManifestMs(this.#options.random()));

@@ -16,7 +16,10 @@ export interface TokenClaims {
 export interface TokenReading {
   /** Undefined if this client does not know the format of the token, which is stored and sent back all the same. */
   claims: TokenClaims | undefined;
-  /** Whether the application may start with this token without asking the service. */
+  /**
+   * False if the token keys shipped with the application show that the service did not issue the token. The application
+   * then needs a response of the service to start.
+   */
   isBelievable: boolean;
   /** The last moment of an offline start: the earliest of `offline_until`, `exp`, and 7 days after `iat`. RFC 3339. */
   offline_until: string;

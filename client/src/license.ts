@@ -26,7 +26,10 @@ export interface Activation {
   hostname_hint: string | null;
 }
 
-/** In a background activation these codes stop the application only after the token's end (docs/contract.md#errors). */
+/**
+ * If a background activation is refused with one of these codes, the application stops only after the token's end. Every other
+ * `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
+ */
 const IGNORED_WHILE_TOKEN_IS_VALID: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /** The state machine of one license. Its calls must not overlap: the client queues them. */
@@ -43,13 +46,14 @@ export class License {
   }
 
   /**
-   * Decides whether the application may run. Before the token's end it runs at once. After it, and after a stop, the
-   * client first sends a heartbeat, not an activation, so that a released machine is not activated again. The token of
-   * another machine is never sent: after its end this machine is activated instead.
+   * Decides whether the application may run. Before the token's end it runs at once. After this end, and after a stop, the
+   * client first sends a heartbeat, not an activation, so that a released machine is not activated again. A token that was
+   * issued for another machine is never sent: `heartbeat` then activates this machine instead.
    */
   async start(): Promise<CallEnd> {
     const { license, stopped } = this.#dependencies.store.state;
     if (!license) return NOT_CALLED;
+    // `isBelievable` is false if the shipped token keys show that the service did not issue the token.
     const { claims, isBelievable, offline_until } = this.#dependencies.tokens.read(license);
     if (claims) this.#dependencies.time.atLeast(claims.iat * 1000);
     if (stopped) this.#status = stoppedBy(stopped);
@@ -78,10 +82,10 @@ export class License {
     let outcome = await this.#callHeartbeat(license, telemetry);
     if (telemetry && actionOf(outcome) === 'fix') outcome = await this.#callHeartbeat(license, undefined);
     // A stopped license stays stopped until the user acts: a background activation could activate a released machine again.
-    const inBackground = actionOf(outcome) === 'reactivate' && this.#status.kind !== 'stopped';
-    if (!inBackground) return this.#handle(outcome, license, false);
+    const mustActivate = actionOf(outcome) === 'reactivate' && this.#status.kind !== 'stopped';
+    if (!mustActivate) return this.#handle(outcome, license, { isActivation: false });
     this.#dependencies.log('the service asked for a new activation');
-    return this.#handle(await this.#reactivate(license), license, true);
+    return this.#handle(await this.#reactivate(license), license, { isActivation: true });
   }
 
   /** Stores the highest time seen. */
@@ -123,12 +127,17 @@ export class License {
     this.#dependencies.log('the license was activated on another machine: activating on this one');
     // The label was typed for the other machine.
     const here = { ...license, hostname_hint: null };
-    return this.#handle(await this.#reactivate(here), here, true);
+    return this.#handle(await this.#reactivate(here), here, { isActivation: true });
   }
 
-  async #handle(outcome: Outcome, license: StoredLicense, inBackground: boolean): Promise<CallEnd> {
+  /** Does what the response to a background call asks for. @param isActivation whether the call was an activation */
+  async #handle(
+    outcome: Outcome,
+    license: StoredLicense,
+    { isActivation }: { isActivation: boolean },
+  ): Promise<CallEnd> {
     if (outcome.kind === 'confirmed') return this.#confirm(license, outcome.confirmation);
-    if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, inBackground))
+    if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, isActivation))
       await this.#stop(outcome.problem);
     else await this.#continueAfter(outcome);
     return { kind: 'unconfirmed', retry_after_seconds: outcome.retry_after_seconds };
@@ -155,9 +164,9 @@ export class License {
   }
 
   /** Only `stop` can stop a running application (docs/contract.md#errors). */
-  #mayStop(problem: LicenseProblem, license: StoredLicense, inBackground: boolean): boolean {
+  #mayStop(problem: LicenseProblem, license: StoredLicense, isActivation: boolean): boolean {
     if (problem.client_action !== 'stop') return false;
-    const isIgnoredForNow = inBackground && IGNORED_WHILE_TOKEN_IS_VALID.includes(problem.code);
+    const isIgnoredForNow = isActivation && IGNORED_WHILE_TOKEN_IS_VALID.includes(problem.code);
     return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 

@@ -51,7 +51,7 @@ export const systemHost: Host = {
 
 /**
  * `machine_id`: the lower-case hex SHA-256 digest of the platform hardware UUID, exactly as the platform writes it.
- * The UUID itself never leaves this function, not even in an error (docs/contract.md#activate).
+ * The UUID itself never leaves this function, not even in an error (docs/clients.md#machine_id).
  */
 export async function readMachineId(host: Host = systemHost): Promise<string> {
   for (const { command, file, pattern } of SOURCES[host.platform] ?? []) {

@@ -26,7 +26,7 @@ export interface ClientOptions {
   stateFile: string;
   /** Called for each heartbeat, unless the user opted out. May throw; must not block. */
   telemetry?: () => Telemetry;
-  /** Called on each change of the status, first when `start` has decided. */
+  /** Called on each change of the status. The first call reports the status with which `start` resolves. */
   onStateChange?: (status: Status) => void;
   /** Called after each check, for the update-available menu item. */
   onUpdateCheck?: (check: UpdateCheck) => void;
@@ -42,7 +42,7 @@ export interface ClientOptions {
   storage?: StateStorage;
   /** Returns a number from 0 to below 1. */
   random?: () => number;
-  /** The digest, never the UUID itself. */
+  /** Returns the machine id: the SHA-256 digest of the hardware UUID in hex, never the UUID itself. */
   machineId?: () => Promise<string>;
 }
 

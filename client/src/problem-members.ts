@@ -15,7 +15,7 @@ const orNull =
   (value): value is T | null =>
     value === null || check(value);
 
-/** The problem codes of activate, heartbeat and manifest, with the members of each (docs/contract.md#errors). */
+/** The problem codes of activate, heartbeat and manifest, with the members of each (docs/errors.md). */
 export const PROBLEM_MEMBERS = {
   malformed_request: {},
   not_found: {},
@@ -49,8 +49,8 @@ type Checked<Checks> = { readonly [Name in keyof Checks]?: Checks[Name] extends 
 export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof PROBLEM_MEMBERS)[Code]>;
 
 /**
- * Removes members whose type is not the one of their code. Members of unknown codes, and unknown members, are kept
- * unchanged for newer services, unless they are nested so deeply that they could not be stored as JSON.
+ * Removes each member that fails the check of `PROBLEM_MEMBERS` for this code. Members of unknown codes, and unknown members, are
+ * kept unchanged, because a newer service may have added them. Only those that are nested too deeply to be stored are removed.
  */
 export function checkedMembers(code: string, members: Members): Members {
   const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};

@@ -24,8 +24,8 @@ export function afterCallMs(
 }
 
 /**
- * A few minutes after startup (docs/contract.md#heartbeat). The first two are left out, so that an application in a crash
- * loop sends nothing, and machines that start together do not all send at once.
+ * A few minutes after the start (docs/clients.md#the-timers). The first two are left out, so that an application in a crash
+ * loop sends nothing. The bounds are far apart, so that machines that start together do not all send at once.
  */
 export function firstHeartbeatMs(random: number): number {
   return between(2.5 * MINUTE, 8 * MINUTE, random);
@@ -42,9 +42,9 @@ export function nextHeartbeatMs(heartbeat_after_seconds: number | undefined, ran
 }
 
 /**
- * Delay after a heartbeat without a confirmation, while the application runs. It is not urgent, so without a
- * `retry-after` the client waits for about the usual interval. With one it never sends earlier, and repeated
- * failures raise the minimum: 1, 2, 4 … 60 minutes.
+ * Delay after a heartbeat without a confirmation, while the application runs. The next heartbeat is not urgent, so
+ * without a `retry-after` the client waits for about the usual interval. With a `retry-after` it waits for at least that
+ * time, or for 6 hours if this is less. Repeated failures raise the minimum: 1, 2, 4 … 60 minutes.
  */
 export function retryHeartbeatMs(
   failures: number,
@@ -67,7 +67,7 @@ export function retryLateRestartMs(
   return delay * between(1, 1.25, random);
 }
 
-/** Soon after the start, but independent of it and of the heartbeat, so that the read cannot be linked to a license. */
+/** Soon after the start, at a time that does not depend on the heartbeat's, so that the read cannot be linked to a license. */
 export function firstManifestMs(random: number): number {
   return between(2.5 * MINUTE, 20 * MINUTE, random);
 }

@@ -8,8 +8,8 @@ export interface StoredTime {
 }
 
 /**
- * The time by which the client decides whether it may restart offline (docs/contract.md#heartbeat: a restart after
- * `offline_until` makes a round trip). The user can set the wall clock, so it does not decide alone:
+ * The time by which the client decides whether it may start offline (docs/clients.md#the-7-days-and-the-clock). The user can
+ * set the wall clock, so the wall clock does not decide alone:
  *
  *     now = max(wall clock − clock_ahead, highest time seen + running time since)
  *

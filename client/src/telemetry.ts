@@ -65,7 +65,7 @@ const CRASH_FIELDS: Record<keyof CrashSignature, Check> = {
   crash_abort_reason: isText,
 };
 
-/** Whether the user opted out: `<APP>_TELEMETRY_DISABLED=1`, read once, at start (docs/contract.md#no-false-stop). */
+/** Whether the user opted out: `<APP>_TELEMETRY_DISABLED=1`, read once, at start (docs/clients.md#telemetry). */
 export function isTelemetryDisabled(app: string, environment: Record<string, string | undefined>): boolean {
   const prefix = app.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
   const value = environment[`${prefix}_TELEMETRY_DISABLED`]?.trim().toLowerCase() ?? '';

@@ -80,9 +80,9 @@ export class Transport {
         response.status < 200 ||
         (response.status >= 300 && response.status < 400 && response.status !== 304)
       )
-        return noAnswer('redirect', true);
+        return noAnswer('redirect', { hasResponse: true });
       const text = await readBounded(response);
-      if (text === undefined) return noAnswer('answer too large', true);
+      if (text === undefined) return noAnswer('answer too large', { hasResponse: true });
       return {
         kind: 'answer',
         status: response.status,
@@ -92,7 +92,7 @@ export class Transport {
         retry_after_seconds: parseRetryAfter(response, this.#dependencies.clock.now()),
       };
     } catch (error) {
-      return noAnswer(response ? 'cut answer' : reasonOf(error), response !== undefined);
+      return response ? noAnswer('cut answer', { hasResponse: true }) : noAnswer(reasonOf(error));
     }
   }
 }
@@ -147,7 +147,7 @@ async function readBounded(response: Response): Promise<string | undefined> {
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
 }
 
-export function noAnswer(reason: string, hasResponse = false): NoAnswer {
+export function noAnswer(reason: string, { hasResponse = false } = {}): NoAnswer {
   return { kind: 'no_answer', reason, hasResponse, retry_after_seconds: undefined };
 }
 

@@ -96,7 +96,7 @@ function offerOf(signed: Signed, running: Running): UpdateCheck {
   return { available: true, offer, newest_version: newest.version };
 }
 
-/** Covered: the license never expires, the version has no minimum, or the expiry is not before it (docs/keys.md#manifests). */
+/** Covered: the license never expires, the version has no minimum, or the expiry is not before it (docs/contract.md#versions). */
 function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Running): boolean {
   if (minimum_license_expiry === null || license_expires_at === null) return true;
   return (

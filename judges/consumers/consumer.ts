@@ -1,5 +1,5 @@
-// A client written with generated types. `npm run judges` compiles it twice and never runs it: `api.ts` is a copy of
-// openapi-typescript.ts or of hey-api.ts. A type that became `any` or `unknown` does not compile here.
+// A client written with generated types. `npm run judges` compiles it with the types of each generator (`api.ts` is a copy of
+// openapi-typescript.ts or of hey-api.ts) and never runs it. If a type became `any` or `unknown`, it does not compile.
 import type {
   Activated,
   ActivateProblem,

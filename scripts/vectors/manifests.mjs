@@ -75,8 +75,9 @@ function stateOf(change) {
 
 /**
  * Makes a case. `by` are the trusted keys whose signature is valid, and `content` is what they signed. `offer` is the entry
- * that the client offers; without one, `reason` says why. `remembers` says whether the client remembers the sequence, and
- * `isUnpublishable` that the publisher's tools refuse the document.
+ * that the client offers. If it offers none, `reason` says why, and `newest` is the version that the license does not cover.
+ * `remembers` says whether the client remembers the sequence, and `isUnpublishable` that the publisher's tools refuse the
+ * document. The other members differ from `STATE`.
  */
 function manifestCase(
   name,

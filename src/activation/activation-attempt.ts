@@ -1,6 +1,9 @@
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
-/** A license, with the activation of the requesting machine if it is activated. */
+/**
+ * What an activation request reads from the database: the license, and the active activation of the machine. The last three
+ * members are null if the machine has none.
+ */
 export interface ActivationAttempt extends LicenseFacts {
   readonly license_id: string;
   readonly machines_allowed: number;

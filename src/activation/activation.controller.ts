@@ -8,7 +8,10 @@ import { ActivateRequest } from './activation.dto.js';
 import { ActivationService } from './activation.service.js';
 import { tokenResponse } from './token-response.js';
 
-/** `POST /v1/activate` (docs/contract.md#activate): called once, when the user clicks Activate. */
+/**
+ * `POST /v1/activate` (docs/contract.md#activate). The client calls it when the user clicks Activate, again after a lost
+ * response, and in the background when the service asks for it or the token is of another machine.
+ */
 @Controller('v1/activate')
 export class ActivationController {
   constructor(

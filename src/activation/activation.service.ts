@@ -52,7 +52,7 @@ interface ActivationCredentials {
   readonly machineId: Buffer;
 }
 
-/** An attempt with the revision of its license when it was read. */
+/** An attempt, with the revision that the license had at the time of the read. */
 type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
 /** Activates a license on a machine (docs/contract.md#activate). */
@@ -86,7 +86,7 @@ export class ActivationService {
       statusRefusal(attempt) ??
       expiryRefusal(attempt, now) ??
       (await this.coverage.refusal(request.app_version, attempt.expires_at));
-    if (refusal?.code === 'license_expired') await this.licenses.assertClocksAgree();
+    if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain();
     if (refusal) throw refusal;
     if (isSuccessful(attempt)) return { activation: attempt, created: false };
     const activated = await this.insertActivation(attempt, credentials, request, now);
@@ -122,8 +122,8 @@ export class ActivationService {
     return { activation: result, created: result.activation_id === id };
   }
 
-  // An unknown key and a wrong e-mail give the same problem. A key with a wrong check symbol has a typing error, or was imported
-  // without a check symbol for another e-mail.
+  // An unknown key and a wrong e-mail give the same problem. A key with a wrong check symbol has a typing error, or it is an
+  // imported key, which may lack the check symbol, and the e-mail is wrong.
   private async unknownLicenseProblem({ key }: ActivationCredentials): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
     if (hasValidCheckSymbol(key)) return problem('license_not_found');

@@ -17,7 +17,10 @@ export interface ActivationView {
   readonly ended_reason: EndedReason | null;
 }
 
-/** A license with its activations as staff and holders see it: active ones first, then the newest first. */
+/**
+ * A license with its activations, as staff and holders see it. Active activations are before ended ones, and in each of the two
+ * groups the newest is first.
+ */
 export interface LicenseView {
   readonly id: string;
   readonly key_hint: string;
@@ -72,7 +75,8 @@ export async function findLicenses(
   const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | Buffer]];
   const licenses = await queryRows<LicenseRow>(
     dataSource,
-    // The purchase is read by a subquery: for a join without statistics of e-mail addresses the planner would read all purchases.
+    // The purchase is read by a subquery. For a join the planner, which has no statistics of e-mail addresses, would read all
+    // purchases.
     `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
             l.address_lost_at is not null as is_address_lost,
             (select state from purchase where id = l.purchase_id) as purchase_state

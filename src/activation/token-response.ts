@@ -8,7 +8,7 @@ const HEARTBEAT_AFTER_SECONDS = 21_600;
 interface TokenSubject {
   readonly activation_id: string;
   readonly license_id: string;
-  /** The `mch` claim. */
+  /** The machine digest, which is the claim `mch`. */
   readonly machine: string;
   readonly expires_at: Date | null;
 }

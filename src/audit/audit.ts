@@ -24,36 +24,37 @@ export type AuditAction =
   | 'passkey.remove'
   | 'release_request.decide';
 
-/** The actor (the e-mail address of a staff member, or `cli`) and the reason of an action. */
+/** Who acts, and why. */
 export interface AuditContext {
+  /** The e-mail address of a staff member, the name given with `--as` (without it `cli`), or a part of Mooring: `retention`. */
   readonly actor: string;
   readonly reason: string | null;
 }
 
-interface AuditEntry {
+interface AuditEvent {
   readonly action: AuditAction;
   readonly at: Date;
   readonly license_id?: string;
-  /** The changed ids and the new values, without personal data. */
+  /** What changed: ids, counts and new values, for a license also the values before; no personal data. */
   readonly change?: Readonly<Record<string, unknown>>;
 }
 
-/** Inserts an audit entry in the transaction of the action (docs/contract.md#staff). */
+/** Inserts an audit event in the transaction of the action (docs/contract.md#staff). */
 export async function recordAudit(
   manager: EntityManager,
   audit: AuditContext,
-  entry: AuditEntry,
+  event: AuditEvent,
 ): Promise<void> {
   await manager.query(
     'insert into audit_event (id, actor, action, license_id, reason, change, at) values ($1, $2, $3, $4, $5, $6, $7)',
     [
       uuidv7(),
       audit.actor,
-      entry.action,
-      entry.license_id ?? null,
+      event.action,
+      event.license_id ?? null,
       audit.reason,
-      entry.change ?? {},
-      entry.at,
+      event.change ?? {},
+      event.at,
     ],
   );
 }

@@ -75,7 +75,7 @@ export async function createErasureService(context: CommandContext): Promise<Era
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
-/** Creates the service that records purchases, as the webhook does. */
+/** Creates the service that records purchases. The webhook uses the same service. */
 export async function createPurchasesService(context: CommandContext): Promise<PurchasesService> {
   const { config, clock, dataSource } = context;
   const licenses = await createLicensesService(context);
@@ -91,7 +91,7 @@ export async function createPurchasesService(context: CommandContext): Promise<P
 const readLicenseKeys = async (config: Config) =>
   new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
 
-/** Creates the manifest service and loads the published manifests. Without trusted keys it can only read. */
+/** Creates the manifest service and loads the published manifests. Without trusted keys the service cannot publish. */
 export async function loadManifestService(
   { config, clock, dataSource }: CommandContext,
   trusted: ManifestKeys['trusted'] = new Map(),

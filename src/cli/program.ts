@@ -78,7 +78,10 @@ function findCommandName(args: readonly string[]): string {
   return args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as') ?? '';
 }
 
-/** Checks the options before the command. Without this, `--bogus manifest sign --version 1` would print Mooring's version. */
+/**
+ * Checks the options that precede the name of the command. Without this, `--bogus manifest sign --version 1` would print
+ * Mooring's version.
+ */
 function refuseUnknownOptions(options: readonly string[]): void {
   const unknown = options.find(
     (arg) => arg.startsWith('-') && !/^(--json|--as(=.*)?|--version|-h|--help)$/.test(arg),
@@ -94,7 +97,10 @@ function addCommonOptions(command: Command): void {
   command.commands.forEach(addCommonOptions);
 }
 
-/** Makes one sentence of commander's message, such as `error: unknown option '--x'`, a line break and a suggestion. */
+/**
+ * Turns a message of commander into one sentence. Such a message is, for example, `error: unknown option '--x'`, a line break
+ * and a suggestion.
+ */
 function oneSentence(text: string): string {
   const message = text
     .trim()
@@ -109,6 +115,7 @@ function oneSentence(text: string): string {
 
 function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
+  // Only `detail` is used, so the document needs no public URL and no request id.
   if (error instanceof Problem)
     return (JSON.parse(problemDocument(error, '', '')) as { detail: string }).detail;
   const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };

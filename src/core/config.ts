@@ -70,6 +70,7 @@ export class Config {
     // For `localhost` Fastify would start one server for IPv4 and one for IPv6, and only the first would strip client addresses.
     this.host = host === 'localhost' ? '127.0.0.1' : host;
     this.production = isProduction(read('NODE_ENV'), this.host);
+    // The numbers in each call of `integer` are the default, the minimum and the maximum.
     this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
     this.publicUrl = httpUrl('PUBLIC_URL', read('PUBLIC_URL') ?? `http://localhost:${this.port}`);
     this.dataDir = resolve(read('DATA_DIR') ?? 'data');

@@ -29,8 +29,8 @@ const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 // Errors do not contain URLs, because a URL contains a password.
 
 /**
- * Returns the URL with its effective sslmode (docs/decisions/0029). For another machine, TLS with a verified certificate is the
- * default. All connections use this URL.
+ * Returns the URL with its effective sslmode (docs/decisions/0029). For a database on another machine, TLS with a verified
+ * certificate is the default. All connections use this URL.
  * @param name the setting @param url the value of the setting @throws ConfigError
  */
 export function databaseUrlWithTls(name: string, url: URL): string {
@@ -73,8 +73,8 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
 }
 
 /**
- * Returns the URL of a mail server, with `requireTLS=true` for another machine: STARTTLS is then required and its certificate
- * verified. Only `requireTLS=false` in the URL disables this (docs/decisions/0029).
+ * Returns the URL of a mail server. An `smtp:` URL of another machine gets `requireTLS=true`: STARTTLS is then required, and
+ * the certificate is verified. Only `requireTLS=false` in the URL disables this (docs/decisions/0029).
  */
 export function smtpUrlWithTls(url: URL): string {
   if (url.protocol !== 'smtp:' || isLoopbackHost(url.hostname)) return url.href;

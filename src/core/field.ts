@@ -7,7 +7,7 @@ export class Invalid {
 
 /** A kind of input value. The API, the command line and imports use the same one. */
 export interface Field<T> {
-  /** @returns the canonical value. The input undefined means that it is absent. */
+  /** @param input undefined if the value is absent @returns the canonical value */
   parse(this: void, input: unknown): T | Invalid;
 }
 

@@ -97,8 +97,8 @@ export class AppLogger implements LoggerService {
 }
 
 /**
- * The parts of an error that may be logged: its class, its code (SQLSTATE or errno), the violated constraint, and the stack
- * frames. The message is never logged: PostgreSQL includes values of a key, and JSON.parse a part of the body.
+ * The parts of an error that may be logged: its class, its code (SQLSTATE or errno), the violated constraint, the table, and
+ * the stack frames. The message is never logged: PostgreSQL includes values of a key, and JSON.parse a part of the body.
  */
 export function errorFields(error: unknown): Fields {
   if (!types.isNativeError(error)) return { error: typeof error };

@@ -33,14 +33,14 @@ export class DatabaseUrl {
 /** The largest number of connections for the requests of an instance. Heartbeats need few, because they share statements. */
 const POOL_SIZE = 12;
 
-// Settings that the code relies on, regardless of the defaults of the database or the role. A count that follows a lock must
-// see what the transaction that held the lock before has committed, so the isolation level is READ COMMITTED.
+// Settings that the code relies on, regardless of the defaults of the database or the role. The isolation level is READ
+// COMMITTED, because a count under a lock must include what the previous holder of the lock committed.
 const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
-// Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred, and
-// would use parallel workers or JIT compilation for millions of rows.
+// Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
+// a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const SMALL_QUERY_SETTINGS = '-c jit=off -c max_parallel_workers_per_gather=0';
 
-/** Parameters of a URL that would override the settings above. */
+/** Parameters of a URL that would override the settings and time limits of this file. */
 const RESERVED_PARAMETERS = [
   'options',
   'statement_timeout',
@@ -49,7 +49,10 @@ const RESERVED_PARAMETERS = [
   'lock_timeout',
 ];
 
-/** Removes the reserved parameters from a URL. The session settings follow its `options`: the later of two values applies. */
+/**
+ * Removes the reserved parameters from a URL. The session settings come after its `options`, because PostgreSQL applies the
+ * later of two values.
+ */
 function addressAndOptions(url: string, session = SESSION_SETTINGS): { url: string; options: string } {
   const address = new URL(url);
   const urlOptions = address.searchParams.get('options');
@@ -70,8 +73,8 @@ const commonOptions = (url: string) =>
   }) satisfies PostgresDataSourceOptions;
 
 /**
- * Options of the connections of requests. Each response or failure is sent within 2 seconds, whatever happens to the database
- * (`REQUEST_TIMEOUTS_MS`).
+ * Options of the connections of requests. Their time limits keep each response of the client API within 2 seconds, whatever the
+ * database does (`REQUEST_TIMEOUTS_MS`).
  */
 const requestPoolOptions = () => ({
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
@@ -94,7 +97,7 @@ export function requestDataSource(databaseUrl: string): PostgresDataSourceOption
   };
 }
 
-/** The connections of heartbeats to a replica (docs/decisions/0013), with the options of requests. */
+/** The connections to a replica, for heartbeats (docs/decisions/0013), with the options of requests. */
 export function replicaPool(replicaUrl: string): pg.Pool {
   const { url, options } = addressAndOptions(replicaUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
   const pool = new pg.Pool({
@@ -109,7 +112,7 @@ export function replicaPool(replicaUrl: string): pg.Pool {
   return pool;
 }
 
-/** Connections without time limits, for migrations and retention. */
+/** Connections without a time limit for statements, for migrations, retention, erasures and commands. */
 export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},
@@ -138,7 +141,7 @@ export async function withMaintenanceConnection<T>(
   }
 }
 
-/** Connections of the job queue, so that jobs never delay requests. @param max the largest number of connections */
+/** The job queue has its own connections, so that jobs never delay requests. @param max the largest number of connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({

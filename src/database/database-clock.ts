@@ -2,8 +2,9 @@ import type { Clock } from '../core/clock.js';
 import { queryOne } from './sql.js';
 
 /**
- * Thrown instead of deleting data while the time is uncertain, because a deletion cannot be undone: the clocks of this machine and
- * of the database differ (docs/decisions/0015), or both agree but have jumped ahead (docs/decisions/0030).
+ * Thrown instead of deleting data while the time is uncertain, because a deletion cannot be undone. The time is uncertain if
+ * the clocks of this machine and of the database differ (docs/decisions/0015), or if that of this machine has jumped ahead
+ * (docs/decisions/0030).
  */
 export class TimeUncertain extends Error {
   constructor() {
@@ -14,7 +15,7 @@ export class TimeUncertain extends Error {
   }
 }
 
-/** A connection, a pool of them or a transaction. */
+/** A data source, entity manager or query runner. */
 interface SqlConnection {
   query(sql: string): Promise<unknown>;
 }
@@ -23,7 +24,7 @@ interface SqlConnection {
  * Whether the time is certain: the clocks of the service and the database agree, and that of the service has not jumped ahead,
  * which on one machine would affect both. The clock of the database is read each time, because clocks jump.
  */
-export async function clocksAgree(clock: Clock, database: SqlConnection): Promise<boolean> {
+export async function isTimeCertain(clock: Clock, database: SqlConnection): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;
   return clock.agreesWith(await databaseTime(database));
 }

@@ -18,7 +18,7 @@ export class DeadlineClient extends Client {
     super(...settings);
     this.#socket = this.connection.stream as Socket;
     this.#socket.on('timeout', () => this.#destroy('no answer in time'));
-    // PostgreSQL reports whether it is a replica, at the start of a connection and on each change.
+    // PostgreSQL reports whether it is a standby (a replica), at the start of a connection and on each change.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.isStandbyExpected) return;
       this.#destroy(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');

@@ -75,7 +75,7 @@ export async function pendingMigrations(url: string): Promise<string[]> {
   });
 }
 
-/** `0001_schema.sql` becomes the migration class `Schema0000000000001`, as TypeORM requires. */
+/** `0001_schema.sql` becomes the migration `schema0000000000001`. TypeORM orders migrations by the last 13 digits of a name. */
 async function migrationClasses(): Promise<(new () => MigrationInterface & { name: string })[]> {
   const files = (await readdir(FOLDER)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).toSorted();
   return Promise.all(

@@ -26,7 +26,7 @@ export async function queryRow<Row>(
   return (await queryRows<Row>(connection, sql, parameters))[0];
 }
 
-/** Runs a statement that always has a row, and returns it. @throws Error if it has none */
+/** Runs a statement that always returns a row, and returns its first row. @throws Error if the statement returns none */
 export async function queryOne<Row>(
   connection: SqlConnection,
   sql: string,

@@ -13,7 +13,7 @@ export interface ErasureResult {
 }
 
 /** The ids of the rows whose personal data an erasure removes. */
-export interface PersonalData {
+export interface RowIds {
   readonly licenses: readonly string[];
   readonly purchases: readonly string[];
 }
@@ -26,7 +26,7 @@ export const PURCHASE_IDS_BY_EMAIL =
  * Locks the rows that contain an e-mail address: purchases before licenses, the order in which purchase events lock them. A
  * concurrent purchase or activation commits before the erasure or runs after it.
  */
-export async function lockPersonalData(manager: EntityManager, email: string): Promise<PersonalData> {
+export async function lockPersonalData(manager: EntityManager, email: string): Promise<RowIds> {
   const purchases = await queryIds(
     manager,
     `select id from purchase where id in (${PURCHASE_IDS_BY_EMAIL}) order by id for update`,
@@ -72,7 +72,7 @@ export async function deleteAddressData(
  */
 export async function erasePersonalData(
   manager: EntityManager,
-  { licenses, purchases }: PersonalData,
+  { licenses, purchases }: RowIds,
   at: Date,
   taxRetentionYears: number,
 ): Promise<ErasureResult> {
@@ -174,8 +174,8 @@ export async function reapplyErasures(
 /** Excludes licenses that `reapplyErasures` did not change, because they belong to another holder now. */
 export async function excludeReassignedLicenses(
   manager: EntityManager,
-  { licenses, purchases }: PersonalData,
-): Promise<PersonalData> {
+  { licenses, purchases }: RowIds,
+): Promise<RowIds> {
   const sql = 'select id from license where id = any($1) and email is null and address_lost_at is null';
   return { licenses: await queryIds(manager, sql, [licenses]), purchases };
 }

@@ -21,9 +21,10 @@ export interface ErasedAddress {
 }
 
 /**
- * Finds the addresses in this database that were erased by a request that the restored database does not contain. They are
- * recognised by their keyed hash. Only the first start after a restore searches for the address of an erasure, and records that
- * in `repeated_erasure`, so that a customer who returns later is not erased.
+ * Finds the addresses that a restored database contains although they were erased: the database is older than the erasure, so
+ * the request is not carried out in it. An address is recognised by its keyed hash. Only the first start after a restore
+ * searches for the address of an erasure, and records that in `repeated_erasure`, so that a customer who returns later is not
+ * erased.
  * @param hash returns the keyed hash of an address
  */
 export async function findErasedAddresses(
@@ -63,9 +64,9 @@ export async function findErasedAddresses(
 }
 
 /**
- * Removes a restored address from rows that no tombstone lists: licenses, purchases, codes, sessions and mail recipients. Such
- * a license was given to another holder between the backup and the erasure. It stays valid, and loses only the address and the
- * other data of the former holder.
+ * Removes a restored address from rows that TOMBSTONE_FILE does not list: licenses, purchases, codes, sessions and mail
+ * recipients. Such a license was given to another holder between the backup and the erasure. It stays valid, and loses only the
+ * address and the other data of the former holder.
  * @returns the number of licenses and purchases that contained the address
  */
 export async function clearErasedAddress(

@@ -49,8 +49,9 @@ const LINE_PATTERN = new RegExp(
 );
 
 /**
- * Records the erased ids before the erasure commits, because a database that is restored from a backup lacks the erasure. The
- * block identifies a person only to a reader who has LICENSE_KEY_SECRET and guesses the address.
+ * Records the erased ids, because a database that is restored from a backup lacks the erasure. The caller commits the erasure
+ * afterwards, so that each erasure is recorded. The block identifies a person only to a reader who has LICENSE_KEY_SECRET and
+ * guesses the address.
  * @throws JobFailure if the file cannot be written
  */
 export async function recordErased(file: string, tombstones: ErasedIds): Promise<void> {
@@ -117,9 +118,10 @@ export async function readTombstones(
       erasure_request: valuesOf('erasure_request'),
     };
     const [address] = valuesOf('address');
-    // The request id is the last line: a block without one is incomplete, and its ids were not erased.
-    const isComplete = ids.erasure_request.some((id) => lastKind.get(id) === 'erasure_request');
-    return isComplete ? [{ ...ids, ...origin, ...(address && { address }) }] : [];
+    // The request id is the last line of a block. A block without it is incomplete, and its ids were not erased. A block is
+    // also ignored if a later line cancels the request.
+    const isValid = ids.erasure_request.some((id) => lastKind.get(id) === 'erasure_request');
+    return isValid ? [{ ...ids, ...origin, ...(address && { address }) }] : [];
   });
   // An erasure whose commit failed is recorded again. The last block is used, because licenses may have changed their
   // address in between.

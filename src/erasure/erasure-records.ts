@@ -7,7 +7,7 @@ import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
 import { recordErased, readTombstones, recordCancelled, type RecordedErasures } from './erased-ids.js';
 
-/** A connection, a pool of them or a transaction. */
+/** A data source, entity manager or query runner. */
 type Database = Pick<DataSource, 'query'>;
 
 /** Writes the erasures of this database to TOMBSTONE_FILE and reads those that concern it (docs/decisions/0024). */

@@ -29,17 +29,18 @@ export async function readErasureState(
   now: Date,
 ): Promise<ErasureState> {
   const since = new Date(now.getTime() - MAX_BACKUP_AGE_DAYS * DAY_MS);
-  const state = await queryOne<Omit<ErasureState, 'unrecorded'> & { honoured_ids: string[] }>(
+  const state = await queryOne<Omit<ErasureState, 'unrecorded'> & { carried_out_ids: string[] }>(
     dataSource,
-    `select array(select id::text from erasure_request where honoured_at > $1) as honoured_ids,
+    // `honoured_at` is the time at which a request was carried out.
+    `select array(select id::text from erasure_request where honoured_at > $1) as carried_out_ids,
        (select count(*)::integer from license where address_lost_at is not null and ended_at is null)
          as licenses_without_address,
        array(select id::text from license where address_lost_at is not null and ended_at is null
              order by address_lost_at, id limit ${MAX_LISTED_LICENSES}) as license_ids`,
     [since],
   );
-  const { honoured_ids, ...licenses } = state;
-  return { unrecorded: await countUnrecorded(honoured_ids, tombstoneFile), ...licenses };
+  const { carried_out_ids, ...licenses } = state;
+  return { unrecorded: await countUnrecorded(carried_out_ids, tombstoneFile), ...licenses };
 }
 
 async function countUnrecorded(requestIds: readonly string[], file: string): Promise<number | null> {

@@ -5,7 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
-import { clocksAgree, TimeUncertain, databaseTime } from '../database/database-clock.js';
+import { isTimeCertain, TimeUncertain, databaseTime } from '../database/database-clock.js';
 import { queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
@@ -17,7 +17,7 @@ import {
   lockPersonalData,
   excludeReassignedLicenses,
   type ErasureResult,
-  type PersonalData,
+  type RowIds,
 } from './erase.js';
 import { clearErasedAddress, findErasedAddresses } from './erased-addresses.js';
 import { ErasureRecords } from './erasure-records.js';
@@ -55,7 +55,7 @@ export class ErasureService {
    * Requests the erasure of all data about an e-mail address: at once for staff, after three days for the holder. If a
    * request of this address waits already, it is returned; a request of staff makes it due at once.
    * @param email in the form of `canonicalEmail` @param audit of staff; undefined for the holder
-   * @throws Problem `unavailable` if the time is uncertain, and so is the end of the three days
+   * @throws Problem `unavailable` for a holder while the time is uncertain, because the three days would be uncertain too
    */
   async request(email: string, audit?: AuditContext): Promise<ErasureView> {
     return this.dataSource.transaction((manager) => this.createRequest(manager, email, audit));
@@ -80,7 +80,7 @@ export class ErasureService {
   ): Promise<ErasureView> {
     // The job queue uses the clock of the database. If the clock of the service were slow, the job would run before the three
     // days are over.
-    if (!audit && !(await clocksAgree(this.clock, manager))) throw problem('unavailable');
+    if (!audit && !(await isTimeCertain(this.clock, manager))) throw problem('unavailable');
     const newId = uuidv7();
     const now = this.clock.now();
     const runs_at = audit ? now : new Date(now.getTime() + CANCELLATION_PERIOD_DAYS * DAY_MS);
@@ -96,7 +96,7 @@ export class ErasureService {
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.request', change: { erasure_id: id }, at: now });
-    // If a request waited already, no mail is sent: its holder has got one, or staff made the request, which is due at once.
+    // If a request waited already, no mail is sent: it was sent before, or staff made that request, which is due at once.
     else if (id === newId) await enqueueMail(manager, 'erasure_requested', id, now);
     return this.read(manager, id);
   }
@@ -152,10 +152,10 @@ export class ErasureService {
     const request = await queryRow<Pick<ErasureRow, 'runs_at'>>(manager, sql, [id]);
     if (!request) return false;
     const remainingMs = request.runs_at.getTime() - this.clock.now().getTime();
-    const isTimeCertain = await clocksAgree(this.clock, manager);
-    if (isTimeCertain && remainingMs <= 0) return false;
-    // The queue uses the clock of the database. A job with the key of a running job is a new job with all its attempts.
-    const delayMs = isTimeCertain ? remainingMs : TIME_UNCERTAIN_RETRY_MS;
+    const isCertain = await isTimeCertain(this.clock, manager);
+    if (isCertain && remainingMs <= 0) return false;
+    // The queue uses the clock of the database. A job that is added under the key of a running job is a new one.
+    const delayMs = isCertain ? remainingMs : TIME_UNCERTAIN_RETRY_MS;
     const runAt = new Date((await databaseTime(manager)).getTime() + delayMs);
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
     return true;
@@ -166,7 +166,7 @@ export class ErasureService {
    * @returns the requests that were carried out @throws TimeUncertain
    */
   async runDue(audit?: AuditContext): Promise<ErasureView[]> {
-    if (!(await clocksAgree(this.clock, this.dataSource))) throw new TimeUncertain();
+    if (!(await isTimeCertain(this.clock, this.dataSource))) throw new TimeUncertain();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
     const dueRequests = await queryRows<{ id: string }>(this.dataSource, sql, [this.clock.now()]);
     const completed: ErasureView[] = [];
@@ -218,11 +218,9 @@ export class ErasureService {
         ],
       );
       for (const { id, email } of openRequests) {
-        const recordedData = toPersonalData(
-          erased.filter(({ erasure_request }) => erasure_request.includes(id)),
-        );
-        const personalData = await excludeReassignedLicenses(manager, recordedData);
-        const result = await erasePersonalData(manager, personalData, now, taxRetentionYears);
+        const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
+        const rowIds = await excludeReassignedLicenses(manager, recordedIds);
+        const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
         await this.complete(manager, id, email, result, now);
       }
       return rows + openRequests.length;
@@ -240,7 +238,7 @@ export class ErasureService {
 
   private async loadRecords(): Promise<RecordedErasures> {
     const records = await this.records.read(this.dataSource);
-    const { licenses, purchases } = toPersonalData(records.erased);
+    const { licenses, purchases } = toRowIds(records.erased);
     this.#erasedBeforeStart = new Set([...licenses, ...purchases]);
     return records;
   }
@@ -257,13 +255,13 @@ export class ErasureService {
     audit?: AuditContext,
   ): Promise<void> {
     const now = this.clock.now();
-    const personalData = await lockPersonalData(manager, email);
-    const result = await erasePersonalData(manager, personalData, now, this.config.taxRetentionYears);
+    const rowIds = await lockPersonalData(manager, email);
+    const result = await erasePersonalData(manager, rowIds, now, this.config.taxRetentionYears);
     await this.complete(manager, id, email, result, now);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // This is the last step before the commit: if the file cannot be written, the transaction is rolled back and tried again.
-    const { licenses: license, purchases: purchase } = personalData;
+    const { licenses: license, purchases: purchase } = rowIds;
     await this.records.recordErased(manager, { id, email, at: now }, { license, purchase });
   }
 
@@ -289,7 +287,7 @@ export class ErasureService {
   }
 }
 
-const toPersonalData = (erased: readonly ErasedIds[]): PersonalData => ({
+const toRowIds = (erased: readonly ErasedIds[]): RowIds => ({
   licenses: erased.flatMap(({ license }) => license),
   purchases: erased.flatMap(({ purchase }) => purchase),
 });

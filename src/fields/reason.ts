@@ -3,7 +3,7 @@ import { characterCount } from '../core/text.js';
 
 const MAX_REASON_CHARACTERS = 500;
 
-/** The reason that each change by staff requires. */
+/** The reason of a change by staff. */
 export const reasonField = textField('must say why, in a sentence', (text) => {
   if (text.trim() === '') return null;
   if (characterCount(text) > MAX_REASON_CHARACTERS)

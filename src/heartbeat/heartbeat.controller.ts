@@ -42,7 +42,7 @@ export class HeartbeatController {
       now,
     );
     if (telemetry === undefined) return response;
-    // The license is confirmed at this point, so telemetry gets less time than the request.
+    // The confirmation must not be lost if telemetry is slow, so telemetry gets less time than the request.
     const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
     return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }

@@ -44,9 +44,9 @@ export class HeartbeatService {
     }
     const refusal =
       refusalOf(activation, now) ?? (await this.coverage.refusal(appVersion, activation.expires_at));
-    if (refusal?.code === 'license_expired') await this.licenses.assertClocksAgree();
-    // If the machine is active, it was activated again and then restored an older state file. Activating once more returns its
-    // current activation (docs/decisions/0022).
+    if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain();
+    // If the machine has another, active activation, the client has restored an older state file, whose token names the ended
+    // activation. Activating once more returns the active one (docs/decisions/0022).
     if (
       refusal?.code === 'binding_released' &&
       (await this.activations.hasActive(activation.license_id, mch))
@@ -62,7 +62,7 @@ function refusalOf(activation: ActivationFacts, now: Date): Problem | undefined 
   return statusRefusal(activation) ?? releaseRefusal(activation) ?? expiryRefusal(activation, now);
 }
 
-// A released machine is not activated again by a heartbeat: only a user activates a machine.
+// A heartbeat does not activate a released machine again: only its user does.
 function releaseRefusal({ ended_at }: ActivationFacts): Problem | undefined {
   return ended_at ? problem('binding_released') : undefined;
 }

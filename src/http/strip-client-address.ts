@@ -15,7 +15,9 @@ export const SECURITY_HEADERS = {
 
 /**
  * Makes the process unable to read a client's address, so that it cannot be logged or stored
- * (docs/privacy.md#client-address). The listeners are registered before Fastify's, so that no other code runs before them.
+ * (docs/privacy.md#client-address). The listeners run before Fastify's. For a prepared response (docs/decisions/0017) only the
+ * listener of connections has run, and `servePrepared` reads no header that may contain an address. The listener of requests
+ * also sets SECURITY_HEADERS, because it runs for responses that Fastify's hooks do not see.
  */
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', hideAddress);

@@ -55,7 +55,7 @@ const sequence = (...values: Buffer[]) => encodeDer(0x30, Buffer.concat(values))
 const objectId = (contents: Buffer) => encodeDer(0x06, contents);
 const octets = (contents: Buffer) => encodeDer(0x04, contents);
 
-/** Encodes a positive integer whose first bit is not set, as for all numbers above. */
+/** Encodes a positive integer whose first byte is below 0x80, as in all numbers above: any other would be read as negative. */
 const integer = (value: number) => encodeDer(0x02, Buffer.from(bytesOf(value)));
 
 /** Encodes a number as big-endian bytes, without leading zeros. */

@@ -10,7 +10,8 @@ import { trustedKeys } from './manifests/signed-manifest.js';
 const developmentKeyPath = (config: Config, name: string) => join(config.dataDir, 'keys', name);
 
 /** The path of the unencrypted manifest key of development, with which `npm start` and the demo publish. */
-export const developmentManifestKey = (config: Config) => developmentKeyPath(config, 'manifest-private.pem');
+export const developmentManifestKeyFile = (config: Config) =>
+  developmentKeyPath(config, 'manifest-private.pem');
 
 /** Returns LICENSE_KEY_SECRET (32 bytes), in development the generated one in `DATA_DIR/keys`. */
 export async function licenseKeySecret(config: Config): Promise<Buffer> {
@@ -43,7 +44,7 @@ export function openExistingKeyRing(config: Config): Promise<KeyRing> {
 /** The trusted keys of published manifests, by key_id. */
 export async function trustedManifestKeys(config: Config): Promise<Map<string, KeyObject>> {
   if (config.manifestPublicKeys) return trustedKeys(config.manifestPublicKeys.map(publicKeyFromX));
-  const pem = await readOrCreate(developmentManifestKey(config), () =>
+  const pem = await readOrCreate(developmentManifestKeyFile(config), () =>
     generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
   );
   return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
@@ -66,6 +67,7 @@ async function readOrCreate(file: string, make: () => string): Promise<string> {
   });
 }
 
+// The error of `createKeyRing` has no code: its message says that there is a ring already.
 function ignoreIfExists(error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== 'EEXIST' && !message.includes('already')) throw error;

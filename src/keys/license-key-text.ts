@@ -34,8 +34,8 @@ export function formatLicenseKey(prefix: string, symbols: string): string {
 }
 
 /**
- * Whether the check symbol is right. It detects each single wrong symbol and each swap of two. Imported keys may lack it, so the
- * key of a license is accepted with a wrong check symbol.
+ * Whether the check symbol is right. It detects each single wrong symbol and each swap of two. The last symbol of an imported key
+ * need not be a check symbol, so a key that belongs to a license is accepted in any case.
  */
 export function hasValidCheckSymbol(canonical: string): boolean {
   const symbols = [...canonical.slice(canonical.indexOf('_') + 1).replaceAll('-', '')];

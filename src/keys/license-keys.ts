@@ -22,7 +22,7 @@ export class LicenseKeys {
     this.#secret = secret;
   }
 
-  /** The hash of a typed key. @param key in the form of `readLicenseKey`; one without a prefix gets the configured one */
+  /** The hash of a typed key. @param key in the form of `readLicenseKey`; a key without a prefix gets that of the settings */
   hash(key: string): Buffer {
     return licenseKeyHash(key.includes('_') ? key : `${this.prefix}_${key}`);
   }

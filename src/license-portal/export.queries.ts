@@ -87,8 +87,8 @@ const toReleaseRequestView = ({ asked_at, reason, decided_at, decision }: Releas
 });
 
 /**
- * Reads the audit entries of licenses, newest first, from the time at which each got its e-mail address. The actor is left
- * out as data about staff, and earlier entries as data about a former holder. @returns them by license id
+ * Reads the audit entries of licenses, newest first. The actor is left out as data about staff. Entries from before a license
+ * got its current e-mail address are left out as data about a former holder. @returns them by license id
  */
 export async function readHistories(manager: EntityManager, licenseIds: readonly string[]) {
   const rows = await queryRows<{

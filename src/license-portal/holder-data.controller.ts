@@ -33,7 +33,7 @@ export class HolderDataController {
     return { erasure: toWaitingErasure(await this.erasures.requestInSession(holder.email!, holder.id)) };
   }
 
-  /** Answers `not_found` if no request waits: there was none, or it is already carried out. */
+  /** Answers `not_found` if no erasure request waits, for example because it is already carried out. */
   @Delete('erasure')
   @RequiresMailedCode()
   @HttpCode(204)

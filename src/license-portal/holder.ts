@@ -7,7 +7,7 @@ import type { Session } from '../http/sessions/sessions.js';
 /** A signed-in holder: of one license by its key, or of all licenses of an address by a mailed code. */
 export type Holder = Pick<Session, 'id' | 'license_id' | 'email'>;
 
-// An erased license has no holder.
+// A license without an address has no holder: it was erased, or a restore lost its address.
 const IS_VISIBLE_TO_HOLDER = 'l.email is not null and (l.id = $2 or l.email = $3)';
 const SELECT_LICENSE = `select l.id from license l where l.id = $1 and ${IS_VISIBLE_TO_HOLDER}`;
 const SELECT_ACTIVATION = `

@@ -123,7 +123,7 @@ async function readOpenReleaseRequests(
   return new Map(rows.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
 }
 
-/** Reads the last declined release request of each active machine, from the audit trail. @returns them by activation id */
+/** Reads the last declined release request of each active machine, with the reason of staff. @returns it by activation id */
 async function readLastDeclines(
   manager: EntityManager,
   licenseIds: readonly string[],

@@ -22,7 +22,7 @@ interface TypedCode {
   readonly code: string;
 }
 
-/** Sign-in codes by mail. A code proves access to the mailbox of the license. */
+/** Sign-in codes by mail. A code proves access to the mailbox of the holder. */
 @Injectable()
 export class SignInCodes implements OnModuleInit {
   constructor(

@@ -12,7 +12,7 @@ export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.em
  * ended activations, the reasons of decided release requests, and open release requests. Active machines keep their labels.
  * The caller holds the lock of the license.
  */
-export async function clearFormerHolder(manager: EntityManager, licenseId: string): Promise<void> {
+export async function clearDataOfFormerHolder(manager: EntityManager, licenseId: string): Promise<void> {
   await manager.query(
     `update activation set machine_id = null, hostname_hint = null
      where license_id = $1 and ended_at is not null and (machine_id is not null or hostname_hint is not null)`,

@@ -79,10 +79,11 @@ export class LicenseMails implements OnModuleInit {
     return { to: key.email, subject, body };
   }
 
-  // The mail is sent to both addresses, and does not contain the other one.
+  // `LicensesService.set` enqueues this mail for the old address and for the new one. The text contains neither address.
   private composeEmailChanged(): MailMessage {
     const product = this.config.mailFrom.name;
     return {
+      // The recipient was stored when the mail was enqueued.
       to: null,
       subject: `The e-mail address of your license for ${product} has changed`,
       body: [

@@ -4,13 +4,13 @@ import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config, type OnExpiry } from '../core/config.js';
-import { clocksAgree } from '../database/database-clock.js';
+import { isTimeCertain } from '../database/database-clock.js';
 import { queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { PurchaseIds } from '../keys/purchase-ids.js';
 import { enqueueMail } from '../mail/mail.service.js';
-import { clearFormerHolder } from './former-holder.js';
+import { clearDataOfFormerHolder } from './former-holder.js';
 import { License } from './license.entity.js';
 import { licenseRevision } from './license-revision.js';
 import { mailableKey } from './mailable-key.js';
@@ -33,7 +33,10 @@ export interface LicenseChange {
   readonly staff_status?: StaffStatus;
 }
 
-/** Changes licenses. Each change by staff and its audit entry are one transaction; a sale has no audit entry. */
+/**
+ * Changes licenses. Each change by staff and its audit entry are one transaction. A license that is issued or linked for a
+ * purchase gets no audit entry here.
+ */
 @Injectable()
 export class LicensesService {
   constructor(
@@ -75,8 +78,8 @@ export class LicensesService {
   }
 
   /**
-   * Links an existing license to its purchase: one that was imported with the key of this purchase, or one whose purchase
-   * was already deleted. @returns undefined if there is no such license
+   * Links an existing license to its purchase: an imported license whose key is the one that is derived for this purchase, or a
+   * license whose purchase was already deleted. @returns undefined if there is no such license
    */
   async linkToPurchase(
     manager: EntityManager,
@@ -126,7 +129,7 @@ export class LicensesService {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
       if (revision !== undefined && revision !== licenseRevision(before)) throw problem('license_changed');
-      // An erased license cannot get a new address; one whose address a restore lost can.
+      // An erased license cannot get a new address. A license whose address was lost by a restore is not erased, and can.
       if (before.email === null && !before.address_lost_at && change.email !== undefined)
         throw problem('license_erased');
       const at = this.clock.now();
@@ -152,7 +155,7 @@ export class LicensesService {
       await recordAudit(manager, audit, { action: 'license.set', license_id: id, change: auditChange, at });
       if (!hasNewEmail) return;
       await endSessions(manager, id);
-      await clearFormerHolder(manager, id);
+      await clearDataOfFormerHolder(manager, id);
       for (const to of [before.email, change.email!]) {
         if (to !== null) await enqueueMail(manager, 'email_changed', id, at, { to });
       }
@@ -201,7 +204,7 @@ export class LicensesService {
     });
   }
 
-  /** Derives the current key; null if it cannot be derived or the license has ended (`NotMailableReason`). */
+  /** Derives the current key; null for each `NotMailableReason`, for example if the key was imported. */
   async currentKey(id: string): Promise<string | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     return typeof key === 'string' ? null : key.license_key;
@@ -223,8 +226,8 @@ export class LicensesService {
    * (docs/contract.md#no-false-stop, docs/decisions/0015).
    * @throws Problem `unavailable` if the clocks of service and database differ, or if the clock of the service jumped ahead
    */
-  async assertClocksAgree(): Promise<void> {
-    if (!(await clocksAgree(this.clock, this.dataSource))) throw problem('unavailable');
+  async assertTimeIsCertain(): Promise<void> {
+    if (!(await isTimeCertain(this.clock, this.dataSource))) throw problem('unavailable');
   }
 }
 

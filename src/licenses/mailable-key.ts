@@ -4,7 +4,10 @@ import { LicenseKeys } from '../keys/license-keys.js';
 import type { License } from './license.entity.js';
 import type { PurchaseState } from './license.rules.js';
 
-/** The reason why a key cannot be mailed. */
+/**
+ * The reason why a key cannot be mailed. `erased`: the license has no address, also after a restore that lost it.
+ * `not_made_here`: the key cannot be derived, because it was imported or LICENSE_KEY_SECRET has changed.
+ */
 export type NotMailableReason = 'erased' | 'refunded' | 'revoked' | 'not_made_here';
 
 type Row = Pick<

@@ -125,7 +125,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       noHandleSignals: true,
       // The log of graphile-worker could contain personal data. `#createEvents` logs its events instead.
       logger: new Logger(() => () => undefined),
-      // With a delay, graphile-worker would not await the update of a finished job, and a failed update would end the process.
+      // 0 turns batching on. Without it (-1, the default) a failed update of a finished job would be an unhandled rejection,
+      // which ends the process. A failed batch only ends the pool, and `#keepRunning` starts a new one.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       events,
     };
@@ -137,7 +138,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     events.on('pool:create', ({ workerPool }) => {
       connections.options.application_name = workerPool.id;
     });
-    // After a failed lookup of its tasks graphile-worker does not retry, so the pool is ended and a new one started.
+    // graphile-worker keeps a failed lookup of the ids of its tasks, and then every later fetch of a job fails too. So the
+    // pool is ended after any failed fetch, and `#keepRunning` starts a new one.
     events.on('worker:getJob:error', ({ worker }) => {
       const shutDown = async () => worker.workerPool.gracefulShutdown();
       shutDown().catch(() => undefined);

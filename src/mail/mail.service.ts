@@ -13,12 +13,12 @@ export const MAIL_TASK_PREFIX = 'mail_';
 interface MailOptions {
   /** The recipient, if no row contains it when the mail is sent. It is stored until then. */
   readonly to?: string;
-  /** Whether the mail is sent before others of its pool. Mails that can be requested without limit would delay all others. */
+  /** Whether the mail is sent before others of its pool. Only mails with a limit are urgent: others would delay all mails. */
   readonly isUrgent?: boolean;
 }
 
 /**
- * Enqueues a mail in the caller's transaction. An equal mail that is still waiting is replaced.
+ * Enqueues a mail in the caller's transaction. Without `to` it replaces a waiting mail of the same kind about the same subject.
  * @param about the id of the subject of the mail, such as a license; operators see it for failing mails
  */
 export async function enqueueMail(

@@ -25,7 +25,10 @@ interface DeliveryOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Parameters of SMTP_URL that are removed: they would log mails or change the server. */
+/**
+ * Parameters of SMTP_URL that are removed: with them nodemailer would log mails, send them in another way or to another
+ * server, or connect in another way.
+ */
 const RESERVED_SMTP_PARAMETERS =
   'logger debug transactionLog pool proxy name url service lmtp sendmail streamTransport jsonTransport SES';
 

@@ -44,7 +44,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   #live: LiveManifest | null = null;
   #timer?: NodeJS.Timeout;
   // Calls that arrive together, or while a refresh is running, share the next refresh, so each call sees what was published
-  // before it. A batch needs one result for each call: the calls themselves, which are null.
+  // before it. Any number of calls (`Infinity`) shares a refresh, and one refresh runs at a time. A batch needs one result for
+  // each call: the calls themselves, which are null.
   readonly #refreshes = new Batch<null, null>(
     (calls) => this.readNewerManifests().then(() => calls),
     Infinity,

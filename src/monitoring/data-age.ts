@@ -15,17 +15,17 @@ export interface DataAges {
   readonly telemetry_inbox: string | null;
   /** The day on which the first of the stored ended activations ended; null if there is none. */
   readonly ended_activation: string | null;
-  /** The earliest deadline (30 days after the receipt) of the waiting deletion requests; null if none waits. */
+  /** The earliest deadline (30 days after the receipt) of the waiting erasure requests; null if none waits. */
   readonly erasure_due: string | null;
-  /** The earliest day, past or future, for which a waiting deletion request is scheduled; null if none waits. */
+  /** The earliest day, past or future, for which a waiting erasure request is scheduled; null if none waits. */
   readonly erasure_runs: string | null;
   /** By table of the policy: the day of the oldest row that should have been deleted a day ago; null if there is none. */
   readonly overdue: Readonly<Record<string, string | null>>;
-  /** When the last retention run finished, of those for the day on which they started; null before the first. */
+  /** When the last retention run finished whose `as_of` is the day on which it started; null before the first such run. */
   readonly retention_finished: Date | null;
   /** When the database was created. */
   readonly database_since: Date;
-  /** The earliest day of the last rewrite of a table file that the last retention run should have rewritten; null if none. */
+  /** The day of the oldest rewrite of a table file that the last retention run should have rewritten; null if there is none. */
   readonly file_rewrite: string | null;
   /** The tables of the steps that failed in the last finished retention run. */
   readonly failed: readonly string[];

@@ -79,6 +79,7 @@ export class PurchasesService {
     state: PurchaseState,
   ): Promise<void> {
     const existing = await this.licenses.linkToPurchase(manager, ids);
+    // An existing license keeps its holder, so the purchase gets the holder's address.
     const sql = 'update purchase set paid = true, email = $2 where id = $1';
     await manager.query(sql, [ids.purchase_id, email && existing ? existing.email : email]);
     if (!existing && email !== null)
@@ -86,7 +87,7 @@ export class PurchasesService {
   }
 }
 
-/** Inserts the row of a transaction if it is missing, and locks it. Concurrent reports of one purchase wait here. */
+/** Inserts the row of a purchase if it is missing, and locks it. Concurrent reports of one purchase wait here. */
 async function lockPurchase(
   manager: EntityManager,
   id: string,
@@ -100,8 +101,7 @@ async function lockPurchase(
     [id, transaction_id, status, utcDay(now)],
   );
   const sql = 'select id, state, paid from purchase where transaction_id = $1 for update';
-  const purchase = await queryOne<Purchase>(manager, sql, [transaction_id]);
-  return purchase;
+  return queryOne<Purchase>(manager, sql, [transaction_id]);
 }
 
 /** Finds the license of a purchase. `lockPurchase` cannot: a statement that waits for a lock reads other rows as before the wait. */

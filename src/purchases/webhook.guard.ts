@@ -23,7 +23,7 @@ export class WebhookGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (!this.#webhook) throw problem('not_found');
     const { body, headers } = context.switchToHttp().getRequest<FastifyRequest<{ Body: Buffer }>>();
-    // The library would verify the signature of the decoded text, without the invalid bytes.
+    // The library verifies the decoded text. In it all invalid bytes are the same character, so other bytes would pass as well.
     if (Buffer.isBuffer(body) && !isUtf8(body)) throw problem('malformed_request');
     if (Buffer.isBuffer(body) && isSigned(this.#webhook, body, headers)) return true;
     this.#wrongSignatures.count('purchases');

@@ -28,8 +28,8 @@ interface RequestRow {
 }
 
 /**
- * An SQL expression: the reason that staff gave for the decision about a request (alias `r`) on a license (alias `l`). The
- * audit trail has it, so the request does not.
+ * An SQL expression: the reason that staff gave for the decision about a request (alias `r`) on a license (alias `l`). It is
+ * stored in the audit trail and not with the request, whose own reason is that of the holder.
  */
 export const DECISION_REASON = `
   (select e.reason from audit_event e where e.license_id = l.id and e.action = 'release_request.decide'

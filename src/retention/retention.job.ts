@@ -73,7 +73,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
       clearTimeout(timer);
     }
     try {
-      // Each request has a job that carries it out. This repeats requests whose job failed.
+      // Each erasure request has a job that carries it out. This carries out the requests whose job failed.
       await this.erasures.runDue();
     } catch (error) {
       this.log.failed('erasures failed', error);

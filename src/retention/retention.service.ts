@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
-import { clocksAgree, TimeUncertain } from '../database/database-clock.js';
+import { isTimeCertain, TimeUncertain } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
 import { queryOne } from '../database/sql.js';
 import { countDeletable, deleteExpired, findOldestDay } from './deletion.js';
@@ -19,7 +19,7 @@ interface StepFailure {
   readonly error: unknown;
 }
 
-/** What a run did, or what a dry run would do. */
+/** What a run did, or what a dry run would do. The report of a dry run has no counted weeks and no rewritten files. */
 export interface RetentionReport {
   readonly as_of: Date;
   readonly telemetry_rows_moved: number;
@@ -28,7 +28,7 @@ export interface RetentionReport {
   readonly activations_ended: number;
   /** The number of deleted rows by table, without zeros. The number of rows in dropped partitions may be an estimate. */
   readonly deleted: Readonly<Record<string, number>>;
-  /** The number of tables whose file was rewritten without deleted rows. */
+  /** The number of tables whose file was rewritten, so that it contains no deleted rows. */
   readonly files_rewritten: number;
   /** The steps that failed, by table, with the error. */
   readonly failed: readonly StepFailure[];
@@ -60,13 +60,13 @@ export class RetentionService {
    * deletes rows that are due, rewrites files and records the run.
    * @param asOf the time for which the policy is applied; by default the current time, read after the clocks were compared
    * @returns null if another run is in progress
-   * @throws TimeUncertain if it is not a dry run
+   * @throws TimeUncertain if the clocks differ; a dry run does not compare them
    */
   async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     return withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
       // One connection takes and releases the lock, because an advisory lock belongs to its connection.
       const runner = dataSource.createQueryRunner();
-      if (!options.dryRun && !(await clocksAgree(this.clock, runner))) throw new TimeUncertain();
+      if (!options.dryRun && !(await isTimeCertain(this.clock, runner))) throw new TimeUncertain();
       const effectiveAsOf = asOf ?? this.clock.now();
       await runner.query("set lock_timeout = '5s'");
       if (!(await tryLock(runner, 'retention'))) return null;

@@ -109,7 +109,7 @@ export async function waitForOldTransactions(runner: QueryRunner): Promise<void>
 
 /**
  * Rewrites the files of a table and its indexes, and records the rewrite.
- * @param now a time before the call of `waitForOldTransactions`: rows deleted until then are in no file afterwards
+ * @param now a time before the call of `waitForOldTransactions`: rows that were deleted before it are in no file afterwards
  */
 export async function rewriteTable(runner: QueryRunner, table: string, now: Date): Promise<void> {
   try {

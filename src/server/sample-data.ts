@@ -6,7 +6,7 @@ import { Clock, DAY_MS } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { LOCKS } from '../database/locks.js';
-import { developmentManifestKey } from '../keys/key-material.js';
+import { developmentManifestKeyFile } from '../keys/key-material.js';
 import { manifestBytes, signManifest } from '../keys/manifests/signed-manifest.js';
 import { License } from '../licenses/license.entity.js';
 import { LicensesService } from '../licenses/licenses.service.js';
@@ -24,11 +24,11 @@ const SAMPLE_AUDIT = { actor: 'npm start', reason: 'sample for development' };
 export interface Sample {
   readonly email: string;
   readonly license_key: string | null;
-  /** A sign-in link of the support page; null if the database is not the embedded one. */
+  /** A sign-in link of the support page; null unless the database is the embedded one and has this staff member. */
   readonly staff: { readonly email: string; readonly link: string } | null;
 }
 
-/** Creates a sample license and a manifest if the database has no license, and a sign-in link; in development only. */
+/** Creates a sample license and a manifest if the database has no license, and a new sign-in link. Used in development only. */
 export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
@@ -84,7 +84,8 @@ async function publishSample(app: INestApplicationContext): Promise<void> {
     also_available: [],
     expires: new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS),
   };
-  const signed = manifestBytes(nextManifest(null, offer, { product: config.product, now }));
-  const key = createPrivateKey(await readFile(developmentManifestKey(config)));
-  await app.get(ManifestService).publish(signManifest(signed, [key]), SAMPLE_AUDIT);
+  const firstManifest = nextManifest(null, offer, { product: config.product, now });
+  const key = createPrivateKey(await readFile(developmentManifestKeyFile(config)));
+  const document = signManifest(manifestBytes(firstManifest), [key]);
+  await app.get(ManifestService).publish(document, SAMPLE_AUDIT);
 }

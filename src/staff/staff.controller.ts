@@ -52,7 +52,7 @@ export class StaffController {
     await this.staffService.remove(id, { actor: staff.email, reason });
   }
 
-  /** Mails the link to the staff member. The response does not contain it. */
+  /** Mails a sign-in link to the staff member. The response does not contain the link. */
   @Post(':id/link')
   @AdminOnly()
   @HttpCode(202)

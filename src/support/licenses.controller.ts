@@ -70,7 +70,7 @@ export class LicensesController {
     await this.licenses.sendKey(id, { actor: staff.email, reason: reason ?? null });
   }
 
-  /** Mails the new key to the holder. The response does not contain it. */
+  /** Mails the new key to the holder. The response does not contain the key. */
   @Post(':id/rekey')
   @AdminOnly()
   @HttpCode(202)

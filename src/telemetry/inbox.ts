@@ -68,8 +68,9 @@ const RETURN_TODAYS_ROWS =
 // of the service knows.
 async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {
   return runner.manager.transaction(async () => {
-    // No writer uses this table now. The lock makes a late writer wait.
+    // New rows go to `telemetry_inbox`. A writer that chose this table before the swap waits for the lock.
     await runner.query('lock table telemetry_inbox_draining in share mode');
+    // `true` makes TypeORM return the number of rows.
     const { affected } = await runner.query(MOVE_DUE_ROWS, [today], true);
     await runner.query(RETURN_TODAYS_ROWS, [today]);
     await runner.query('truncate telemetry_inbox_draining');

@@ -90,9 +90,9 @@ export function frameLooksPersonal(value: string): boolean {
  * Returns whether a text, as sent or after decoding, contains an e-mail, IP or MAC address, a UUID, a URL, a host name, a file
  * path, a control character, a license key, a token or the name of a computer. A text that cannot be decoded completely could
  * contain any of these, so the result is true for it too (docs/decisions/0026).
- * @param mayContainVersion true if `1.2.3.4` is a version in this field
+ * @param mayContainVersion true if `1.2.3.4` is a version in this field, not an IP address
  */
-export function looksPersonal(value: string, mayContainVersion = false): boolean {
+export function looksPersonal(value: string, { mayContainVersion = false } = {}): boolean {
   const readings = readDecodings(value);
   return readings === null || readings.some((reading) => isPersonal(reading, mayContainVersion));
 }

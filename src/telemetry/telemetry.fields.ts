@@ -87,7 +87,7 @@ export const TELEMETRY_FIELDS = {
   crash_frame_source: { meaning: 'After a crash: which rule picked the frame', ...word() },
   crash_app_version: {
     meaning: 'After a crash: the build whose line numbers the frame belongs to',
-    ...version((value) => BUILD_VERSION.test(value) && !looksPersonal(value, true)),
+    ...version((value) => BUILD_VERSION.test(value) && !looksPersonal(value, { mayContainVersion: true })),
   },
   crash_abort_reason: { meaning: 'After an abort: its known category, never the message', ...word() },
 } as const satisfies Record<string, TelemetryField>;
@@ -137,7 +137,7 @@ function count(): ValueRule {
 function text({ mayContainVersion = false } = {}): ValueRule {
   return textWhere(
     (value) =>
-      characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, mayContainVersion),
+      characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, { mayContainVersion }),
   );
 }
 

@@ -1,4 +1,4 @@
-/** A text that changes with each of this many decodings is rejected as disguised. */
+/** A text that still changes after this many decodings is rejected as disguised. */
 const MAX_DECODINGS = 5;
 /** A text that no decoding changes. */
 const PLAIN_TEXT = /^[^%&=\P{ASCII}]*$/u;

@@ -69,7 +69,7 @@ test('a machine_id in upper case is the same machine, stored as the same 32 byte
   expect(await activeMachines(license)).toMatchObject([{ machine: machineId('studio') }]);
 });
 
-test('after a release another machine can activate, and the released one gets a new activation', async () => {
+test('after a release another machine can activate, and the first machine can get a new activation', async () => {
   const license = await service.issue();
   const first = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   expect((await service.activate(license, 'laptop')).status).toBe(409);

@@ -14,18 +14,19 @@ const activeMachines = (license: { license_id: string }) =>
   service.sql('select id from activation where license_id = $1 and ended_at is null', [license.license_id]);
 
 test.each([
-  ['space around it', ' \tMOOR_0101-0101-0101-0101\n', ' ada@example.com '],
-  ['lower case', 'moor_0101-0101-0101-0101', 'ada@example.com'],
-  ['O, I and L', 'MOOR_OIOI-OLOL-oioi-olol', 'ada@example.com'],
+  ['spaces around the key and the e-mail address', ' \tMOOR_0101-0101-0101-0101\n', ' ada@example.com '],
+  ['a key in lower case', 'moor_0101-0101-0101-0101', 'ada@example.com'],
+  ['a key with O, I and L in place of 0 and 1', 'MOOR_OIOI-OLOL-oioi-olol', 'ada@example.com'],
   ['an e-mail address in capitals', 'MOOR_0101-0101-0101-0101', '\tADA@Example.COM'],
 ])('accepts %s', async (_what, license_key, email) => {
   const license = await service.issue();
-  // Another case of this test may have given the key to its license, and a key belongs to one license.
+  // An earlier case may have given this key to its license, and two licenses cannot have the same key.
   await service.sql(
     'update license set key_hash = sha256(random()::text::bytea) where key_hash = sha256($1)',
     [Buffer.from('MOOR_0101-0101-0101-0101')],
   );
-  // The license gets the key of the request. A license is found by a key without a correct check symbol too.
+  // The license gets the key of the request. The check symbol of the key is wrong, but it is checked only if no license
+  // has the key.
   await service.sql('update license set key_hash = sha256($1) where id = $2', [
     Buffer.from('MOOR_0101-0101-0101-0101'),
     license.license_id,
@@ -41,7 +42,7 @@ test('an unknown key and a wrong e-mail have the same response', async () => {
   const foreign = await post(activation({ ...license, email: 'eve@example.com' }));
   expect(unknown.status).toBe(404);
   expect(unknown.json.code).toBe('license_not_found');
-  expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
+  expect(withoutDateAndId(foreign)).toEqual(withoutDateAndId(unknown));
 });
 
 test('422 says that the key has a typing error, with any e-mail', async () => {
@@ -64,7 +65,7 @@ test('422 says that the key has a typing error, with any e-mail', async () => {
   expect(await activeMachines(license)).toEqual([]);
 });
 
-function withoutIds({ text, json, headers }: Answer): unknown {
+function withoutDateAndId({ text, json, headers }: Answer): unknown {
   const { date: _, ...rest } = headers;
   return { headers: rest, text: text.replace(json.request_id, '') };
 }

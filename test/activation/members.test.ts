@@ -11,75 +11,77 @@ afterAll(() => service.close());
 
 const DIGEST = machineId('studio');
 const NOT_A_STRING = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };
+/** Changes a valid text so that PostgreSQL cannot store it. */
 const unstorable = (text: string) => ({
-  'a NUL': `${text}\0`,
-  'a NUL before it': `\0${text}`,
+  'a NUL at the end': `${text}\0`,
+  'a NUL at the start': `\0${text}`,
   'a high surrogate alone': `${text}\ud83d`,
   'a low surrogate alone': `\ude00${text}`,
   'a surrogate pair in reverse order': `${text}\ude00\ud83d`,
 });
-const REQUIRED = { absent: undefined, null: null, empty: '', blank: '   ', ...NOT_A_STRING };
+/** Values that are invalid for each required member. */
+const INVALID_IF_REQUIRED = { absent: undefined, null: null, empty: '', blank: '   ', ...NOT_A_STRING };
 
 /** Invalid values of each member. */
 const INVALID: Record<string, Record<string, unknown>> = {
   license_key: {
-    ...REQUIRED,
+    ...INVALID_IF_REQUIRED,
     ...unstorable('MOOR_E6S7-Z8KJ-TB3R-QKX6'),
-    'a prefix of one': 'M_E6S7-Z8KJ-TB3R-QKX6',
-    'a prefix of thirteen': 'MMMMMMMMMMMMM_E6S7-Z8KJ-TB3R-QKX6',
+    'a prefix of one letter': 'M_E6S7-Z8KJ-TB3R-QKX6',
+    'a prefix of thirteen letters': 'MMMMMMMMMMMMM_E6S7-Z8KJ-TB3R-QKX6',
     'three groups': 'MOOR_E6S7-Z8KJ-TB3R',
     'five groups': 'MOOR_E6S7-Z8KJ-TB3R-QKX6-QKX6',
-    'a group of five': 'MOOR_E6S7-Z8KJ-TB3R-QKX66',
+    'a group of five symbols': 'MOOR_E6S7-Z8KJ-TB3R-QKX66',
     'two lines': 'MOOR_E6S7-Z8KJ-TB3R-QKX6\nMOOR_E6S7-Z8KJ-TB3R-QKX6',
     'a letter that only becomes I in upper case': 'MOOR_E6S7-Z8KJ-TB3R-QKXı',
     'a letter that only becomes S in upper case': 'MOOR_E6ſ7-Z8KJ-TB3R-QKX6',
-    'wide letters': 'MOOR_Ｅ6S7-Z8KJ-TB3R-QKX6',
+    'a full-width letter': 'MOOR_Ｅ6S7-Z8KJ-TB3R-QKX6',
     'ten thousand characters': `MOOR_${'E6S7-'.repeat(2000)}`,
   },
   email: {
-    ...REQUIRED,
+    ...INVALID_IF_REQUIRED,
     ...unstorable('ada@example.com'),
     'no @': 'ada.example.com',
     'two @': 'ada@eve@example.com',
     'nothing before the @': '@example.com',
     'nothing after the @': 'ada@',
-    'space inside': 'ada @example.com',
+    'a space inside': 'ada @example.com',
     'two lines': 'ada@example.com\neve@example.com',
     '255 characters': `${'a'.repeat(243)}@example.com`,
   },
   machine_id: {
-    ...REQUIRED,
+    ...INVALID_IF_REQUIRED,
     ...unstorable(DIGEST),
     '63 digits': DIGEST.slice(1),
     '65 digits': `${DIGEST}0`,
     'a letter past f': `${DIGEST.slice(1)}g`,
-    '0x before it': `0x${DIGEST.slice(2)}`,
+    '0x in place of the first two digits': `0x${DIGEST.slice(2)}`,
     'a raw UUID': '564D0A3B-0000-4000-8000-000000000001',
-    'space around it': ` ${DIGEST} `,
-    'a line end': `${DIGEST}\n`,
-    'wide digits': `${DIGEST.slice(1)}７`,
+    'spaces around the digits': ` ${DIGEST} `,
+    'a line end after the digits': `${DIGEST}\n`,
+    'a full-width digit': `${DIGEST.slice(1)}７`,
   },
   hostname_hint: {
     ...NOT_A_STRING,
     ...unstorable('Studio Mac'),
     '101 characters': 'x'.repeat(101),
-    '101 characters of two units each': '🖥'.repeat(101),
-    'sixteen thousand characters': 'x'.repeat(15_000),
+    '101 characters of two UTF-16 units each': '🖥'.repeat(101),
+    'fifteen thousand characters': 'x'.repeat(15_000),
   },
   app_version: {
-    ...REQUIRED,
+    ...INVALID_IF_REQUIRED,
     ...unstorable('3.2'),
-    'a v before it': 'v3.2',
+    'a v at the start': 'v3.2',
     'a build part': '3.2.0+456',
     'a pre-release': '3.2-beta',
-    'a point at its end': '3.2.',
-    'a point before it': '.3',
+    'a point at the end': '3.2.',
+    'a point at the start': '.3',
     'an empty part': '3..2',
     'five parts': '1.2.3.4.5',
-    'a sign': '-1',
-    'space around it': ' 3.2 ',
-    'a line end': '3.2\n',
-    'other digits': '٣.٢',
+    'a minus sign': '-1',
+    'spaces around the version': ' 3.2 ',
+    'a line end after the version': '3.2\n',
+    'Arabic digits': '٣.٢',
     '33 characters': `1.${'0'.repeat(31)}`,
   },
 };
@@ -90,7 +92,7 @@ const CASES = Object.entries(INVALID).flatMap(([member, values]) =>
 const post = (more: Record<string, unknown>) =>
   service.call('POST', '/v1/activate', activation(license, 'studio', more));
 
-test.each(CASES)('422 at /$member if it is $what', async ({ member, value }) => {
+test.each(CASES)('an invalid $member is refused with 422: $what', async ({ member, value }) => {
   const answer = await post({ [member]: value });
   expect(answer.status).toBe(422);
   expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
@@ -135,7 +137,7 @@ describe('hostname_hint', () => {
     ['empty', ''],
     ['blank', ' \t\u00a0\u2003 '],
     ['only characters that are removed', '\u0007\u202e\u2066\u200f\n'],
-  ])('is null if it is %s', async (_what, typed) => {
+  ])('is stored as null if it is %s', async (_what, typed) => {
     expect(await hintOf(typed)).toBeNull();
   });
 
@@ -147,9 +149,13 @@ describe('hostname_hint', () => {
     ['without bidi characters', 'a\u061cb\u200ec\u200fd\u202ae\u202ef\u2066g\u2069', 'abcdefg'],
     ['in NFC, also after the removal of a character', 'Cafe\u0007\u0301', 'Café'],
     ['with the joiners that emoji and scripts need', '👩\u200d💻 نامه\u200cها', '👩\u200d💻 نامه\u200cها'],
-    ['to 100 characters', 'x'.repeat(100), 'x'.repeat(100)],
-    ['to 100 characters of two units each', '🖥'.repeat(100), '🖥'.repeat(100)],
-    ['to 100 characters, without counting removed ones', ` ${'e\u0301'.repeat(100)}\u202e `, 'é'.repeat(100)],
+    ['up to 100 characters', 'x'.repeat(100), 'x'.repeat(100)],
+    ['up to 100 characters of two UTF-16 units each', '🖥'.repeat(100), '🖥'.repeat(100)],
+    [
+      'up to 100 characters, without counting removed ones',
+      ` ${'e\u0301'.repeat(100)}\u202e `,
+      'é'.repeat(100),
+    ],
   ])('is stored %s', async (_what, typed, stored) => {
     expect(await hintOf(typed)).toBe(stored);
   });

@@ -93,7 +93,7 @@ describe('a published version', () => {
 
   beforeAll(() => publish(service, '3.12', '2027-06-01T00:00:00Z'));
 
-  test('that is not covered is refused with its minimum, and with the newest covered version and its download', async () => {
+  test('that is not covered is refused with its minimum_license_expiry, and with the newest covered version', async () => {
     const { status, json } = await service.activate(await service.issue(lapsed), 'studio', {
       app_version: '3.12',
     });
@@ -119,7 +119,7 @@ describe('a published version', () => {
     },
   );
 
-  test('is covered by a license that expires exactly at its minimum, or never', async () => {
+  test('is covered by a license that never expires, or not before its minimum_license_expiry', async () => {
     const app_version = '3.12';
     for (const expires_at of [new Date('2027-06-01T00:00:00Z'), null]) {
       const { status } = await service.activate(await service.issue({ expires_at }), 'studio', {
@@ -164,7 +164,7 @@ test('two concurrent activations of a machine create one: 201 and 200', async ()
   const responses = [service.activate(license), service.activate(license)];
   const isOver = Promise.race(responses).then(() => true);
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  // Both requests have read the license without an activation.
+  // Once both requests wait for the lock, both have read that the machine has no activation.
   while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 1)])));
   await lockHolder.query('commit');
   lockHolder.release();

@@ -115,7 +115,7 @@ describe.each(CHANGES)(
   },
 );
 
-describe('a replaced key or address is not accepted otherwise:', () => {
+describe('a replaced key or address is accepted in no other case:', () => {
   test('an old key is refused for a machine that activated after the key was replaced', async () => {
     const { license } = await activatedLicense();
     const { license_key } = await rekey(license.license_id);
@@ -188,7 +188,7 @@ describe('a replaced key or address is not accepted otherwise:', () => {
     const answers = [];
     for (const attempt of attempts) {
       const counted = await statementsOf(() => service.activate(attempt, 'laptop'));
-      answers.push({ ...withoutIds(counted.answer), statements: counted.statements });
+      answers.push({ ...withoutDateAndId(counted.answer), statements: counted.statements });
     }
     expect(answers[0]!.statements).toEqual(['find activation', 'find activation by machine']);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -203,7 +203,7 @@ test('an activation with the current key and address needs no additional SQL sta
   expect([fresh.answer.status, fresh.statements]).toEqual([201, ['find activation', 'activate machine']]);
 });
 
-test('an imported key, which cannot be derived, is accepted after it was replaced', async () => {
+test('an imported key, which cannot be derived, is accepted from an active machine after it was replaced', async () => {
   const license = await service.issue();
   const license_key = 'ACME_0101-0101-0101-0101';
   const change = 'update license set key_hash = sha256($1) where id = $2';
@@ -255,7 +255,7 @@ test('replaced keys are deleted with their license', async () => {
 
 const keyOf = async (id: string) => (await service.app.get(LicensesService).currentKey(id))!;
 
-/** A response, and its SQL statements on activations. Other statements may be those of jobs. */
+/** Returns a response and the SQL statements on activations. Others are left out, because they may be those of jobs. */
 async function statementsOf(work: () => Promise<Answer>): Promise<{ answer: Answer; statements: string[] }> {
   const query = jest.spyOn(DeadlineClient.prototype as pg.Client, 'query');
   try {
@@ -273,7 +273,7 @@ async function statementsOf(work: () => Promise<Answer>): Promise<{ answer: Answ
   }
 }
 
-function withoutIds({ text, json, headers }: Answer) {
+function withoutDateAndId({ text, json, headers }: Answer) {
   const { date: _, ...rest } = headers;
   return { headers: rest, text: text.replace(json.request_id as string, '') };
 }

@@ -43,7 +43,7 @@ describe('license', () => {
     expect(await audit(issued.license_id)).toEqual([{ actor: 'cli', action: 'license.issue', reason: null }]);
   });
 
-  test('show accepts the id or the key, in any spelling, and prints what the support page shows', async () => {
+  test('show accepts the id, or the key as it is typed, and prints the license', async () => {
     const { license_id, license_key } = await issue();
     const shown = await terminal.json(['license', 'show', license_id]);
     expect(shown).toEqual({
@@ -129,7 +129,7 @@ test('activation release ends an activation, and a repetition has the same answe
   ]);
 });
 
-test('staff: a link signs in once, and any member except the last admin can be removed', async () => {
+test('staff: a link signs in once, a member can be removed, and the last admin stays an admin', async () => {
   await terminal.json(['staff', 'add', 'root@example.com', '--role', 'admin']);
   await terminal.json(['staff', 'add', 'linus@example.com', '--role', 'support']);
   const made = await terminal.run(['staff', 'link', 'Linus@Example.com', '--json']);
@@ -137,6 +137,7 @@ test('staff: a link signs in once, and any member except the last admin can be r
   expect(made.stderr).toContain('shown only now');
   const [, secret] = /^http:\/\/127\.0\.0\.1:9\/support\/#link=([\w-]{43})$/.exec(made.json.link)!;
   const signIn = () => service.call('POST', '/support/api/session/link', { link: secret });
+  // The command used the real clock to create the link.
   service.clock.set(new Date());
   expect((await signIn()).status).toBe(204);
   expect((await signIn()).json.code).toBe('link_invalid');

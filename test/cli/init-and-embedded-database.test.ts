@@ -53,26 +53,23 @@ describe('init', () => {
     'Schlüssel',
     '~',
     'a=b,c+d%20@1:2',
-  ])(
-    'writes settings that a shell and other readers of the file read unchanged: the folder %s',
-    async (name) => {
-      const settings = await terminal.json(['init', name], { env: production });
-      const file = terminal.file(`${name}/mooring.env`);
-      const names = Object.keys(settings);
-      expect(settings['TOKEN_KEYS_DIR']).toBe(terminal.file(`${name}/tokens`));
-      const script = `set -eu; . "$0"; printf '%s\\n' ${names.map((setting) => `"$${setting}"`).join(' ')}`;
-      const shellValues = execFileSync('sh', ['-c', script, file], { cwd: terminal.dir, encoding: 'utf8' });
-      expect(shellValues).toBe(
-        Object.values(settings)
-          .map((value) => `${String(value)}\n`)
-          .join(''),
-      );
-      expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(settings);
-    },
-  );
+  ])('writes settings that a shell and `parseEnv` of Node read unchanged: the folder %s', async (name) => {
+    const settings = await terminal.json(['init', name], { env: production });
+    const file = terminal.file(`${name}/mooring.env`);
+    const names = Object.keys(settings);
+    expect(settings['TOKEN_KEYS_DIR']).toBe(terminal.file(`${name}/tokens`));
+    const script = `set -eu; . "$0"; printf '%s\\n' ${names.map((setting) => `"$${setting}"`).join(' ')}`;
+    const shellValues = execFileSync('sh', ['-c', script, file], { cwd: terminal.dir, encoding: 'utf8' });
+    expect(shellValues).toBe(
+      Object.values(settings)
+        .map((value) => `${String(value)}\n`)
+        .join(''),
+    );
+    expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(settings);
+  });
 
   test.each(['a\\b', 'a\nb', `it's "$1"`])(
-    'refuses the folder %j, which no form of the file can contain',
+    'refuses the folder %j, because no way to quote it is read alike by a shell, systemd and docker compose',
     async (name) => {
       expect(await terminal.run(['init', name], { env: production })).toMatchObject({
         code: 1,
@@ -109,7 +106,7 @@ describe('with the embedded database', () => {
     expect((await terminal.json(['license', 'show', license_key])).id).toBe(license_id);
   });
 
-  test('uses the database of a running server, which serves the published manifest', async () => {
+  test('uses the database of a running server, which then serves the published manifest', async () => {
     const env = { PORT: String(await freePort()), PUBLIC_URL: undefined };
     const server = terminal.start(MAIN, [], env);
     const ended = new Promise((resolve) => server.once('exit', resolve));

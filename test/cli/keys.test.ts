@@ -13,7 +13,7 @@ const TOO_YOUNG = /^The next key is too young for every instance to know it: try
 const FAR_TOO_YOUNG = /^The next key is too young for every instance to know it: try again in \d{4} s\.\n$/;
 const BUSY = 'Another command changes the ring just now: try again.\n';
 const KID = expect.stringMatching(/^[\w-]{43}$/);
-const NOW = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
 /** These commands need neither a database nor a server: the keys are files. */
 let terminal: Terminal;
@@ -85,8 +85,8 @@ describe.each([
   test('list shows the keys as a table and as JSON', async () => {
     const listed = await keys.list();
     expect(listed).toEqual([
-      { kid: KID, state: 'active', since: NOW },
-      { kid: KID, state: 'next', since: NOW },
+      { kid: KID, state: 'active', since: TIME },
+      { kid: KID, state: 'next', since: TIME },
     ]);
     const { code, stdout, stderr } = await keys.run('list');
     expect([code, stderr]).toEqual([0, '']);
@@ -96,15 +96,15 @@ describe.each([
     expect(listed.map(({ kid }) => kid)).toEqual(keys.entries.map(({ kid }) => kid));
   });
 
-  test('rotate changes the states of the keys, prints the next step, and prints the ring', async () => {
+  test('rotate changes the states of the keys, and prints the effect and the ring', async () => {
     keys.makeRingOld();
     const [first, second] = keys.entries as [RingEntry, RingEntry];
     const rotated = await keys.run('rotate', '--json');
     expect(rotated).toMatchObject({ code: 0, stderr: ROTATED_MESSAGE });
     expect(rotated.json).toEqual([
-      { kid: first.kid, state: 'verifying', since: NOW },
-      { kid: second.kid, state: 'active', since: NOW },
-      { kid: KID, state: 'next', since: NOW },
+      { kid: first.kid, state: 'verifying', since: TIME },
+      { kid: second.kid, state: 'active', since: TIME },
+      { kid: KID, state: 'next', since: TIME },
     ]);
     expect(await keys.list()).toEqual(rotated.json);
 
@@ -116,7 +116,7 @@ describe.each([
     );
   });
 
-  test('revoke revokes a key of any state, and prints the ring', async () => {
+  test('revoke revokes a verifying, an active or a next key, and prints the effect and the ring', async () => {
     keys.makeRingOld();
     const [verifying, , active, next] = keys.entries.map(({ kid }) => kid) as [
       string,
@@ -163,6 +163,7 @@ describe('refusals:', () => {
       stderr: expect.stringMatching(FAR_TOO_YOUNG),
     });
     expect(keys.entries).toEqual(before);
+    // The files are those of the keys, ring.json and ring.lock: no key was created.
     expect(readdirSync(keys.dir)).toHaveLength(before.length + 2);
   });
 

@@ -21,7 +21,7 @@ beforeEach(async () => {
   await harness.run('2024-12-01T12:00:00Z');
   await harness.receive({ '2026-11-19': 3, '2026-11-20': 2 });
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
-  // The commands use the real clock, so they must not find the records of the run above.
+  // The commands use the real clock, by which the files that the run above recorded could be due for a rewrite.
   await harness.sql('truncate retention_run, file_rewrite');
 });
 afterAll(async () => {
@@ -76,7 +76,7 @@ describe('retention run', () => {
       failed: [],
     });
     expect(await digestOfTables()).toBe(before);
-    // A real run changes the digest.
+    // A run without --dry-run changes the digest.
     await harness.run(AS_OF);
     expect(await digestOfTables()).not.toBe(before);
   });
@@ -174,7 +174,7 @@ describe('a day in the future', () => {
     expect(deleted).toEqual({ telemetry: 9, one_time_code: 1 });
   });
 
-  test('is refused if a database and no mode is set, because it may be that of production', async () => {
+  test('is refused if DATABASE_URL is set and NODE_ENV is not, because the database may be that of production', async () => {
     expect(await terminal.run(future)).toMatchObject({ code: 1, stdout: '' });
   });
 

@@ -51,7 +51,7 @@ describe('sign', () => {
     expect(Date.parse(content.expires_at) - Date.parse(content.issued_at)).toBe(90 * 86_400_000);
   });
 
-  test('continues the live manifest from a file, a URL or the database, and prints which', async () => {
+  test('continues the live manifest from a file, a URL or the database, and prints where it is from', async () => {
     const first = await terminal.sign('1.0.0', '--first');
     const expectContinued = (content: ManifestContent) => {
       expect(content).toMatchObject({ sequence: 2, previous: hash('sha256', first.signed) });
@@ -123,7 +123,7 @@ describe('sign', () => {
     expect(plain.stderr).toMatch(/^Version +1\.0\.0 of /);
   });
 
-  test('refuses a live manifest that no known key has signed', async () => {
+  test('refuses a live manifest that no known key has signed, unless --public-key names the key', async () => {
     const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
     const { public_key } = await terminal.json(keygen);
     const document = await terminal.json(signArgsWithoutKey('1.0.0', '--first', '--key', 'untrusted.pem'), {

@@ -16,7 +16,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('a mistake is reported in one sentence, and nothing on standard output', () => {
+describe('a mistake is reported in one sentence, with nothing on standard output', () => {
   const cases: [code: 1 | 2, sentence: RegExp, ...args: string[]][] = [
     [1, /^No license has this id, key or transaction\.$/, 'license', 'show', UNKNOWN_ID],
     [1, /^No license has this id, key or transaction\.$/, 'license', 'show', 'nonsense'],

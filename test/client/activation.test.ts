@@ -73,7 +73,7 @@ describe('activate', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
-  test('sends one request after the other for two clicks', async () => {
+  test('sends the requests of simultaneous clicks one after the other', async () => {
     const computer = await Computer.make();
     await computer.open();
     let underWay = 0;
@@ -116,7 +116,7 @@ describe('client_action', () => {
     expect((await sendHeartbeat(computer, () => problem(503, 'unavailable', 'retry'))).kind).toBe('running');
   });
 
-  test('an unknown code is a retry, whatever the status', async () => {
+  test('an unknown or missing client_action is a retry', async () => {
     const computer = await Computer.activated();
     expect((await sendHeartbeat(computer, () => problem(403, 'new_thing', 'self_destruct'))).kind).toBe(
       'running',
@@ -177,7 +177,7 @@ describe('client_action', () => {
     },
   );
 
-  test('reactivate that leads to machine_limit_reached with the action retry is not a refusal', async () => {
+  test('reactivate that leads to machine_limit_reached with the action retry does not report the limit', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'retry');

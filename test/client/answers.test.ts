@@ -109,7 +109,7 @@ describe('a problem', () => {
     }
   });
 
-  test('names the fields whose pointer and detail are texts', () => {
+  test('keeps the errors whose pointer and detail are texts', () => {
     const good = { pointer: '/email', detail: 'wrong' };
     const errors = [
       { ...good, more: 1 },
@@ -187,7 +187,7 @@ describe('the options of an application', () => {
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(86_400_000);
   });
 
-  test('may have no callbacks', () => {
+  test('need no callbacks', () => {
     const lines: string[] = [];
     const { onStateChange, onUpdateCheck } = withDefaults({ ...options, log: (line) => lines.push(line) });
     onStateChange({ kind: 'not_activated' });
@@ -280,7 +280,7 @@ describe('the state file', () => {
     expect(await readBack(part)).toMatchObject({ license: null, stopped: null }),
   );
 
-  test('drops a damaged part other than the license, and keeps the license', async () => {
+  test('with a damaged time, crash or sequence loses only this part, and keeps the license', async () => {
     const none = { highest_seen: null, clock_ahead_seconds: 0 };
     for (const time of [7, null, {}, { ...none, clock_ahead_seconds: 'x' }, { ...none, highest_seen: 'x' }])
       expect(await readBack({ license, time })).toMatchObject({ license, time: none });
@@ -299,8 +299,8 @@ describe('the state file', () => {
   });
 });
 
-describe('a client before its start and after its end', () => {
-  test('is not activated, and finds no update', async () => {
+describe('a client without a license', () => {
+  test('is not activated before its start, and makes no call after its end', async () => {
     const computer = await Computer.make();
     const opened = computer.open();
     expect(computer.client.status).toEqual({ kind: 'not_activated' });
@@ -313,12 +313,12 @@ describe('a client before its start and after its end', () => {
     expect(computer.service.calls).toHaveLength(calls);
   });
 
-  test('can be closed', async () => {
+  test('can be closed before its start', async () => {
     const client = new MooringClient({ ...OPTIONS, stateFile: join(await temporaryFolder(), 'x.json') });
     await expect(client.close()).resolves.toBeUndefined();
   });
 
-  test('schedules no heartbeat if it is not activated, also when one is requested', async () => {
+  test('schedules no heartbeat, also when one is requested', async () => {
     const computer = await Computer.make();
     await computer.open();
     expect(await computer.client.heartbeatNow()).toEqual({ kind: 'not_activated' });
@@ -437,7 +437,7 @@ describe('the members of a problem', () => {
     [{ newer: [[[[]]]] }, true],
     [{ newer: [[[[[]]]]] }, false],
     [{ newer: [1, [[[[]]]]] }, false],
-  ])('%j: all members are kept (%j)', (members, isKept) =>
+  ])('the member of %j is kept: %j', (members, isKept) =>
     expect(checkedMembers('machine_limit_reached', members)).toEqual(isKept ? members : {}),
   );
 });
@@ -457,6 +457,7 @@ const tokenOf = (machine: string) =>
     exp: (START + 7 * DAY) / 1_000,
   })}.${'A'.repeat(86)}`;
 
+/** Makes an activated computer with this machine id, to which the service issues tokens. */
 async function computerWith(machine: string): Promise<Computer> {
   const computer = await Computer.make();
   computer.service.answer['/v1/activate'] = () => computer.service.confirm(201, { token: tokenOf(machine) });
@@ -466,7 +467,7 @@ async function computerWith(machine: string): Promise<Computer> {
   return computer;
 }
 
-describe('a file whose token is of another machine', () => {
+describe('a client whose state file has the token of another machine', () => {
   test('activates this machine instead of sending a heartbeat, without the label of the other machine', async () => {
     const computer = await computerWith(MACHINE_ID);
     const thisMachine = 'cd'.repeat(32);
@@ -500,7 +501,7 @@ describe('a file whose token is of another machine', () => {
     expect(computer.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
   });
 
-  describe('and that a refusal has stopped', () => {
+  describe('and that was stopped by a refusal', () => {
     const onThisMachine = { machineId: async () => 'cd'.repeat(32) };
 
     async function stoppedOnOtherMachine(code: string): Promise<Computer> {
@@ -514,7 +515,7 @@ describe('a file whose token is of another machine', () => {
       return computer;
     }
 
-    test('stays released on this machine, also when the user retries', async () => {
+    test('stays released on this machine when the user retries, until the user clicks Activate', async () => {
       const computer = await stoppedOnOtherMachine('binding_released');
       expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'stopped' });
       await computer.advanceTime(DAY);
@@ -540,7 +541,7 @@ describe('a file whose token is of another machine', () => {
   });
 });
 
-describe('a file whose token is of this machine', () => {
+describe('a client whose state file has the token of this machine', () => {
   test('starts without a call, and sends a heartbeat a few minutes later', async () => {
     const computer = await computerWith(MACHINE_ID);
     computer.service.calls = [];
@@ -550,7 +551,7 @@ describe('a file whose token is of this machine', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('without a time seen counts the seven days from the token’s iat, also with a clock that is a year behind', async () => {
+  test('counts the seven days from the token’s iat if no time seen is stored, also with a clock that is a year behind', async () => {
     const computer = await computerWith(MACHINE_ID);
     await computer.client.close();
     const state = JSON.parse(await readFile(computer.stateFile, 'utf8')) as object;

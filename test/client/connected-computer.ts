@@ -16,7 +16,10 @@ export interface AnsweredCall extends RecordedCall {
   json: Record<string, unknown>;
 }
 
-/** A computer whose client calls a real service over a socket, and whose clock follows that of the service. */
+/**
+ * A computer whose client calls a real service. Before each call, the clock of the service is set to that of the
+ * computer, without its `skew`.
+ */
 export class ConnectedComputer extends Computer {
   readonly answeredCalls: AnsweredCall[] = [];
   /** The hardware id from which the machine id is derived; null if it cannot be read. */
@@ -43,7 +46,7 @@ export class ConnectedComputer extends Computer {
     return new ConnectedComputer(await temporaryFolder(), remote, hardware, options);
   }
 
-  /** Another computer at the same moment, with a copy of the state file. */
+  /** Makes another computer at the same moment, with a copy of the state file. */
   async copiedTo(hardware: string): Promise<ConnectedComputer> {
     const copy = await ConnectedComputer.on(this.#remote, hardware, this.#options);
     copy.time.wall = this.time.wall;

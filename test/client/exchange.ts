@@ -48,7 +48,10 @@ export class Exchange {
     }
   }
 
-  /** Sends 429 or 503 with this `retry-after`. @param seconds the delay that a client must read from it, if any */
+  /**
+   * Sends 429 or 503 with this `retry-after`.
+   * @param seconds the delay that a client must read from it; undefined if the client must ignore it
+   */
   busy(status: 429 | 503, retryAfter: string, seconds?: number): void {
     if (seconds !== undefined) this.received.retry_after_seconds = seconds;
     this.page(status, { 'retry-after': retryAfter });

@@ -43,9 +43,9 @@ export const NO_ANSWERS = {
     exchange.response.write(STOP, () => exchange.response.socket!.end());
   },
   'bytes that are no HTTP': (exchange) => exchange.garbage('SSH-2.0-OpenSSH_9.9\r\n\r\n'),
-  'a portal’s page': (exchange) => exchange.page(200),
-  'a portal’s page that calls itself JSON': body('<html>Sign in</html>'),
-  'a portal’s redirect': (exchange) => exchange.page(302, { location: 'https://portal.example/' }),
+  'a captive portal’s page': (exchange) => exchange.page(200),
+  'a captive portal’s page that calls itself JSON': body('<html>Sign in</html>'),
+  'a captive portal’s redirect': (exchange) => exchange.page(302, { location: 'https://portal.example/' }),
   'a redirect that says stop': body(STOP, 307, { ...PROBLEM_TYPE, location: '/elsewhere' }),
   'a proxy’s 403': (exchange) => exchange.page(403),
   'a proxy’s 502': (exchange) => exchange.page(502),

@@ -69,7 +69,7 @@ export interface RecordedCall {
 
 type Reply = Response | (() => Response | Promise<Response>);
 
-/** A simulated service: `answer` has the answer for each path, `calls` the received requests. */
+/** A simulated service. `answer` gives the response to each path, or a function that makes it. `calls`: the requests. */
 export class FakeService {
   calls: RecordedCall[] = [];
   answer: Record<string, (call: RecordedCall) => Reply>;

@@ -99,9 +99,9 @@ describe('the schedule', () => {
   );
 
   test.each([
-    ['seconds', '900'],
+    ['a number of seconds', '900'],
     ['an HTTP date', 'Fri, 20 Nov 2026 13:15:00 GMT'],
-  ])('the client waits for at least the retry-after, in %s', async (_, value) => {
+  ])('the client waits for at least the retry-after, given as %s', async (_, value) => {
     const { computer } = await startActivated(0);
     const headers = { 'retry-after': value, date: 'Fri, 20 Nov 2026 13:00:00 GMT' };
     const answers = [() => problem(503, 'unavailable', 'retry', {}, headers)];
@@ -144,7 +144,7 @@ describe('the schedule', () => {
   });
 });
 
-/** The fields of a crash signature; the number of crashes is sent with every heartbeat. */
+/** Whether a field belongs to a crash signature. The number of crashes does not: it is sent with every heartbeat. */
 const isCrashField = (name: string) => name.startsWith('crash_') && name !== 'crash_count_since_last';
 const fields = Object.entries(EVERY_FIELD);
 const ALL_FIELDS = Object.fromEntries(fields.filter(([name]) => !isCrashField(name))) as Required<Telemetry>;
@@ -225,10 +225,11 @@ describe('telemetry', () => {
       uptime_hours: 1.5,
     };
     const { cpu_cores: _, uptime_hours: __, ...rest } = ALL_FIELDS;
+    const noCrash = null;
     const block = telemetryBlock(
       '3.1.0',
       () => unfiltered as unknown as Telemetry,
-      null,
+      noCrash,
       () => {},
     );
     expect(block).toEqual(rest);

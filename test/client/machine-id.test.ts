@@ -74,7 +74,7 @@ describe('the machine id', () => {
     }
   });
 
-  test('is refused if the machineId option returns the UUID itself', async () => {
+  test('is refused if the machineId option returns the UUID itself, or any text that is not a SHA-256 digest', async () => {
     await expect(checkedMachineId(async () => UUID)).rejects.toThrow('SHA-256 digest');
     for (const wrong of ['a'.repeat(65), `x${'a'.repeat(64)}`, `${'a'.repeat(64)}\n`])
       await expect(checkedMachineId(async () => wrong)).rejects.toThrow('SHA-256 digest');

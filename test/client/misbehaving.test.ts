@@ -33,9 +33,12 @@ async function nextTrySeconds(computer: SocketComputer): Promise<number | undefi
   return next && Math.round((next.when - from) / 1000);
 }
 
-const status = (code: number) => `not an answer of the service, status ${code}`;
+const notAnAnswer = (status: number) => `not an answer of the service, status ${status}`;
 
-/** For each fault: the reason in the client's log, the reason for a manifest, and the delay in seconds that it asks for. */
+/**
+ * For each fault: the reason in the client's log, the reason why there is no update, and the seconds until the next
+ * heartbeat if it is sent within five hours.
+ */
 const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
   silence: ['timeout', 'unreachable'],
   'a trickle': ['timeout', 'unreachable'],
@@ -44,32 +47,32 @@ const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?
   'half a stop': ['cut answer', 'unreachable'],
   'a stop shorter than its content-length': ['cut answer', 'unreachable'],
   'bytes that are no HTTP': ['no connection', 'unreachable'],
-  'a portal’s page': [status(200), 'malformed'],
-  'a portal’s page that calls itself JSON': [status(200), 'malformed'],
-  'a portal’s redirect': ['redirect', 'unreachable'],
+  'a captive portal’s page': [notAnAnswer(200), 'malformed'],
+  'a captive portal’s page that calls itself JSON': [notAnAnswer(200), 'malformed'],
+  'a captive portal’s redirect': ['redirect', 'unreachable'],
   'a redirect that says stop': ['redirect', 'unreachable'],
-  'a proxy’s 403': [status(403), 'unreachable'],
-  'a proxy’s 502': [status(502), 'unreachable'],
-  'a 500': [status(500), 'unreachable'],
-  'a stop as plain JSON': [status(403), 'unreachable'],
-  'a stop with status 200': [status(200), 'malformed'],
-  'a stop with status 202': [status(202), 'unreachable'],
-  'a stop without a code': [status(403), 'unreachable'],
-  'a stop whose code is a number': [status(403), 'unreachable'],
-  'a stop in a list': [status(403), 'unreachable'],
+  'a proxy’s 403': [notAnAnswer(403), 'unreachable'],
+  'a proxy’s 502': [notAnAnswer(502), 'unreachable'],
+  'a 500': [notAnAnswer(500), 'unreachable'],
+  'a stop as plain JSON': [notAnAnswer(403), 'unreachable'],
+  'a stop with status 200': [notAnAnswer(200), 'malformed'],
+  'a stop with status 202': [notAnAnswer(202), 'unreachable'],
+  'a stop without a code': [notAnAnswer(403), 'unreachable'],
+  'a stop whose code is a number': [notAnAnswer(403), 'unreachable'],
+  'a stop in a list': [notAnAnswer(403), 'unreachable'],
   'invalid UTF-8': ['cut answer', 'unreachable'],
-  'an empty answer': [status(200), 'malformed'],
+  'an empty answer': [notAnAnswer(200), 'malformed'],
   'an answer that is too large': ['answer too large', 'unreachable'],
   'a stop that is too large': ['answer too large', 'unreachable'],
-  'busy, and no retry-after': [status(503), 'unreachable'],
-  'busy for two minutes': [status(503), 'unreachable', 120],
-  'busy until a date': [status(503), 'unreachable', 900],
-  'busy until yesterday': [status(503), 'unreachable', 60],
-  'busy for no time': [status(503), 'unreachable', 60],
-  'busy for ten years': [status(503), 'unreachable'],
-  'busy for a negative time': [status(503), 'unreachable'],
-  'busy until a text that is no time': [status(429), 'unreachable'],
-  'a 429 of a proxy': [status(429), 'unreachable', 90],
+  'busy, and no retry-after': [notAnAnswer(503), 'unreachable'],
+  'busy for two minutes': [notAnAnswer(503), 'unreachable', 120],
+  'busy until a date': [notAnAnswer(503), 'unreachable', 900],
+  'busy until yesterday': [notAnAnswer(503), 'unreachable', 60],
+  'busy for no time': [notAnAnswer(503), 'unreachable', 60],
+  'busy for ten years': [notAnAnswer(503), 'unreachable'],
+  'busy for a negative time': [notAnAnswer(503), 'unreachable'],
+  'busy until a text that is no time': [notAnAnswer(429), 'unreachable'],
+  'a 429 of a proxy': [notAnAnswer(429), 'unreachable', 90],
 };
 
 describe('no answer', () => {
@@ -130,10 +133,10 @@ describe('JSON that is no confirmation', () => {
     const computer = await startRunning();
     computer.remote.misbehave(fault);
     expect((await computer.retry()).kind).toBe('running');
-    await expect(computer.activate()).rejects.toThrow(status(200));
+    await expect(computer.activate()).rejects.toThrow(notAnAnswer(200));
     expect(await computer.restartAfter(8 * DAY)).toMatchObject({
       kind: 'needs_network',
-      reason: status(200),
+      reason: notAnAnswer(200),
     });
     await computer.remote.behave();
     expect((await computer.retry()).kind).toBe('running');
@@ -141,19 +144,22 @@ describe('JSON that is no confirmation', () => {
 });
 
 describe('a problem that asks the client to retry', () => {
-  test.each(Object.entries<Fault>(RETRY_PROBLEMS))('%s is a retry, with its code', async (_, fault) => {
-    const computer = await startRunning();
-    computer.remote.misbehave(fault);
-    expect((await computer.retry()).kind).toBe('running');
-    expect(await nextTrySeconds(computer)).toBeUndefined();
-    const error = await computer.activate().catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ client_action: 'retry' });
-    const { code } = error as LicenseProblem;
-    expect(computer.log).toContain(`heartbeat answered with ${code}`);
-    expect(await computer.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
-    await computer.remote.behave();
-    expect((await computer.retry()).kind).toBe('running');
-  });
+  test.each(Object.entries<Fault>(RETRY_PROBLEMS))(
+    '%s is a retry, and its code is reported',
+    async (_, fault) => {
+      const computer = await startRunning();
+      computer.remote.misbehave(fault);
+      expect((await computer.retry()).kind).toBe('running');
+      expect(await nextTrySeconds(computer)).toBeUndefined();
+      const error = await computer.activate().catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ client_action: 'retry' });
+      const { code } = error as LicenseProblem;
+      expect(computer.log).toContain(`heartbeat answered with ${code}`);
+      expect(await computer.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
+      await computer.remote.behave();
+      expect((await computer.retry()).kind).toBe('running');
+    },
+  );
 });
 
 describe('a problem that reports an invalid request', () => {
@@ -209,10 +215,10 @@ describe('a token that the service no longer knows', () => {
     ['license_not_found', 404],
   ])(
     'whose activation is answered with %s stops nothing while the old token is valid',
-    async (code, number) => {
+    async (code, status) => {
       const computer = await startRunning();
       computer.remote.forgetTokens();
-      computer.remote.misbehave((exchange) => exchange.problem(number, code, 'stop'), ['/v1/activate']);
+      computer.remote.misbehave((exchange) => exchange.problem(status, code, 'stop'), ['/v1/activate']);
       await computer.advanceTime(6 * DAY);
       expect(computer.client.status.kind).toBe('running');
       await computer.remote.behave();
@@ -231,11 +237,11 @@ describe('a server whose clock is wrong', () => {
       const computer = await startRunning();
       computer.remote.clockErrorMs = error;
       expect((await computer.retry()).kind).toBe('running');
-      computer.remote.misbehave(NO_ANSWERS['a portal’s page']);
+      computer.remote.misbehave(NO_ANSWERS['a captive portal’s page']);
       expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
       await computer.remote.behave();
       expect((await computer.retry()).kind).toBe('running');
-      computer.remote.misbehave(NO_ANSWERS['a portal’s page']);
+      computer.remote.misbehave(NO_ANSWERS['a captive portal’s page']);
       expect((await computer.restartAfter(6 * DAY)).kind).toBe('running');
       expect((await computer.restartAfter(2 * DAY)).kind).toBe('needs_network');
     },

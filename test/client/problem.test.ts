@@ -55,7 +55,7 @@ describe('the members of a code', () => {
   test('have their types after a check of the code', () => {
     const error = problemOf('machine_limit_reached', LIMIT);
     if (!error.is('machine_limit_reached')) throw error;
-    // The types are part of this test: each problem has its own, and an unknown code or member does not compile.
+    // The types are part of this test: each problem has its own, and an unknown code or a wrong type does not compile.
     const allowed: number | undefined = error.extras.machines_allowed;
     const url: string | undefined = error.extras.portal_url;
     const code: 'machine_limit_reached' = error.code;
@@ -89,7 +89,7 @@ describe('the members of a code', () => {
       { ...LIMIT, portal_url: 'http://x.example/' },
     ],
     ['machine_limit_reached', 'machines_in_use', [], { ...LIMIT, machines_in_use: 0 }],
-  ])('of %s: %s is left out if it has the wrong type (%j)', (code, name, bad, good) => {
+  ])('of %s: %s is left out if its value is invalid (%j)', (code, name, bad, good) => {
     const added = { ...good, seats: 'more' };
     const { [name]: _, ...rest } = added as Record<string, unknown>;
     expect(problemOf(code, added).extras).toEqual(added);
@@ -123,7 +123,7 @@ describe('a status', () => {
     expect(isStoppedBy(waiting as Status, 'unavailable')).toBe(false);
   });
 
-  test('that is read from an edited file leaves out members of the wrong type', async () => {
+  test('that is read from an edited file leaves out invalid members', async () => {
     const computer = await stoppedComputer();
     await computer.client.close();
     const text = await readFile(computer.stateFile, 'utf8');

@@ -20,7 +20,7 @@ describe('a restart', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('past offline_until without the network has needs_network, keeps trying, and runs when the network is back', async () => {
+  test('past offline_until without the network leads to needs_network, keeps trying, and runs when the network is back', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
     computer.service.disconnect();
@@ -87,7 +87,7 @@ describe('a restart', () => {
     });
   });
 
-  test('past offline_until has needs_network if a reactivate cannot be followed without a machine id', async () => {
+  test('past offline_until leads to needs_network if a reactivate cannot be followed without a machine id', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     const machineId = () => Promise.reject(new Error('no hardware UUID'));
@@ -99,7 +99,7 @@ describe('a restart', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
-  test('past offline_until does not run after an answer that is no confirmation', async () => {
+  test('past offline_until does not run after an answer that is no confirmation, and waits for its retry-after', async () => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () =>
       problem(503, 'unavailable', 'retry', {}, { 'retry-after': '120' });

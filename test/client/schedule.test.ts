@@ -33,7 +33,7 @@ describe('the shortest and the longest delay of the', () => {
   });
 });
 
-describe('after a call that was not confirmed', () => {
+describe('after calls that were not confirmed', () => {
   test.each([
     [1, 0, MINUTE],
     [0, 0, MINUTE],
@@ -44,7 +44,7 @@ describe('after a call that was not confirmed', () => {
     [1, 600, 10 * MINUTE],
     [1, 1e9, 6 * HOUR],
   ])(
-    '%d such calls in a row with a retry-after of %d s, an application that runs waits %d ms',
+    '(%d in a row, with a retry-after of %d s) an application that runs waits at least %d ms',
     (failures, asked, ms) => {
       expect(schedule.retryHeartbeatMs(failures, asked, 0)).toBe(ms);
       expect(schedule.retryHeartbeatMs(failures, asked, 1)).toBeCloseTo(1.1 * ms, 3);
@@ -66,7 +66,7 @@ describe('after a call that was not confirmed', () => {
     [1, 600, 10 * MINUTE],
     [1, 1e9, 6 * HOUR],
   ])(
-    '%d such calls in a row with a retry-after of %p s, a late restart waits %d ms',
+    '(%d in a row, with a retry-after of %p s) a late restart waits at least %d ms',
     (failures, asked, ms) => {
       expect(schedule.retryLateRestartMs(failures, asked, 0)).toBe(ms);
       expect(schedule.retryLateRestartMs(failures, asked, 1)).toBe(1.25 * ms);

@@ -10,12 +10,12 @@ import { makeKey, manifest } from './publisher.js';
 export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 /** The sequence of the published manifest; 0 if it cannot be read. */
-export type Manifest = number;
+export type ManifestSequence = number;
 
 export interface Faults {
   /** The results of the calls, in their order; the list repeats. */
   readonly answers: AnswerKind[];
-  readonly manifests: Manifest[];
+  readonly manifests: ManifestSequence[];
   /** Whether a read or a write of the state fails, in their order; the lists repeat. */
   readonly reads: boolean[];
   readonly writes: boolean[];
@@ -44,7 +44,7 @@ export class Run {
   /** After `closed` the process must do nothing more; a `killed` process has ended, and its later actions are ignored. */
   end: 'closing' | 'closed' | 'killed' | undefined;
   kill!: () => void;
-  /** Resolves when the process is killed, whose calls never return. */
+  /** Resolves when the process is killed. The calls of a killed process never return. */
   readonly killed = new Promise<void>((resolve) => {
     this.kill = () => {
       this.end = 'killed';
@@ -93,7 +93,7 @@ export class Run {
     if (this.end === 'killed') await new Promise(() => {});
   }
 
-  #endedBefore(what: string): void {
+  #checkNotEnded(what: string): void {
     if (this.end === 'closed') this.computer.violations.push(`${what} after the end`);
   }
 
@@ -103,7 +103,7 @@ export class Run {
     const { kind } = status;
     this.#status = status;
     if (this.end === 'killed') return;
-    this.#endedBefore(kind);
+    this.#checkNotEnded(kind);
     if (before === undefined || before === kind) return;
     const isAllowed =
       (kind === 'running' && (this.wasConfirmed || this.hadUnreadState)) ||
@@ -123,7 +123,7 @@ export class Run {
     const { computer } = this;
     const path = new URL(url).pathname;
     const kind = path === '/v1/manifest' ? 'manifest' : 'license';
-    this.#endedBefore(path);
+    this.#checkNotEnded(path);
     const isBackground = path === '/v1/heartbeat' || this.#nextActivationIsBackground;
     if (kind === 'license') this.#nextActivationIsBackground = false;
     if (!isBackground && kind === 'license' && (this.clicks -= 1) < 0)
@@ -167,7 +167,7 @@ export class Run {
     return {
       read: async () => {
         const isUnreadable = computer.nextReadFails();
-        // The read returns the state at its beginning: a write may end meanwhile.
+        // The read returns the state that is stored when it begins: a write may end before it does.
         const stored = computer.disk;
         await this.#pause(isUnreadable ? 'read fails' : 'read');
         if (isUnreadable) this.hadUnreadState = true;
@@ -176,7 +176,7 @@ export class Run {
       write: async (state) => {
         const written = structuredClone(state);
         if (isWriting) computer.violations.push('two writes at once');
-        this.#endedBefore('a write');
+        this.#checkNotEnded('a write');
         isWriting = true;
         const isFailing = computer.nextWriteFails();
         await this.#pause(isFailing ? 'write fails' : 'write');
@@ -233,7 +233,7 @@ export class ScheduledComputer {
     this.#faults = { ...NO_FAULTS, manifests: [5] };
   }
 
-  /** Starts the application. Within seven days of what the disk holds it runs, whatever the network says. */
+  /** Starts the application. Unless stopped, it must run until the stored `offline_until`, also without a network. */
   async open(): Promise<void> {
     const { license, stopped } = this.disk;
     const isLate = license && this.time.wall > Date.parse(license.offline_until);
@@ -310,6 +310,7 @@ export class ScheduledComputer {
   answer(kind: AnswerKind | 'manifest'): Response | undefined {
     if (kind === 'stop') return problem(403, 'license_revoked', 'stop');
     if (kind === 'full') return problem(409, 'machine_limit_reached', 'stop', { machines_allowed: 1 });
+    // A `stop` with status 503 must be read as a retry.
     if (kind === 'retry') return problem(503, 'unavailable', 'stop', {}, { 'retry-after': '60' });
     if (kind === 'fix') return problem(422, 'invalid_request', 'fix');
     if (kind === 'reactivate') return problem(403, 'token_invalid', 'reactivate');

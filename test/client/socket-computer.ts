@@ -16,7 +16,7 @@ export interface Attempt {
   status: Status['kind'];
   /** Whether the user had just clicked. */
   clicked: boolean;
-  /** Whether the service never answers it. */
+  /** Whether the service never completes its answer to this call. */
   stalled: boolean;
   received?: Received;
 }
@@ -99,7 +99,7 @@ export class SocketComputer extends Computer {
     await this.remote.refuse();
   }
 
-  /** Waits for work that the user waits for too; time advances while the service keeps a call waiting. */
+  /** Waits for work whose result the user waits for. While the service leaves all calls unanswered, time advances. */
   async finish<T>(work: Promise<T>): Promise<T> {
     let done = false;
     const ended = work.then(

@@ -97,7 +97,7 @@ describe('the state file', () => {
     expect(await readState(file, noLog, pauseUntil(4))).toEqual(stateWith('one'));
   });
 
-  test('that cannot be read at present is not changed until it can be read or a new license replaces it', async () => {
+  test('that could not be read is not changed until it is read again or a new license replaces it', async () => {
     const file = join(await folder(), 'license.json');
     // A folder in its place cannot be read, also by root.
     await mkdir(file);
@@ -252,7 +252,7 @@ describe('a state that can be neither read nor written', () => {
   });
 });
 
-test('a crash and sequences saved while the state could not be read are kept if they are newer', async () => {
+test('a sequence that was saved while the state could not be read is kept if it is higher than the stored one', async () => {
   const seen = (sequence: number, digest: string) => ({ sequence, digest });
   const stored = {
     ...emptyState(),

@@ -6,7 +6,7 @@ import { at, FakeTime, START } from './harness.js';
 
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Makes the time seen by a computer whose clock shows `wall` seconds after the start. */
+/** Makes the time seen by a computer. All arguments are seconds; `wall`, the clock, and `highest` count from START. */
 function makeSeenTime(wall: number, highest: number | null, ahead = 0) {
   const time = new FakeTime(START + wall * 1_000);
   const stored: StoredTime = {
@@ -14,7 +14,7 @@ function makeSeenTime(wall: number, highest: number | null, ahead = 0) {
     clock_ahead_seconds: ahead,
   };
   const seenTime = new SeenTime(time.clock, stored);
-  return { time, seenTime, now: () => (seenTime.now() - START) / 1_000, seconds: 1_000 };
+  return { time, seenTime, now: () => (seenTime.now() - START) / 1_000 };
 }
 
 describe('the time seen', () => {
@@ -129,7 +129,7 @@ describe('a retry-after', () => {
     ['Fri, 20 Nov 2026 13:02:00 GMT+1', undefined, undefined],
     ['xFri, 20 Nov 2026 13:02:00 GMT', undefined, undefined],
     ['Fri, 20 Nov 2026 13:02:00 GMT', 'soon', 120],
-  ])('of %s in an answer of %s is %p seconds', (value, date, seconds) =>
+  ])('of %s in an answer with the date %s is %p seconds', (value, date, seconds) =>
     expect(secondsOf(value, date)).toBe(seconds),
   );
 

@@ -6,6 +6,7 @@ import { makeKey } from './publisher.js';
 
 const IAT = START / 1_000;
 const WEEK = 7 * 86_400;
+/** The end of the year 9999. */
 const LATEST = 253_402_300_799;
 const shipped = [trustedKey(makeKey().x)];
 
@@ -42,9 +43,7 @@ describe('the claims of a token', () => {
     ['with an empty part before it', `.${tokenOf({})}`],
     ['without a signature', tokenOf({}).replace(/[^.]*$/, '')],
     ['with a line break', `${tokenOf({})}\n`],
-  ])('of a token %s are none', (_name, token) =>
-    expect(readToken(license(token), []).claims).toBeUndefined(),
-  );
+  ])('%s are not read', (_name, token) => expect(readToken(license(token), []).claims).toBeUndefined());
 });
 
 describe('a token of a key that was not shipped', () => {
@@ -81,7 +80,7 @@ describe('the machine of a token', () => {
     expires_at: null,
   };
 
-  test('is another one only if both are known and differ', async () => {
+  test('is another one only if it and this machine are known and differ', async () => {
     const on = (machineId: () => Promise<string>, token = stored.token) =>
       new TokenReader([], machineId).isOfAnotherMachine({ ...stored, token });
     const fails = () => Promise.reject(new Error('no machine id'));
@@ -91,7 +90,7 @@ describe('the machine of a token', () => {
     expect(await on(async () => 'cd'.repeat(32), 'of another format')).toBe(false);
   });
 
-  test('is read once, and again after a failure', async () => {
+  test('is compared with the machine id of this machine, which is read once, and again after a failure', async () => {
     let reads = 0;
     const reader = new TokenReader([], async () => {
       reads += 1;

@@ -159,11 +159,14 @@ describe('an answer', () => {
     });
   });
 
-  test.each([0, 199, 300, 302, 303, 305, 399])('of status %d is refused as a redirect', async (status) => {
-    const response = { status, body: null, headers: new Headers() } as Response;
-    const none = { kind: 'no_answer', hasResponse: true, retry_after_seconds: undefined };
-    expect(await call(async () => response)).toEqual({ ...none, reason: 'redirect' });
-  });
+  test.each([0, 199, 300, 302, 303, 305, 399])(
+    'of status %d is refused with the reason redirect',
+    async (status) => {
+      const response = { status, body: null, headers: new Headers() } as Response;
+      const none = { kind: 'no_answer', hasResponse: true, retry_after_seconds: undefined };
+      expect(await call(async () => response)).toEqual({ ...none, reason: 'redirect' });
+    },
+  );
 
   test('has a media type without parameters, in lower case', async () => {
     const headers = { 'content-type': ' Application/JSON ; charset=utf-8', etag: '"x"', 'retry-after': '5' };
@@ -197,7 +200,7 @@ describe('an answer', () => {
     [{}, 'no connection'],
     [null, 'no connection'],
     [undefined, 'no connection'],
-  ])('that was not received (%j) is reported by its system error code: %s', async (error, reason) => {
+  ])('that was not received because of %j is reported as %s', async (error, reason) => {
     expect(await call(() => Promise.reject(error))).toEqual({
       kind: 'no_answer',
       reason,

@@ -116,7 +116,7 @@ describe('a manifest', () => {
     ['no image', { dmg: null }],
     ['a url without a host', { dmg: { ...image('3.2.0'), url: 'https://' } }],
     ['https within a url', { dmg: { ...image('3.2.0'), url: 'ftp://dl.example.com/https://' } }],
-    ['a list for its url', { dmg: { ...image('3.2.0'), url: ['https://dl.example.com/x.dmg'] } }],
+    ['an image with a list for a url', { dmg: { ...image('3.2.0'), url: ['https://dl.example.com/x.dmg'] } }],
     ['a size that is text', { dmg: { ...image('3.2.0'), size: '1' } }],
     ['a negative size', { dmg: { ...image('3.2.0'), size: -1 } }],
     ['a hash that is a list', { dmg: { ...image('3.2.0'), sha256: ['0'.repeat(64)] } }],
@@ -140,7 +140,7 @@ describe('a manifest', () => {
     expect(judge({ signed, signatures: [{ signature }] })).toEqual({ check, sequences: {} });
   });
 
-  test.each(['', '[]', 'null', '<html>', '{"signed":1}', '{}'])('%p is malformed', (text) => {
+  test.each(['', '[]', 'null', '<html>', '{"signed":1}', '{}'])('with the text %p is malformed', (text) => {
     expect(judgeManifest(text, trusted, {}, running).check).toEqual({
       available: false,
       reason: 'malformed',
@@ -173,7 +173,7 @@ describe('a manifest', () => {
   });
 
   test.each(['3.2.0', '3.2', '3.2.0.0', '3.2.1', '3.10', '4'])(
-    'is no update for a running %s',
+    'of version 3.2.0 is no update if the running version is %s',
     (app_version) => {
       const { check } = judge(manifest({ version: '3.2.0' }), {}, { app_version });
       expect(check).toEqual({ available: false, reason: 'up_to_date' });
@@ -253,7 +253,7 @@ describe('coverage', () => {
   });
 });
 
-test('the published vector verifies, byte for byte', () => {
+test('a vector of test/vectors/manifests.json verifies, byte for byte', () => {
   const signed =
     '{"_type":"update-manifest/v1","product":"com.example.app","sequence":42,"issued_at":"2027-01-04T09:00:00Z","expires_at":"2027-04-04T09:00:00Z","version":"3.2.0","dmg":{"url":"https://dl.example.com/App-3.2.0.dmg","size":187654321,"sha256":"5a1f27070468f970992ccef42365d294ee8040990f76cb20d832e83ffbe14eb3"},"minimum_license_expiry":"2027-01-04T00:00:00Z","also_available":[{"version":"2.9.4","dmg":{"url":"https://dl.example.com/App-2.9.4.dmg","size":180000000,"sha256":"0f5d7c8b7f0bb9c1c2a9bbd6d1d0f0b1a2c3d4e5f60718293a4b5c6d7e8f9012"},"minimum_license_expiry":null}],"previous":null}';
   const signature = 'pMcyoVJohA2FWz1-SahbZskqajoRU1e2EgCaWHk4A0PCp19RXU68djWtSgtmLoEbQKMMkzcxoOS0fATffMgKDg';
@@ -306,7 +306,7 @@ const serveManifest = (computer: Computer, of: object, headers = {}) =>
   (computer.service.answer['/v1/manifest'] = () => () => json(200, of, headers));
 
 describe('the daily check', () => {
-  test('comes soon after the start, then daily, whether activated or not', async () => {
+  test('comes soon after the start, then daily, also without an activation', async () => {
     const computer = await Computer.make();
     await computer.open({ trustedKeys });
     await computer.advanceTime(2 * MINUTE);

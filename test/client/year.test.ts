@@ -20,17 +20,17 @@ afterEach(async () => {
 /** Lets the service stop the license: the application obeys, and only a call of the user ends the stop. */
 async function expectStopIsObeyed({ computer }: Year): Promise<void> {
   const { remote, attempts } = computer;
-  const heartbeats = () => attempts.filter(({ path }) => path !== '/v1/manifest').length;
+  const licenseCalls = () => attempts.filter(({ path }) => path !== '/v1/manifest').length;
   const detail = 'The purchase of this license was refunded, which ended it.';
   remote.stop = { code: 'license_refunded', detail };
   await computer.advanceTime(13 * HOUR);
   const stopped = { kind: 'stopped', reason: 'license_refunded', detail, extras: {} };
   expect(computer.client.status).toEqual(stopped);
-  const made = heartbeats();
+  const made = licenseCalls();
   await computer.advanceTime(3 * DAY);
-  expect(heartbeats()).toBe(made);
+  expect(licenseCalls()).toBe(made);
   expect(await computer.restart()).toEqual(stopped);
-  expect(heartbeats()).toBe(made + 1);
+  expect(licenseCalls()).toBe(made + 1);
   remote.stop = undefined;
   expect((await computer.retry()).kind).toBe('running');
 }
@@ -52,6 +52,7 @@ describe('a year with a service that misbehaves', () => {
       expect(hostname).not.toHaveBeenCalled();
       const named = computer.remote.received.filter(({ raw }) => raw.includes(KEY) || raw.includes(EMAIL));
       expect(new Set(named.map(({ path }) => path))).toEqual(new Set(['/v1/activate']));
+      // Each token begins with `eyJ`.
       for (const secret of [KEY, EMAIL, MACHINE_ID, 'eyJ', 'Studio', HOSTNAME_CANARY])
         expect(computer.log.filter((line) => line.includes(secret))).toEqual([]);
       expect(computer.remote.activations).toBe(1);

@@ -20,11 +20,12 @@ export class Year {
   readonly #serviceRandom: Random;
   readonly #faults = [...FAULT_ACTIONS];
   #run!: Run;
+  /** The lengths of the lists of the computer at the start of the run. */
   #from = { attempts: 0, states: 0, log: 0 };
   #version = 0;
   #telemetryOff = false;
   readonly #crashes = new Crashes();
-  /** The time and the clocks at the last confirmation. */
+  /** The time and the clocks at the last confirmation, and whether the clock was set ahead since. */
   #confirmed = { at: Number.NaN, skew: 0, clockErrorMs: 0, setAhead: false };
 
   private constructor(
@@ -41,6 +42,7 @@ export class Year {
     const year = new Year(await SocketComputer.create(), seed);
     await year.start();
     await year.#perform(() => year.computer.activate());
+    // The status before the activation, which is `not_activated`, is not checked.
     year.#from.states = 1;
     return year;
   }
@@ -55,11 +57,12 @@ export class Year {
     }
   }
 
-  /** Causes one of the faults that occurred the longest time ago, so that each occurs in a year. */
+  /** Causes one of the three faults that occurred the longest time ago, so that each occurs in a year. */
   async #causeFault(): Promise<void> {
     const { remote } = this.computer;
     const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
     this.#faults.push(fault);
+    // These faults are about a client that was just confirmed, or that has seen a valid manifest.
     if (fault === loseActivation || fault === serveInvalidManifest) {
       await this.#perform(() => this.computer.retry());
       await this.computer.checkForUpdate();
@@ -98,7 +101,7 @@ export class Year {
     if (dice < 0.62) return computer.sleep(span(MINUTE, 2 * DAY), random.chance(0.5));
     if (dice < 0.7) return this.restart(span(1, HOUR));
     if (dice < 0.78) return this.restart(span(HOUR, 12 * DAY));
-    if (dice < 0.84) return this.restart(span(1, HOUR), true);
+    if (dice < 0.84) return this.restart(span(1, HOUR), { killed: true });
     if (dice < 0.9) return computer.retry();
     if (dice < 0.93) return computer.checkForUpdate();
     if (dice < 0.95) return computer.activate().catch(() => {});
@@ -119,8 +122,8 @@ export class Year {
   }
 
   /** Ends or kills the application and starts it again later, sometimes as another version or with another telemetry setting. */
-  async restart(offMs: number, killed = false): Promise<void> {
-    await this.#end(killed);
+  async restart(offMs: number, { killed = false } = {}): Promise<void> {
+    await this.#end({ killed });
     this.computer.time.wall += offMs;
     if (this.#random.chance(0.2)) this.#telemetryOff = !this.#telemetryOff;
     if (this.#random.chance(0.2)) this.#version += 1;
@@ -157,7 +160,7 @@ export class Year {
   }
 
   /** Checks the run that ends against the promises. */
-  async #end(killed: boolean): Promise<void> {
+  async #end({ killed }: { killed: boolean }): Promise<void> {
     const { computer } = this;
     await (killed ? computer.kill() : computer.client.close());
     const run = this.#run;
@@ -176,7 +179,7 @@ export class Year {
   /** Ends the last run, corrects the clock, and starts the application again. */
   async finish(): Promise<void> {
     await this.computer.retry();
-    await this.#end(false);
+    await this.#end({ killed: false });
     this.computer.setClock(0);
     await this.start();
   }

@@ -102,7 +102,7 @@ describe('a service that keeps to the contract', () => {
 });
 
 describe('rules that cannot be decided are not checked, and do not count as failed', () => {
-  test('with a license without a free machine, its refusal is checked, and rules that need a token are not', async () => {
+  test('with a license without a free machine, the refusal is checked, and rules that need a token are not', async () => {
     const usedUp = await service.issue({ machines_allowed: 1 });
     await service.activate(usedUp);
     const results = await runAll(service.url, usedUp);
@@ -174,7 +174,7 @@ describe('a service with one fault', () => {
   });
 });
 
-describe('a server that is not such a service', () => {
+describe('a server that does not offer the client API', () => {
   /** Starts a server with this handler. */
   async function server(answer: Parameters<typeof createServer>[1] & object) {
     const listening = createServer(answer).listen(0, '127.0.0.1');
@@ -205,7 +205,8 @@ describe('a server that is not such a service', () => {
   test('gets only three requests if it does not answer', async () => {
     const silent = await server(() => undefined);
     try {
-      const results = await runChecks(new Deployment(silent.url, license, 50), CONTRACT);
+      const timeoutMs = 50;
+      const results = await runChecks(new Deployment(silent.url, license, timeoutMs), CONTRACT);
       const reasons = results.map(({ why }) => why);
       expect(titles(results, 'fails')).toHaveLength(3);
       expect(reasons[0]).toBe('GET /health/live got no answer: nothing within 0.05 seconds.');
@@ -228,11 +229,11 @@ describe('the command', () => {
   const licenseOptions = ['--license-key', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', '--email', 'ada@example.com'];
 
   test.each([
-    ['nothing', []],
+    ['no arguments', []],
     ['no license', ['--url', 'http://127.0.0.1:9']],
     ['an empty license key', ['--url', 'http://127.0.0.1:9', '--license-key', ' ', '--email', 'a@b.c']],
     ['an empty standard input', ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'a@b.c']],
-    ['no address', ['--url', 'license.example.com', ...licenseOptions]],
+    ['an address without a protocol', ['--url', 'license.example.com', ...licenseOptions]],
     ['another protocol', ['--url', 'ftp://license.example.com', ...licenseOptions]],
     ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...licenseOptions]],
     ['an unknown option', ['--url', 'http://127.0.0.1:9', ...licenseOptions, '--fast']],
@@ -260,7 +261,7 @@ describe('the command', () => {
   });
 });
 
-test('a table has a line for each check with the reason below it, and a repeated reason once', () => {
+test('a table has a line for each check with the reason below it, and shows a repeated reason only once', () => {
   const resultOf = (title: string, result: Result['result'], why: string | null): Result => {
     return { group: 'Keys', rule: 'docs/contract.md#token-keys', title, result, why };
   };

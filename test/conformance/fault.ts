@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CODES } from '../../conformance/problems.ts';
 import type { Exchange, Fault } from './proxy.js';
 
-/** What a faulty service does, the fault, created anew for each run, and the titles of exactly the checks that then fail. */
+/** What a faulty service does, a function that creates the fault, and the titles of all checks that then fail. */
 export type FaultCase = readonly [what: string, fault: () => Fault, ...failingTitles: string[]];
 
 /** Selects the exchanges that a fault changes. */

@@ -133,7 +133,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
     'A token over 2 KiB is refused with 422 at /token',
   ],
   [
-    'treats an empty token as an invalid one',
+    'answers an empty token with token_invalid',
     refuse(
       both(heartbeatRequested, ({ requestBody }) => requestBody.token === ''),
       'token_invalid',
@@ -185,7 +185,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
   [
     'stores telemetry that looks like an IP address',
     changeDropped((names) => names.filter((name) => name !== 'crash_label')),
-    'Members whose text looks like an address, a UUID, a URL or a path are listed in dropped',
+    'Members whose text looks like an address, a UUID or a path are listed in dropped',
   ],
   [
     'lists unknown members in dropped',

@@ -42,7 +42,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Invalid UTF-8 is refused with 400 malformed_request',
   ],
   [
-    'stops a client for a broken heartbeat',
+    'answers a heartbeat that is not JSON with token_invalid',
     refuse(both(requestTo('/v1/heartbeat'), withCode('malformed_request')), 'token_invalid'),
     'A heartbeat that is not JSON is refused with 400 malformed_request',
   ],

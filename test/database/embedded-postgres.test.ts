@@ -47,7 +47,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 
 const postmasterPid = () => parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);
 
-/** Another process that owns the server until it is killed. It prints its messages, then the URL. */
+/** Starts a process that owns the server until the process is killed. The process prints its messages, then the URL. */
 function startOtherProcess() {
   const source = fileURLToPath(new URL('../../src/database/embedded/embedded-postgres.ts', import.meta.url));
   const script = `

@@ -73,7 +73,7 @@ async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {
   }
 }
 
-/** Explains a statement for any values, as a prepared one, and runs it with these values and rolls it back. */
+/** Explains a statement as PostgreSQL plans it for any values, and as it runs with its own values. The run is rolled back. */
 async function explain({ text, values }: Statement): Promise<{ fullScans: string[]; pagesPerRow: number }> {
   const client = await service.database.connect();
   const planOf = async (options: string, given?: unknown[]) => {
@@ -128,7 +128,7 @@ test.each<[string, () => Promise<Answer>, string]>([
   ['the queue of release requests', () => admin.get('release-requests'), uuid(5, 100)],
   ['the queue of deletion requests', () => admin.get('erasures'), '"erasures":[]'],
   ['the audit trail of a license', () => admin.get(`audit?license_id=${uuid(2, 77)}`), uuid(4, 77)],
-  ['the audit trail of all', () => admin.get('audit'), uuid(4, AUDIT_EVENTS)],
+  ['the audit trail of all licenses', () => admin.get('audit'), uuid(4, AUDIT_EVENTS)],
 ])('%s scans no large table, and reads few pages', async (_what, work, found) => {
   const { text } = await retryWhileUnavailable(work);
   expect(text).toContain(found);

@@ -15,7 +15,7 @@ afterEach(async () => {
 const start = (url: string) => migrateWhenReachable(url, () => undefined);
 
 test.each<ReuseOrder>(['most recently', 'least recently'])(
-  'a pooler that gives each statement the server process that was used %s is refused with one sentence, and keeps no lock',
+  'a pooler that gives each statement the server process that was used %s is refused with one sentence, and no lock is left',
   async (order) => {
     const database = await createDatabase();
     closing.push(database.drop);

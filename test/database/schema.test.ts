@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The columns, constraints, indexes, triggers and functions of the service's own tables, a line for each. */
+/** The columns, constraints, indexes, triggers, views, partitions and functions of the schema, a line for each. */
 const SCHEMA = `
   with own as (select c.oid, c.relname, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'public' and c.relkind in ('r', 'p', 'v') and not c.relispartition)
@@ -28,8 +28,8 @@ const SCHEMA = `
   from pg_proc where pronamespace = 'public'::regnamespace
   order by 1`;
 
-// The schema was first recorded from the eighteen migrations before the first release, which 0001 replaces. A new
-// migration changes the file with it: npm test -- test/database/schema.test.ts -u
+// The schema was first recorded from the eighteen migrations before the first release, which 0001 replaces. After a new
+// migration it is recorded again: npm test -- test/database/schema.test.ts -u
 test('the migrations give the recorded schema', async () => {
   const rows = await service.sql<{ line: string }>(SCHEMA);
   const lines = rows.map(({ line }) => line.replaceAll(/\s+/g, ' ').trim()).toSorted();

@@ -34,14 +34,14 @@ function writeCertificate(name: string, { cert }: Certificate): string {
   return terminal.file(name);
 }
 
-/** Opens a server with this certificate in front of the database. */
+/** Opens a proxy with this certificate in front of the database; with null the proxy offers no TLS. */
 async function openServer(certificate: Certificate | null): Promise<TlsPostgres> {
   postgres = await TlsPostgres.open(database.url);
   postgres.certificate = certificate;
   return postgres;
 }
 
-test('every connection of the service and of the command line has TLS where DATABASE_URL says so', async () => {
+test('every connection of the service and of the command line has TLS if DATABASE_URL demands it', async () => {
   await openServer(validCertificate);
   const url = postgres.url({ sslmode: 'verify-full', sslrootcert });
   const service = await Service.start({ databaseUrl: url, environment: { DATABASE_READ_URL: url } });
@@ -72,7 +72,7 @@ test('every connection of the service and of the command line has TLS where DATA
   expect(postgres.seen.secure).toBeGreaterThan(5);
 });
 
-describe('one sentence and exit code 2, from a start and from a command, where', () => {
+describe('a start and a command end with one sentence and exit code 2 if', () => {
   const ofOtherHost = makeCertificate('db.example.com');
   const expired = makeCertificate('127.0.0.1', 0.5);
   const tlsFailed = (code: string) =>
@@ -82,7 +82,15 @@ describe('one sentence and exit code 2, from a start and from a command, where',
   const NO_TLS =
     /^DATABASE_URL demands TLS, which the server does not offer: .* sslmode=disable .* \(docs\/.*\)\.\n$/;
 
-  test.each<[string, Certificate | null, string, Record<string, string>, RegExp]>([
+  test.each<
+    [
+      name: string,
+      certificate: Certificate | null,
+      sslrootcert: string,
+      parameters: Record<string, string>,
+      sentence: RegExp,
+    ]
+  >([
     ['the server offers no TLS', null, 'valid.pem', {}, NO_TLS],
     [
       'the server offers no TLS, and sslmode is no-verify',
@@ -107,7 +115,7 @@ describe('one sentence and exit code 2, from a start and from a command, where',
       tlsFailed('ERR_TLS_CERT_ALTNAME_INVALID'),
     ],
     ['the certificate has expired', expired, 'expired.pem', {}, tlsFailed('CERT_HAS_EXPIRED')],
-  ])('%s', async (_where, certificate, file, parameters, sentence) => {
+  ])('%s', async (_name, certificate, file, parameters, sentence) => {
     writeCertificate('other-host.pem', ofOtherHost);
     writeCertificate('expired.pem', expired);
     await openServer(certificate);
@@ -134,7 +142,7 @@ test.each<Record<string, string>>([
   { sslmode: 'verify-full', sslrootcert },
   { sslmode: 'no-verify' },
   { sslmode: 'require', sslrootcert },
-])('with %j a server with TLS is used', async (parameters) => {
+])('with %j the connection has TLS', async (parameters) => {
   await openServer(validCertificate);
   const run = await terminal.run(['status'], { env: { DATABASE_URL: postgres.url(parameters) } });
   // The driver prints no warning.
@@ -153,7 +161,7 @@ test('with sslmode=disable no TLS is requested', async () => {
   expect([plain.code, postgres.seen]).toEqual([1, { secure: 0, plain: expect.any(Number) }]);
 });
 
-test('a connection that falls silent is cut under TLS as well', async () => {
+test('a connection with TLS is also ended if the server falls silent', async () => {
   await openServer(validCertificate);
   const client = new DeadlineClient(postgres.url({ sslmode: 'verify-full', sslrootcert }));
   await client.connect();
@@ -166,6 +174,6 @@ test('a connection that falls silent is cut under TLS as well', async () => {
 });
 
 test.each(['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'EPROTO'])(
-  'a running service whose database has a certificate that fails (%s) answers 503, not 500',
+  'the TLS error %s counts as a connection error, so that a running service answers 503 and not 500',
   (code) => expect(isConnectionError(Object.assign(new Error('x'), { code }))).toBe(true),
 );

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { errorsAsHtml, errorsAsMarkdown } from '../../src/http/problems/problem-docs.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
 
-/** The table of errors in the contract, on which clients rely. It is copied by hand. */
-const CONTRACT = {
+/** The status and `client_action` of each code on which clients rely, written by hand to detect a change by mistake. */
+const EXPECTED = {
   malformed_request: [400, 'fix'],
   not_found: [404, 'fix'],
   method_not_allowed: [405, 'fix'],
@@ -27,7 +27,7 @@ const CONTRACT = {
   unavailable: [503, 'retry'],
 } as const;
 
-/** The only codes that may stop a paid application. Each of them means that the license is not valid. */
+/** The only codes that may stop a paid application. Each of them means that the license is not valid on this machine. */
 const MAY_STOP = [
   'binding_released',
   'license_expired',
@@ -43,20 +43,20 @@ test('docs/errors.md is generated from the catalogue (npm run docs:errors writes
   expect(readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')).toBe(errorsAsMarkdown());
 });
 
-test.each(Object.entries(CONTRACT))(
-  '%s has the status and client_action of the contract',
-  (code, promise) => {
-    const { status, client_action } = PROBLEMS[code as keyof typeof CONTRACT];
-    expect([status, client_action]).toEqual(promise);
+test.each(Object.entries(EXPECTED))(
+  '%s has the status and client_action on which clients rely',
+  (code, expected) => {
+    const { status, client_action } = PROBLEMS[code as keyof typeof EXPECTED];
+    expect([status, client_action]).toEqual(expected);
   },
 );
 
-test('only a code that means that the license is not valid may stop an application', () => {
+test('only a code that means that the license is not valid on this machine may stop an application', () => {
   const stopping = Object.entries(PROBLEMS).filter(([, { client_action }]) => client_action === 'stop');
   expect(stopping.map(([code]) => code).toSorted()).toEqual(MAY_STOP);
 });
 
-test('the page has a paragraph for every code, to which the type of its problem links', () => {
+test('the page /docs/errors has a section for every code, to which the type of its problem links', () => {
   const page = errorsAsHtml();
   for (const code of Object.keys(PROBLEMS)) expect(page).toContain(`<section id="${code}">`);
   // No character of a sentence became unintended markup.

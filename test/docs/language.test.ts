@@ -3,9 +3,9 @@ import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { BANNED_WORDS } from './banned-words.js';
-import { trackedFiles } from './tracked-files.js';
+import { filesOfWorkingCopy } from './working-copy.js';
 
-/** Names of published alerts, which keep their words. */
+/** The names of published alerts. They may contain banned words, because operators already use the names. */
 const ALERT_NAMES = /\bMooring[A-Z][A-Za-z]+\b/g;
 
 /** The banned words in a text, also within camelCase and kebab-case names. snake_case names belong to the wire and SQL. */
@@ -52,7 +52,7 @@ test.each([
   'judges/',
   'mutation/',
 ])('no banned word is in %s', (folder) => {
-  const files = trackedFiles((path) => isText(path), folder);
+  const files = filesOfWorkingCopy((path) => isText(path), folder);
   expect(files.length).toBeGreaterThan(0);
   expect(
     files.flatMap((path) => linesWithBannedWords(path, `${path}\n${readFileSync(path, 'utf8')}`)),
@@ -60,7 +60,7 @@ test.each([
 });
 
 test('no banned word is in a page of the documentation', () => {
-  const pages = trackedFiles(
+  const pages = filesOfWorkingCopy(
     (path) => /\.(md|yaml|yml)$/.test(path) && (path.startsWith('docs/') || !path.includes('/')),
   );
   expect(pages.length).toBeGreaterThan(50);
@@ -68,7 +68,7 @@ test('no banned word is in a page of the documentation', () => {
 });
 
 describe('tests', () => {
-  const files = trackedFiles((path) => path.endsWith('.ts'), 'test/');
+  const files = filesOfWorkingCopy((path) => path.endsWith('.ts'), 'test/');
 
   test('have no banned word in the name of a file', () => {
     expect(files.filter((path) => bannedWords(basename(path)).length > 0)).toEqual([]);

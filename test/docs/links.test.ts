@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { trackedFiles } from './tracked-files.js';
+import { filesOfWorkingCopy } from './working-copy.js';
 
 /** The anchor that a heading gets on GitHub. */
 const toAnchor = (heading: string) =>
@@ -32,7 +32,7 @@ function fault(path: string, anchor: string | undefined): string | undefined {
   return anchorsOf(path).has(anchor) ? undefined : `${path} has no heading #${anchor}`;
 }
 
-const pages = trackedFiles((path) => path.endsWith('.md'));
+const pages = filesOfWorkingCopy((path) => path.endsWith('.md'));
 
 test('there are pages', () => expect(pages.length).toBeGreaterThan(40));
 
@@ -51,8 +51,8 @@ test.each(pages)('every link of %s leads to a file and a heading', (page) => {
 describe('citations', () => {
   // A decision is cited by its number.
   const CITATION = /(?<![\w/.-])docs\/(?:decisions\/(\d{4})|([\w/-]+\.md)(?:#([\w-]+))?)/g;
-  const decisions = trackedFiles((path) => path.startsWith('docs/decisions/'));
-  const sources = trackedFiles(
+  const decisions = filesOfWorkingCopy((path) => path.startsWith('docs/decisions/'));
+  const sources = filesOfWorkingCopy(
     (path) => /\.(ts|tsx|mjs|sql|yaml|yml|cfg)$/.test(path) && !path.startsWith('test/docs/links'),
   );
 

@@ -23,8 +23,8 @@ const METRICS_PAGE = readFileSync('docs/operations/monitoring.md', 'utf8');
 const ALERTS_PAGE = readFileSync('docs/operations/alerts.md', 'utf8');
 const { groups } = parse(readFileSync('docs/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap(({ rules }) => rules);
-/** The labels that Prometheus adds. */
-const PROMETHEUS_LABELS = ['instance', 'le'];
+/** Labels that are not in METRICS_PAGE: Prometheus adds `instance`, and each bucket of a histogram has `le`. */
+const UNLISTED_LABELS = ['instance', 'le'];
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
@@ -58,7 +58,7 @@ function metricsIn(text: string): Map<string, Metric> {
   );
 }
 
-test('the table lists every served metric, and no other', () => {
+test('the table of docs/operations/monitoring.md lists every served metric, and no other', () => {
   const documented = METRICS_PAGE.matchAll(/^\| `(mooring_\w+)` *\| (\w+) *\| (.*?) *\| (.+?) *\|$/gm);
   const rows = [...documented].map(([, name, type, labels, help]) => [name, type, labels, help]);
   const expected = [...served].map(([name, { type, labels, help }]) => [
@@ -89,7 +89,7 @@ test.each(rules)('$alert uses existing metrics and labels', ({ expr }) => {
     }
   }
   for (const [, by] of expr.matchAll(/\bby \(([^)]*)\)/g)) {
-    const known = [...PROMETHEUS_LABELS, ...names.flatMap((name) => [...metricOf(name)!.labels.keys()])];
+    const known = [...UNLISTED_LABELS, ...names.flatMap((name) => [...metricOf(name)!.labels.keys()])];
     expect(known).toEqual(expect.arrayContaining(by!.split(', ')));
   }
 });
@@ -101,7 +101,7 @@ function metricOf(name: string): Metric | undefined {
   return histogramMetric?.type === 'histogram' ? histogramMetric : served.get(name);
 }
 
-test('the rules are valid for Prometheus, and the page contains each of them unchanged', () => {
+test('each rule has the members that Prometheus expects, and docs/operations/alerts.md contains it unchanged', () => {
   for (const rule of rules) {
     expect(rule).toEqual({
       alert: expect.stringMatching(/^Mooring[A-Z][A-Za-z]+$/),

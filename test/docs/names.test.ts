@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
-import { trackedFiles } from './tracked-files.js';
+import { filesOfWorkingCopy } from './working-copy.js';
 
 const read = (path: string) => readFileSync(path, 'utf8');
 /**
@@ -13,9 +13,9 @@ const isPage = (path: string) =>
   /^(README\.md|CONTRIBUTING\.md|docs\/(?!decisions\/|licenses\.md|dependencies\.md|purchases\.md).*\.md)$/.test(
     path,
   );
-const pages = trackedFiles(isPage);
+const pages = filesOfWorkingCopy(isPage);
 /** The files that declare names: the sources, the API document, and the deployment files. */
-const sources = trackedFiles(
+const sources = filesOfWorkingCopy(
   (path) =>
     /\.(ts|tsx|mjs|sql|yaml|yml|json|cfg)$|Dockerfile|\.env\.example$/.test(path) &&
     !/^(test\/docs|package-lock)/.test(path),
@@ -66,7 +66,7 @@ test('every setting of the service is documented', () => {
   expect(names.filter((name) => !documented.includes(name))).toEqual([]);
 });
 
-/** The commands by their first words, each with its own commands. */
+/** The names of the subcommands of each command, by the name of the command. */
 const commands = new Map<string, readonly string[]>();
 beforeAll(async () => {
   const namesIn = (command: Command) => command.commands.flatMap((each) => [each.name(), ...each.aliases()]);
@@ -98,7 +98,7 @@ test.each(pages)('every command that %s names exists', (page) => {
 });
 
 test('every command that a message or a comment names exists', () => {
-  const texts = trackedFiles((path) => /^(src|web|client\/src)\/.*\.tsx?$/.test(path));
+  const texts = filesOfWorkingCopy((path) => /^(src|web|client\/src)\/.*\.tsx?$/.test(path));
   const wrong = texts.flatMap((path) => wrongCommands(read(path)).map((each) => `${path}: ${each}`));
   expect(wrong).toEqual([]);
 });

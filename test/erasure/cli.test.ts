@@ -8,7 +8,7 @@ import { schemaViolations } from '../support/http/openapi.js';
 const REASON = ['--reason', 'asked by letter'];
 const DAY_MS = 86_400_000;
 
-/** No server runs, so that only commands carry requests out. */
+// No service uses this database, so only commands carry requests out.
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let client: pg.Client;
 let terminal: Terminal;
@@ -31,7 +31,7 @@ const recordPurchase = () =>
     'purchase',
     'record',
     '--transaction',
-    'kanari',
+    'txn_1',
     '--email',
     'ada@example.com',
     '--status',
@@ -149,7 +149,7 @@ test('run has carried out every due request when it ends', async () => {
 test('a purchase of an erased buyer that a restored backup lacks is recorded without an address or a license', async () => {
   await rows('delete from license');
   await rows('delete from purchase');
-  expect(await recordPurchase()).toEqual({ transaction_id: 'kanari', state: 'paid', license_id: null });
+  expect(await recordPurchase()).toEqual({ transaction_id: 'txn_1', state: 'paid', license_id: null });
   expect(await rows('select state, email from purchase')).toEqual([{ state: 'paid', email: null }]);
   expect(await rows('select id from license')).toEqual([]);
 });
@@ -162,7 +162,7 @@ test('run prints that nothing is due, and exits with 0', async () => {
   expect([json, text.code, text.stdout]).toEqual([[], 0, 'Nothing is due.\n']);
 });
 
-test('without --json, request prints what will carry it out', async () => {
+test('without --json, request prints what will carry the request out', async () => {
   const { code, stdout } = await terminal.run(['erasure', 'request', 'grace@example.com', ...REASON]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Request +E-mail .*\n\S+ +grace@example\.com +waiting /);
@@ -208,7 +208,7 @@ test('in production the commands refuse to erase without TOMBSTONE_FILE, with on
   expect((await terminal.run(['erasure', 'run'], withFile)).code).toBe(0);
 });
 
-test('status shows licenses that lost their address in a restore, and the number of requests that the file lacks', async () => {
+test('status shows licenses that lost their address in a restore, and the number of requests that TOMBSTONE_FILE lacks', async () => {
   await rows(
     `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at, address_lost_at)
      values ('01920000-0000-7000-8000-000000000001', sha256('one'), '11', 1, 'keep', now(), now())`,

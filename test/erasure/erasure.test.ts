@@ -24,12 +24,13 @@ import { machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
 const ADA = 'ada.kanari@leak.example';
-/** Her earlier address, which her purchases have. */
+/** The earlier address of Ada, which her purchases have. */
 const EARLIER = 'ada.before@leak.example';
 const LABELS = ['Studio Kanari', 'Kanari Laptop', 'Kanaris alter Mac', 'Küche von Kanari'];
 const REQUEST_REASON = 'Sold it to my sister Kanarina';
 const MACHINES = LABELS.map((label) => machineId(label));
 
+/** Finds the personal data of Ada. Her transaction ids are not in it, because they are kept. */
 const search = new LeakSearch([
   ...[ADA, EARLIER, REQUEST_REASON, ...LABELS].flatMap(formsOfText),
   ...MACHINES.flatMap(formsOfMachine),
@@ -45,7 +46,9 @@ interface HolderData {
 
 let service: Service;
 let ada: HolderData;
+/** All rows before the erasure. */
 let before: string[];
+/** The rows of another holder before the erasure. */
 let others: string[];
 let erased: ErasureView;
 
@@ -61,7 +64,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /**
- * Creates a holder of two licenses, one bought and one issued. The machines alternate between them; the last one is released.
+ * Creates a holder of two licenses, one bought and one issued. The machines alternate between the licenses, and the last
+ * machine is released.
  * @param beforeRequest runs after the activations and before the release request
  */
 async function createHolder(
@@ -107,7 +111,7 @@ async function changeAddress(): Promise<void> {
   for (const { id } of licenses) await service.setLicense(id, { email: ADA });
 }
 
-/** Enqueues mails that cannot be sent: one with a key, one whose recipient only its row has, one with a code. */
+/** Enqueues mails that cannot be sent: one with a key, one whose recipient is only in mail_recipient, one with a code. */
 async function enqueueUnsendableMails(): Promise<void> {
   await waitForJobs(service);
   const outboxPath = join(service.dataDir, 'outbox');
@@ -201,7 +205,7 @@ test('the heartbeat of each machine is answered with binding_released', async ()
   }
 });
 
-test('activating with an erased key is answered as with an unknown one, with either address', async () => {
+test('an activation with the key of an erased license is answered like one with an unknown key, for either address', async () => {
   for (const license_key of ada.keys) {
     for (const email of [ADA, EARLIER]) {
       const { status, json } = await service.activate({ license_key, email }, LABELS[0]);

@@ -21,9 +21,10 @@ export async function sell(service: Service, email: string, transaction_id: stri
   return (await service.app.get(PurchasesService).record(report)).license_id!;
 }
 
-/** Copies a database, as a restored dump. The original must have no connection. */
+/** Copies a database; the copy serves as a restored dump. The original must have no connection. */
 export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
   const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
+  // Only the name and `drop` of this database are used: the copy replaces it.
   const copy = await createDatabase();
   await copy.drop();
   const admin = new pg.Client(process.env['MOORING_TEST_POSTGRES']);
@@ -51,7 +52,7 @@ export async function waitForJobs(service: Service, kind = '%'): Promise<void> {
 export const waitForSentMails = (service: Service) =>
   until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
 
-/** Makes the jobs whose task matches this SQL pattern due now. */
+/** Makes the jobs whose task matches this SQL pattern due now, and notifies the workers. */
 export const makeDue = (service: Service, kind = '%') =>
   service.sql(
     `select graphile_worker.reschedule_jobs(

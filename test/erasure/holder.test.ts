@@ -23,7 +23,7 @@ import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { whileHeld } from '../support/tables.js';
 
 const HOUR_MS = 3_600_000;
-/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
+/** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
 const ADA = 'ada@leak.example';
 
@@ -72,7 +72,7 @@ const mails = async (subject: RegExp) => {
   return (await outbox(service)).filter((mail) => mail.to === ADA && subject.test(mail.subject));
 };
 
-test('a request waits three days, and a mail announces it at once', async () => {
+test('a request waits three days, and a mail announces the erasure at once', async () => {
   const erasure = await erasures.request(ADA);
   expect(erasure).toMatchObject({
     state: 'waiting',
@@ -152,8 +152,9 @@ test('an erasure also works for a license with 40,000 activations', async () => 
   expect(await service.sql('select 1 from activation where machine_id is not null limit 1')).toEqual([]);
 });
 
-test('a cancelled request has no address any more, and nothing is erased', async () => {
+test('a cancelled request has no address and no job any more', async () => {
   const search = new LeakSearch(formsOfText(ADA));
+  // Without the license, only the purchase and the request have the address.
   await service.sql('delete from license');
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS - 1);

@@ -52,7 +52,7 @@ async function addStaff(): Promise<void> {
 
 /** Reports a purchase as the payment processor does. @returns the status */
 async function reportPaid(url: string): Promise<number> {
-  const body = JSON.stringify({ transaction_id: 'kanari', email: ADA, status: 'paid' });
+  const body = JSON.stringify({ transaction_id: 'txn_1', email: ADA, status: 'paid' });
   const at = new Date();
   const headers = {
     'webhook-id': 'msg_1',
@@ -66,10 +66,10 @@ const rows = async (sql: string) => (await client.query(sql)).rows as Record<str
 const purchaseWithLicense = () =>
   rows(`select p.transaction_id, p.state, p.email as buyer, l.email, l.ended_at is not null as ended
         from purchase p join license l on l.purchase_id = p.id`);
-const purchase = { transaction_id: 'kanari', state: 'paid' };
+const purchase = { transaction_id: 'txn_1', state: 'paid' };
 const erasedPurchase = { ...purchase, buyer: null, email: null, ended: true };
 
-test('if an instance is killed between its response and the erasure, the next one carries it out', async () => {
+test('if an instance is killed between its response and the erasure, the next one carries the erasure out', async () => {
   const first = await startServer().ready();
   expect(await reportPaid(url)).toBe(204);
   await addStaff();

@@ -40,7 +40,7 @@ const erasureJobs = () => service.sql("select 1 from graphile_worker.jobs where 
 const emailOf = async () =>
   (await service.sql('select email from license where id = $1', [license_id]))[0]!['email'];
 
-/** Makes the queue run the job at once, and waits until it has enqueued a new one. */
+/** Makes the queue run the job at once, and waits until the job has enqueued a new one. */
 async function runJobEarly(id: string): Promise<QueuedJob> {
   const before = (await findWaitingJob(id))!;
   await makeDue(service, 'erasure');
@@ -64,7 +64,7 @@ test('a job that runs three days early erases nothing, and is enqueued again for
   expect(await emailOf()).toBeNull();
 });
 
-test('if the clocks differ, a job erases nothing and is enqueued again within an hour, and runs once they agree', async () => {
+test('if the clocks differ, a job erases nothing and is enqueued again within an hour, and it erases after they agree', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(3 * DAY_MS);
   const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
@@ -82,7 +82,7 @@ test('if the clocks differ, a job erases nothing and is enqueued again within an
   expect(await emailOf()).toBeNull();
 });
 
-test('a job that repeatedly runs early does not fail finally and is never enqueued twice', async () => {
+test('a job that repeatedly runs early uses up no attempt and is never enqueued twice', async () => {
   const { id } = await erasures.request(ADA);
   for (let time = 0; time < 30; time += 1) expect((await runJobEarly(id)).attempts).toBe(0);
   service.clock.advance(3 * DAY_MS);
@@ -102,15 +102,15 @@ test('a request that is cancelled has no job afterwards, also if its job is runn
   await lockHolder.query('update erasure_request set email = null, cancelled_at = now() where id = $1', [
     other.id,
   ]);
-  const queuing = erasures.runQueued(other.id);
+  const runningJob = erasures.runQueued(other.id);
   const waitingForLock =
     "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
   await until(async () => (await service.sql(waitingForLock)).length > 0);
   await lockHolder.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
   await lockHolder.query('commit');
   lockHolder.release();
-  // After a lock timeout the job fails and is retried.
-  await queuing.catch(() => undefined);
+  // On a slow computer the job may fail with a lock timeout. The queue would retry it.
+  await runningJob.catch(() => undefined);
   await waitForJobs(service, 'erasure');
   expect(await emailOf()).toBe(ADA);
 });
@@ -122,7 +122,7 @@ test('a request of staff makes the job of a holder’s waiting request due at on
   expect(await emailOf()).toBeNull();
 });
 
-test('a due request that fails delays no other one, and its error is reported after them', async () => {
+test('a due request that fails delays no other one, and its error is thrown after the others are carried out', async () => {
   await service.issue({ email: 'bob@example.com' });
   const first = await erasures.request(ADA);
   service.clock.advance(1_000);

@@ -60,7 +60,7 @@ const findIncompleteErasures = () =>
   );
 
 test.each(ROUNDS)(
-  'an erasure that runs with all other changes of a license is complete (round %i)',
+  'an erasure that runs at the same time as all other changes of a license is complete (round %i)',
   async (round) => {
     const license = await sellAndActivate(`amid-${round}`);
     const { license_id, email, transaction_id, activation_id } = license;

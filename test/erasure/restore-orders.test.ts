@@ -24,10 +24,11 @@ import {
 import { createDatabase, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
-/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
+/** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
 const HOUR_MS = 3_600_000;
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
+/** Finds the personal data of Ada. No other data contains the word Kanari. */
 const search = new LeakSearch([ADA, 'Kanari Studio', 'Kanari words'].flatMap(formsOfText));
 
 const root = mkdtempSync(join(tmpdir(), 'mooring-orders-'));
@@ -125,12 +126,12 @@ async function addPendingData(service: Service): Promise<void> {
   });
 }
 
-describe('a license that got another holder after the backup, and whose former holder was then erased', () => {
+describe('a license that got another holder after the backup and whose former holder was then erased', () => {
   test.each([
-    ['that was bought', 'kanari'],
-    ['that staff issued', undefined],
+    ['it was bought', 'txn_1'],
+    ['staff issued it', undefined],
   ] as const)(
-    '%s: the address is deleted, the machine stays active, and a warning asks staff to set the address again',
+    'loses its address and keeps its machine active if %s, and a warning asks staff to set the address again',
     async (_what, transaction) => {
       let service = await start(original);
       const { id, license_key, token } = await createAdasLicense(service, transaction);
@@ -159,7 +160,7 @@ describe('a license that got another holder after the backup, and whose former h
       expect(seen.json.license).toMatchObject({ email: null, is_address_lost: true, status: 'active' });
       const warning = [expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\./)];
       expect(await warnings(service)).toEqual(warning);
-      // The retention does not delete it as an erased license, and a later start does not erase it.
+      // The retention does not delete the license as an erased one, and a later start does not erase it.
       clock.advance(400 * DAY_MS);
       await service.app.get(RetentionService).run();
       service = await restart(restored);
@@ -170,9 +171,9 @@ describe('a license that got another holder after the backup, and whose former h
     },
   );
 
-  test('with a file of an older version the license of the erased purchase loses its address and stays valid', async () => {
+  test('loses its address and stays valid also if it was bought and the tombstone file is of an older version', async () => {
     let service = await start(original);
-    const { id, token } = await createAdasLicense(service, 'kanari');
+    const { id, token } = await createAdasLicense(service, 'txn_1');
     await addPendingData(service);
     const restored = await backup();
     service = await start(original);
@@ -190,7 +191,7 @@ describe('a license that got another holder after the backup, and whose former h
 describe('an erased person who gets licenses again', () => {
   test('keeps new purchases and licenses from staff at each later start, also with a restored database', async () => {
     let service = await start(original);
-    const first = await createAdasLicense(service, 'kanari');
+    const first = await createAdasLicense(service, 'txn_1');
     const restored = await backup();
     service = await start(original);
     clock.advance(HOUR_MS);
@@ -229,7 +230,7 @@ describe('an erased person who gets licenses again', () => {
   });
 });
 
-test('a license that got another holder after an erasure that was written to the file but not committed stays valid', async () => {
+test('if an erasure was written to the file but not committed, a license that then got another holder stays valid', async () => {
   let service = await start(original);
   const { id, token } = await createAdasLicense(service);
   const request = await erasuresOf(service).request(ADA);
@@ -243,17 +244,17 @@ test('a license that got another holder after an erasure that was written to the
   expect(await service.sql('select 1 from erasure_request where email is not null')).toEqual([]);
 });
 
-describe('a restored copy that shares the file', () => {
-  test('an erasure in the copy erases no holder in the original without a request there', async () => {
+describe('if a restored copy shares the tombstone file,', () => {
+  test('an erasure in the copy erases no holder who has no request in the original', async () => {
     let service = await start(original);
-    const ada = await createAdasLicense(service, 'kanari');
+    const ada = await createAdasLicense(service, 'txn_1');
     const bob = await service.issue({ email: BOB });
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
     service = await start(original);
     await erasuresOf(service).cancel(id);
     const copyService = await start(copy);
-    // The request was cancelled before, so the copy does not carry it out; it carries out two new ones.
+    // The request was cancelled before the copy started, so the copy does not carry it out. It carries out two new requests.
     expect(await emailOf(copyService, ada.id)).toBe(ADA);
     for (const email of [ADA, BOB]) await erase(copyService, email);
     clock.advance(HOUR_MS);
@@ -261,23 +262,23 @@ describe('a restored copy that shares the file', () => {
     expect([await emailOf(service, ada.id), await emailOf(service, bob.license_id)]).toEqual([ADA, BOB]);
     expect((await service.heartbeat(ada.token)).status).toBe(200);
     // A purchase that is reported again is not taken for one of an erased buyer.
-    const report = { transaction_id: 'kanari', status: 'paid', email: ADA } as const;
+    const report = { transaction_id: 'txn_1', status: 'paid', email: ADA } as const;
     expect(await service.app.get(PurchasesService).record(report)).toEqual({
       state: 'paid',
       license_id: ada.id,
     });
   });
 
-  test('the original ignores an erasure of the copy whose request was cancelled in the original', async () => {
+  test('the original ignores an erasure by the copy if its request was cancelled in the original', async () => {
     let service = await start(original);
-    const ada = await createAdasLicense(service, 'kanari');
+    const ada = await createAdasLicense(service, 'txn_1');
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
     const copyService = await start(copy);
     await erasuresOf(copyService).run(id);
     service = await start(original);
     await erasuresOf(service).cancel(id);
-    // The same if the last block of the file has the database id of the original.
+    // The erasure is also ignored in a block with the database id of the original.
     const [, block] = readFileSync(file, 'utf8').split('\n\n');
     const [own] = await service.sql<{ id: string }>('select id from database_identity');
     writeFileSync(file, `\n\n${block!.replace(/^database .*$/m, `database ${own!.id}`)}`, { flag: 'a' });
@@ -287,7 +288,7 @@ describe('a restored copy that shares the file', () => {
 
   test('a cancellation in the copy undoes no erasure of the original', async () => {
     let service = await start(original);
-    const ada = await createAdasLicense(service, 'kanari');
+    const ada = await createAdasLicense(service, 'txn_1');
     const { id } = await erasuresOf(service).request(ADA);
     const [copy, restored] = [await backup(), await backup()];
     service = await start(original);
@@ -304,9 +305,9 @@ describe('a restored copy that shares the file', () => {
   });
 });
 
-test('erasures are repeated in a backup that is older than the table database_identity', async () => {
+test('erasures are repeated in a backup whose table database_identity is empty', async () => {
   let service = await start(original);
-  const ada = await createAdasLicense(service, 'kanari');
+  const ada = await createAdasLicense(service, 'txn_1');
   const restored = await backup();
   service = await start(original);
   clock.advance(HOUR_MS);

@@ -11,7 +11,7 @@ import { whileGone, whileLocked } from '../support/tables.js';
 const ERASURES = '/support/api/erasures';
 const REASON = 'Asked by phone.';
 const DAY_MS = 86_400_000;
-/** Far in the future, so that the job queue, which uses the database's clock, finds no job of a request due. */
+/** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
 
 let service: Service;
@@ -34,7 +34,7 @@ const list = async () => (await service.call('GET', ERASURES, undefined, support
 const byHolder = (email: string) => service.app.get(ErasureService).request(email);
 const expectNoRequest = async () => expect(await service.sql('select 1 from erasure_request')).toEqual([]);
 
-/** The audit events of deletion requests, newest last. */
+/** The audit events of erasures, the newest last. */
 const trail = () =>
   service.sql<{ action: string }>(
     "select actor, action, reason, license_id, change, at from audit_event where action like 'erasure.%' order by id",
@@ -83,7 +83,7 @@ test('the audit trail shows who requested an erasure, why and when, and no addre
   expect(JSON.stringify(await trail())).not.toMatch(/(ada|grace|linus)@/);
 });
 
-test("an admin can carry out a holder's waiting request at once; repeated, it has the same response", async () => {
+test("an admin can carry out a holder's waiting request at once, and a repeated call has the same response", async () => {
   const license_id = await sell(service, 'early@example.com', 'early');
   const { id } = await byHolder('early@example.com');
   const first = await run(id);
@@ -129,6 +129,7 @@ test('the list has waiting requests by days left, overdue ones first, then finis
     await requestAfter(0, 'third@example.com'),
     await requestAfter(-31, 'first@example.com'),
   ];
+  // Finished requests are ordered by their ids, which contain the real time: the last one is the newest.
   const ended = [await requestAfter(-40, 'ended@example.com'), await requestAfter(-50, 'later@example.com')];
   for (const id of ended) await run(id);
   service.clock.set(NOON);

@@ -55,6 +55,7 @@ test('the file has ids, the time and a keyed hash of the address, and only its o
   const [database] = await service.sql<{ id: string }>('select id from database_identity');
   expect(tombstones().split('\n').toSorted()).toEqual(
     [
+      // The two empty lines before the block, and the end of its last line.
       '',
       '',
       '',
@@ -99,6 +100,7 @@ test('a request whose commit failed and that was then cancelled erases nothing, 
   await untilJobFailed(id);
   await service.sql('drop function test_undo cascade');
   await service.app.get(ErasureService).cancel(id);
+  // Each start of the service calls `replay`.
   expect(await service.app.get(ErasureService).replay()).toBe(0);
   expect(await emailOf(bought)).toBe('stays@leak.example');
 });
@@ -109,6 +111,7 @@ test('a request whose commit failed is carried out by the next start, with its r
   const { id } = await service.app.get(ErasureService).request('killed@leak.example', AUDIT_CONTEXT);
   await untilJobFailed(id);
   await service.sql('drop function test_undo cascade');
+  // Two licenses, a purchase and the request.
   expect(await service.app.get(ErasureService).replay()).toBe(4);
   expect(await emailOf(bought)).toBeNull();
   expect(await findRequest(service, id)).toMatchObject({

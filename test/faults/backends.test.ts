@@ -20,7 +20,7 @@ const TERMINATE_CONNECTION = `
   select pg_terminate_backend(pid) as ended from pg_stat_activity
   where application_name = 'mooring' order by random() limit 1`;
 
-test('if the database ends connections at random, only calls on these connections fail', async () => {
+test('if the database ends connections at random, the service continues, and more calls are served than fail', async () => {
   const load = faulted.load();
   await load.waitFor(50, isServed);
   let ended = 0;
@@ -32,7 +32,7 @@ test('if the database ends connections at random, only calls on these connection
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
-  // Only the calls that used an ended connection fail.
+  // Only the calls that used an ended connection fail, and these are the smaller part.
   expect(answers.filter(isRefused).length).toBeLessThan(answers.filter(isServed).length);
   await expectGuarantees(faulted, answers, recovery);
 });

@@ -23,7 +23,7 @@ import { Computer } from '../keys/rotation-drill-computer.js';
 import { freePort } from '../support/processes/server-process.js';
 import { buyerOf, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
 
-// The job queue library prints an unavailable database to the console, although the service logs it too.
+// The job queue library prints to the console that the database is unavailable, although the service logs it too.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /*
@@ -194,7 +194,7 @@ const heartbeatOutcome = async ({ token }: ActivatedMachine) => {
   return json.code ?? status;
 };
 
-/** Expects that heartbeats are confirmed of the machines that no change after the backup concerned. */
+/** Expects that heartbeats are confirmed, except those of machines whose activation ended after the backup. */
 async function expectOthersConfirmed(machines: readonly ActivatedMachine[]): Promise<void> {
   const rest = machines.filter((each) => ![erased, moved, refunded].includes(each));
   expect(rest.length).toBeGreaterThan(20);
@@ -220,7 +220,7 @@ function expectNoneStopped(): void {
     ]);
 }
 
-describe('restored with the archive and the end of the write-ahead log that was not archived yet', () => {
+describe('after a restore with the archive and with the end of the write-ahead log that was not archived yet,', () => {
   beforeAll(async () => {
     restored = new Restored(backup, postgres.url);
     copyWal(savedWal, restored.cluster);
@@ -255,7 +255,7 @@ describe('restored with the archive and the end of the write-ahead log that was 
   });
 });
 
-describe('restored from the backup alone', () => {
+describe('after a restore from the backup alone,', () => {
   /** The error codes of heartbeats of the erased holder's machine, which was sending them while the service started. */
   let codesDuringStart: string[];
 
@@ -289,7 +289,8 @@ describe('restored from the backup alone', () => {
       true,
       true,
     ]);
-    // A computer whose license has a free machine activates once. The others try again with each heartbeat, and continue to run.
+    // A computer whose license allows one more machine activates once. The other two try again with each heartbeat, and
+    // continue to run.
     expect(activatedAfter.activationResponses.map(({ status }) => status)).toEqual([201, 201]);
     expect(new Set(soldAfter.activationResponses.slice(1).map(({ status }) => status))).toEqual(
       new Set([404]),
@@ -347,7 +348,7 @@ describe('restored from the backup alone', () => {
     expectNoneStopped();
   });
 
-  test('after an activation that was moved to a second machine is released once more, that machine activates by itself', async () => {
+  test('if staff release the first machine of a moved license once more, the second machine activates by itself', async () => {
     await service.app.get(ReleaseService).release(moved.activation_id, AUDIT_CONTEXT);
     await waitUntil(() => movedTo.activationResponses.at(-1)!.status === 201);
     expect(await heartbeatOutcome(moved)).toBe('binding_released');

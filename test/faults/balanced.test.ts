@@ -130,7 +130,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     expect(storedHours.filter((each) => !inboxHours.has(each))).toEqual([]);
   }
 
-  test('an instance is killed under load and restarted: nothing acknowledged is lost, the others continue, and it is used again', async () => {
+  test('an instance is killed under load and restarted: nothing acknowledged is lost, the others continue, and the instance is used again', async () => {
     const load = startLoad();
     await load.waitFor(40, isAcknowledged);
     await instances.processes[0]!.end('SIGKILL');
@@ -140,7 +140,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
     await expectNothingLost(await load.stop());
   });
 
-  test('an instance hangs: it gets no requests, the others continue, and it is used again when it responds', async () => {
+  test('an instance hangs: it gets no requests, the others continue, and the instance is used again when it responds', async () => {
     const load = startLoad();
     await load.waitFor(20, isAcknowledged);
     const [frozen] = instances.processes;

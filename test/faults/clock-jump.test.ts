@@ -11,7 +11,8 @@ const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
 const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
-// The service and its database share one machine and so one clock: the database always agrees with the fake clock.
+// These tests are about one machine with one clock: `FakeClock.agreesWith` always returns true, so only the jump itself can be
+// noticed.
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
 beforeEach(async () => {
@@ -79,6 +80,7 @@ test('after a restart the service accepts the time of a clock that had jumped', 
   const restarted = await Service.start({ ...options, clock: new FakeClock(service.clock.now()) });
   try {
     expect((await restarted.heartbeat(token)).json.code).toBe('license_expired');
+    // The retention run at the start, which `Service.start` awaits, has deleted the released activation.
     expect(await countEnded(restarted)).toBe(0);
   } finally {
     await restarted.close();

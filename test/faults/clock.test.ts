@@ -63,6 +63,7 @@ test('a clock that jumps a year ahead and then two years back stops no client, a
   ])
     expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
   expect((await faulted.ready()).json.warnings).toContain(WARNING);
+  // The report was signed at the right time, which is too old for the clock of the service.
   expect((await reportPaid('while-ahead')).status).toBe(403);
   const signedIn = await faulted.call('POST', '/portal/api/session', license);
   const cookie = signedIn.cookies[0]!.split(';')[0]!;

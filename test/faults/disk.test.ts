@@ -15,7 +15,7 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-const callsOf = (name: string, matches: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
+const isCall = (name: string, matches: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
   answer.name === name && matches(answer);
 /** Computes the share of the heartbeats that were served. On a slow computer some get 503 even without a fault. */
 function shareOfServedHeartbeats(answers: readonly RecordedAnswer[]): number {
@@ -28,16 +28,16 @@ const isTelemetryDropped = ({ status, json }: RecordedAnswer) =>
 test('with a full disk heartbeats are served without their telemetry, and nothing is acknowledged that is not stored', async () => {
   const load = faulted.load();
   await load.waitFor(50, isServed);
-  await load.waitFor(20, callsOf('heartbeat', isServed));
+  await load.waitFor(20, isCall('heartbeat', isServed));
   const shareWithoutFault = shareOfServedHeartbeats(load.answers);
   await postgres.fill();
-  await load.waitFor(10, callsOf('activate', isRefused));
+  await load.waitFor(10, isCall('activate', isRefused));
   // On a full disk PostgreSQL continues with the files that it already has. Where the system allows no mount,
   // `SmallDiskPostgres` limits the size of all files instead: then PostgreSQL can write nothing and stops.
   if (postgres.hasMountedDisk) {
     const from = load.answers.length;
-    await load.waitFor(10, callsOf('telemetry', isTelemetryDropped));
-    await load.waitFor(20, callsOf('heartbeat', isServed));
+    await load.waitFor(10, isCall('telemetry', isTelemetryDropped));
+    await load.waitFor(20, isCall('heartbeat', isServed));
     expect(shareOfServedHeartbeats(load.answers.slice(from))).toBeGreaterThan(shareWithoutFault / 2);
   }
   await postgres.free();
@@ -57,7 +57,7 @@ test('a database that goes down because its write-ahead log has no space loses n
       () => true,
       () => false,
     );
-  await load.waitFor(5, callsOf('activate', isRefused));
+  await load.waitFor(5, isCall('activate', isRefused));
   await postgres.free();
   await postgres.restart();
   const recovery = await faulted.recovery(load);

@@ -11,8 +11,8 @@ import {
 /** The longest time a client waits for a response during any fault (docs/contract.md#no-false-stop). */
 export const ANSWER_LIMIT_MS = 2_000;
 /**
- * The longest times for calls without a deadline. Calls of the pages have none because some are unsafe to repeat, and health
- * checks have none. They take as long as their statements, and the proxy waits that long (deploy/haproxy.cfg).
+ * The longest times of calls without a deadline: calls of the pages, because some are unsafe to repeat, and health checks. They
+ * take as long as their statements, and the proxy waits that long (deploy/haproxy.cfg).
  */
 const LONGER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 3_000 };
 /** The service recovers within this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */
@@ -24,7 +24,7 @@ const CALLS_FOR_EVERY_CONNECTION = 40;
 
 /** The effects that only some faults may have. */
 export interface ToleratedEffects {
-  /** Whether connections may break. Then the service has acknowledged nothing. */
+  /** Whether connections may break. A call on a broken connection counts as not acknowledged. */
   readonly mayBreakConnections?: boolean;
   /** Whether calls that do not need the database may get a 503 too, because of the load. */
   readonly mayShedLoad?: boolean;
@@ -56,7 +56,7 @@ function expectInTime(answers: readonly RecordedAnswer[]): void {
   expect(late.map(({ name, status, serviceMs }) => ({ name, status, serviceMs }))).toEqual([]);
 }
 
-// A call succeeds or gets a 503 with `retry`. In a `contend` call another machine may also have reached the limit before.
+// A call succeeds or gets a 503 with `retry`. A `contend` call may also be refused because other machines reached the limit.
 function expectNoOtherRefusals(
   answers: readonly RecordedAnswer[],
   { mayBreakConnections = false, mayShedLoad = false }: ToleratedEffects,

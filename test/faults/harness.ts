@@ -49,13 +49,16 @@ export interface Recovery {
   readonly withoutFault: number;
 }
 
-/** Whether the service did not run for half of the duration of a call, because the computer is too slow for the load. */
+/** Whether the service ran for less than half of the duration of a call, because the computer is too slow for the load. */
 const isComputerOverloaded = ({ serviceMs, milliseconds }: RecordedAnswer): boolean =>
   !(serviceMs > milliseconds / 2);
 
 /** Reads how long a service with `processes/own-time.mjs` took for a response, by its event loop. */
 export const readServiceMs = ({ headers }: Pick<Answer, 'headers'>): number =>
   Number(headers['x-own-milliseconds'] ?? NaN);
+
+/** The parameters of `call` after the base URL. */
+type CallParameters = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
 
 export interface FaultedOptions extends ProcessOptions {
   readonly environment?: Record<string, string>;
@@ -91,7 +94,7 @@ export class FaultedService {
     return faulted;
   }
 
-  /** Starts the process. @param settings additional settings of this start */
+  /** Starts the process. @param additionalSettings the settings of this start only */
   async startProcess(additionalSettings: Record<string, string> = {}): Promise<void> {
     const { environment, ...options } = this.options;
     const settings = {
@@ -125,7 +128,7 @@ export class FaultedService {
     this.token = (await this.activate()).json.token;
   }
 
-  call(...request: [string, string, unknown?, Record<string, string>?]): Promise<Answer> {
+  call(...request: CallParameters): Promise<Answer> {
     return call(this.url, ...request);
   }
 
@@ -141,11 +144,7 @@ export class FaultedService {
   }
 
   // A broken connection is recorded with the status 0; `expectGuarantees` decides whether that is allowed.
-  async #call(
-    recorded: Partial<RecordedCall>,
-    name: string,
-    ...request: [string, string, unknown?, Record<string, string>?]
-  ) {
+  async #call(recorded: Partial<RecordedCall>, name: string, ...request: CallParameters) {
     const sentAt = performance.now();
     const answer = await attemptCall(name, this.url, ...request);
     return { ...answer, request: { ...recorded, sentAt }, serviceMs: readServiceMs(answer) };
@@ -208,7 +207,7 @@ export class FaultedService {
     return performance.now() - began;
   }
 
-  /** Waits until 18 of 20 consecutive calls of a kind were served. */
+  /** Waits until 18 of 20 consecutive calls of a kind were served. If the computer is too slow, the load becomes smaller. */
   async waitUntilMostlyServed(load: Load<RecordedAnswer>, kind: string): Promise<void> {
     for (;;) {
       const from = load.answers.length;

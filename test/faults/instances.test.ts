@@ -7,7 +7,7 @@ import { ORIGIN } from '../support/http/cookie-client.js';
 
 let one: Service;
 let two: Service;
-/** Sends each request to the other instance than the one before, like a proxy. */
+/** Sends the requests to both instances in turn, like a proxy. */
 let both: Service;
 
 beforeAll(async () => {
@@ -22,17 +22,17 @@ afterAll(async () => {
   await one?.close();
 });
 
-test('a holder signs in at one instance with a code that another one mailed, and is signed in at both', async () => {
+test('a holder signs in at one instance with a code that another one mailed, is signed in at both, and signs out at both', async () => {
   const license = await one.issue({ email: 'ada@example.com' });
   const holder = await new HolderBrowser(both).signInByCode(license.email);
   for (let time = 0; time < 2; time += 1) {
     const { json } = await holder.call('GET', '/licenses');
     expect(json.licenses).toMatchObject([{ id: license.license_id }]);
   }
-  const released = new HolderBrowser(both);
-  await released.signInByKey(license);
-  expect((await released.call('DELETE', '/session')).status).toBe(204);
-  for (let time = 0; time < 2; time += 1) expect((await released.call('GET', '/licenses')).status).toBe(401);
+  const signedOut = new HolderBrowser(both);
+  await signedOut.signInByKey(license);
+  expect((await signedOut.call('DELETE', '/session')).status).toBe(204);
+  for (let time = 0; time < 2; time += 1) expect((await signedOut.call('GET', '/licenses')).status).toBe(401);
 });
 
 test('attempts to enter a code are counted over all instances: after five wrong codes the right code is refused', async () => {

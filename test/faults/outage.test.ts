@@ -45,7 +45,7 @@ test.each([
     await load.waitFor(1, reportsOutage);
     const during = load.answers.slice(from);
     await recover();
-    // The service recovers by itself: it is not notified that the database is available.
+    // The service recovers by itself: it is not notified that the database is available again.
     const recovery = await faulted.recovery(load);
     const answers = await load.stop();
 

@@ -91,7 +91,7 @@ async function sendRequest(
   return { status: response.statusCode, from: response.headers['x-instance'] };
 }
 
-/** Sends bytes that are not a valid or not a complete request. */
+/** Sends bytes that are an invalid or incomplete request. */
 async function sendBytes(bytes: string): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(proxy.url).port), localAddress: LOCAL });
   socket.on('error', () => undefined);
@@ -181,7 +181,7 @@ describe(PROXY_NAME, () => {
       expect(two.requests).toEqual([]);
     });
 
-    test('gets a page, its files and its API from the same instance, and from another one if that is down', async () => {
+    test('gets a page, its files and its API from the same instance, and from another one if that instance is down', async () => {
       const paths = ['/portal/', '/assets/portal-D9mhnCam.js', '/portal/api/licenses', '/privacy/data'];
       const respondingInstances = async () =>
         Promise.all(paths.map(async (path) => (await sendRequest('GET', path)).from));

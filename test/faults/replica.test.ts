@@ -128,14 +128,14 @@ describe.each([
 });
 
 describe('a replica that is behind', () => {
-  test('does not make the first heartbeat of an activation fail that it does not have yet', async () => {
+  test('causes no failure of a heartbeat whose activation the replica does not have yet', async () => {
     await replica.pauseReplay();
     const binding = await createActivation();
     expect(await replica.sql('select from activation where id = $1', [binding.id])).toEqual([]);
     expect((await service.heartbeat(binding.token)).status).toBe(200);
   });
 
-  test('does not cause the refusal of a license that the primary allows again', async () => {
+  test('causes no refusal of a license that the primary allows again', async () => {
     const binding = await createActivation();
     await service.setLicense(binding.license_id, { staff_status: 'suspended' });
     await replica.waitUntilCaughtUp();
@@ -164,7 +164,7 @@ describe('a replica that is behind', () => {
     await waitForWarnings(service, []);
   });
 
-  test('with an older schema is not used', async () => {
+  test('is not used while its schema is older', async () => {
     const name = 'another';
     await service.sql(`create database ${name}`);
     await replica.waitUntilCaughtUp();
@@ -176,7 +176,7 @@ describe('a replica that is behind', () => {
       const { json } = await other.activate(await other.issue());
       expect((await other.heartbeat(json.token)).status).toBe(200);
       await waitForWarnings(other, [WARNING]);
-      // The check of the replica fails too, because it executes the statement of heartbeats.
+      // The check of the replica fails, because it executes the statement of heartbeats, which needs the newer schema.
       const wasReplicaUsed = () =>
         other.logged.some((line) => line.includes('replica available, heartbeats use the replica'));
       expect(wasReplicaUsed()).toBe(false);
@@ -267,6 +267,7 @@ test('a heartbeat that waits for a failing replica is delayed by less than half 
 test('the primary is used when too many requests wait for the replica', async () => {
   const { id } = await createActivation();
   await replica.waitUntilCaughtUp();
+  // At most 5,000 requests wait for the replica. The next one gets no row, so it uses the primary.
   const lookups = Array.from({ length: 5_001 }, () => service.app.get(Replica).find(id));
   expect(lookups.filter((lookup) => lookup === undefined)).toEqual([]);
   expect((await Promise.all(lookups)).at(-1)).toBeUndefined();

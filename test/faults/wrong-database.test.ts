@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
-import { createDatabase, Service } from '../support/harness.js';
+import { createDatabase, Service, type ServiceOptions } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -14,8 +14,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-async function start(environment?: Record<string, string>, databaseUrl?: string): Promise<Service> {
-  const service = await Service.start({ environment, databaseUrl });
+async function start(options: ServiceOptions = {}): Promise<Service> {
+  const service = await Service.start(options);
   closing.push(() => service.close());
   return service;
 }
@@ -23,15 +23,17 @@ async function start(environment?: Record<string, string>, databaseUrl?: string)
 /** Makes the database look like a wrong, empty one, to which the running service was connected by mistake. */
 const emptyDatabase = (service: Service) => service.sql('delete from activation; delete from license');
 
-test('a production database that is emptied while the service runs refuses no license', async () => {
+test('if a production database is emptied while the service runs, no license is refused', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'mooring-keys-'));
   closing.push(() => rm(directory, { recursive: true, force: true }));
   await createKeyRing(join(directory, 'tokens'), new Date());
   const service = await start({
-    NODE_ENV: 'production',
-    LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
-    TOKEN_KEYS_DIR: join(directory, 'tokens'),
-    MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+    environment: {
+      NODE_ENV: 'production',
+      LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+      TOKEN_KEYS_DIR: join(directory, 'tokens'),
+      MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+    },
   });
   const license = await service.issue();
   const { token } = (await service.activate(license)).json;
@@ -61,7 +63,7 @@ test('the machine limit is kept although the default isolation level of the data
   const name = new URL(database.url).pathname.slice(1);
   await admin.query(`alter database ${name} set default_transaction_isolation = 'repeatable read'`);
   await admin.end();
-  const service = await start(undefined, database.url);
+  const service = await start({ databaseUrl: database.url });
   for (let round = 0; round < 5; round += 1) {
     const license = await service.issue();
     const machines = Array.from({ length: 20 }, (_, i) => `machine ${round} ${i}`);

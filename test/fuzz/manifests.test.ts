@@ -11,7 +11,7 @@ import { Refused } from '../../src/cli/terminal/output.js';
 import { rfc3339 } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
 import { publicJwk } from '../../src/keys/ed25519.js';
-import { developmentManifestKey } from '../../src/keys/key-material.js';
+import { developmentManifestKeyFile } from '../../src/keys/key-material.js';
 import {
   manifestBytes,
   ManifestError,
@@ -41,7 +41,7 @@ let directory: string;
 beforeAll(async () => {
   service = await Service.start();
   directory = await mkdtemp(join(tmpdir(), 'mooring-manifests-'));
-  key = createPrivateKey(await readFile(developmentManifestKey(service.app.get(Config))));
+  key = createPrivateKey(await readFile(developmentManifestKeyFile(service.app.get(Config))));
   await publish(service, '1.0.0');
   const live = await publish(service, '2.0.0', '2027-01-01T00:00:00Z');
   documents = [signManifest(manifestBytes(buildRefresh(live)), [key]), live];
@@ -51,7 +51,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Builds a refresh of a manifest. */
+/** Builds a manifest that may follow the live one, with the same version. */
 const buildRefresh = (live: SignedManifest): ManifestContent => ({
   ...parseSigned(live.signed),
   sequence: parseSigned(live.signed).sequence + 1,
@@ -84,6 +84,7 @@ const untrusted = generateKeyPairSync('ed25519').privateKey;
 const VALUES: unknown[] = [null, true, 0, -1, 1.5, 1e21, '', '3', 'x', [], {}, ['x'], { a: 1 }];
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
+/** Returns a changed document, as JSON. The bits of the random number `pick` choose what is changed. */
 type Change = (document: SignedManifest, pick: number, other: SignedManifest) => string;
 const json = JSON.stringify;
 const at = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
@@ -157,7 +158,7 @@ test('content that no trusted key signed is refused with a message, and not offe
         return service.app.get(ManifestService).checkPublishable(document);
       });
       const { check, sequences } = judge(text);
-      const parsed = safely(text);
+      const parsed = parseOrUndefined(text);
       if (check.available) expect(genuine).toContain(parsed?.signed);
       else expect(sequences).toEqual(genuine.includes(String(parsed?.signed)) ? expect.anything() : {});
     }),
@@ -165,7 +166,7 @@ test('content that no trusted key signed is refused with a message, and not offe
   );
 });
 
-function safely(text: string): SignedManifest | undefined {
+function parseOrUndefined(text: string): SignedManifest | undefined {
   try {
     return JSON.parse(text) as SignedManifest;
   } catch {

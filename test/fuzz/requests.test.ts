@@ -103,14 +103,14 @@ function pathOf({ path }: Route, id: number | string): string {
 function ask({ route, caller, id, body, isSigned }: GeneratedRequest): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const signature = route.path === PURCHASES && isSigned ? signatureHeaders(text!) : {};
-  // `retryWhileUnavailable` repeats a request after the 503 of an overloaded machine, for which it needs a new session.
+  // A request that is repeated after a 503 gets a new session, because the first attempt may have ended the session.
   return retryWhileUnavailable(async () => {
     const headers = { ...(await headersOf(caller)), ...signature };
     return service.call(route.method, pathOf(route, id), text, headers);
   });
 }
 
-// The first test, because jobs of the other one may still change rows afterwards.
+// This test is the first one, because jobs that the other test enqueues may change rows after that test.
 test('credentials with a changed character are refused, and change no row', async () => {
   const holder = await headersOf('holder');
   const guarded = routes.filter(({ path }) => /^\/(portal|support)\/api\/(?!session|passkeys\/)/.test(path));

@@ -12,7 +12,7 @@ import { retryWhileUnavailable, Service } from '../support/harness.js';
  */
 
 let service: Service;
-/** Tokens of two machines, and of one with a revoked license, whose mutants must not be answered with `stop`. */
+/** Tokens of two machines, and of one with a revoked license. The changed tokens must not be answered with `stop`. */
 let tokens: string[];
 /** A key ring without the private half of the key, so that a signature is verified and not computed again. */
 let publicRing: KeyRing;
@@ -37,6 +37,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 type Segments = [header: string, payload: string, signature: string];
+/** Returns a changed token. The bits of the random number `pick` choose what is changed. */
 type Change = (token: Segments, pick: number, other: Segments) => string;
 
 const untrusted = generateKeyPairSync('ed25519').privateKey;
@@ -264,7 +265,7 @@ test('a claim of a wrong type is token_invalid, also if signed with the key of t
   });
   await fc.assert(
     fc.asyncProperty(wrong, async ({ name, value }) => {
-      // Valid values are left out: whole numbers for times, and null for `lxp`.
+      // Values that may be valid are left out: whole numbers for times, null for `lxp`, texts for `mch` and `lic`.
       fc.pre(
         !(Number.isSafeInteger(value) || (name === 'lxp' && value === null)) || !/^(lxp|iat|exp)$/.test(name),
       );

@@ -220,7 +220,11 @@ test.each([
   ['a token that is a list', { token: ['a.b.c'], app_version: '3.2' }, [TOKEN]],
   ['an empty token', { token: '', app_version: '3.2' }, [TOKEN]],
   ['a token over 2 KiB', { token: 'x'.repeat(2049), app_version: '3.2' }, [TOKEN]],
-  ['a token over 2 KiB in bytes alone', { token: 'é'.repeat(1025), app_version: '3.2' }, [TOKEN]],
+  [
+    'a token over 2 KiB in bytes but not in characters',
+    { token: 'é'.repeat(1025), app_version: '3.2' },
+    [TOKEN],
+  ],
   ['a token with a NUL', { token: 'a.b.c\0', app_version: '3.2' }, [TOKEN]],
   ['a token with half a surrogate pair', { token: 'a.b.\ud83d', app_version: '3.2' }, [TOKEN]],
   ['no app_version', { token: 'a.b.c' }, [VERSION]],

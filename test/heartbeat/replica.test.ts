@@ -12,7 +12,7 @@ import { withLimits } from '../support/limits.js';
 import { publish } from '../manifest/publish.js';
 
 // These tests check which database answers a heartbeat. A schema with copied tables takes the place of the replica, because
-// starting a real one takes minutes.
+// it is faster than a real one, which test/faults/replica.test.ts uses.
 
 const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const NOW = '2026-11-20T13:00:00Z';
@@ -33,6 +33,7 @@ let replica: Replica;
 let copy: pg.Pool;
 /** The queries of the replica, as lists of activation ids. A check has an empty list. */
 let queried: string[][] = [];
+/** Executes a statement for the replica. A test may replace it. */
 let answer: (statement: pg.QueryConfig<[string[], string]>) => Promise<unknown>;
 let machines = 0;
 
@@ -160,9 +161,9 @@ describe('if the replica would refuse a heartbeat, the primary answers it:', () 
 });
 
 test.each([
-  ['behind', "'0/0'"],
-  ['not a replica', 'null'],
-])('a replica that is %s is not queried until a check finds it available', async (_what, position) => {
+  ['a replica that is behind', "'0/0'"],
+  ['a server that is no replica', 'null'],
+])('%s is not queried until a check finds an available replica', async (_what, position) => {
   const license = await issueAndActivate();
   await copyToReplica(position);
   const before = [countLogged(BEHIND), countLogged(AVAILABLE)] as const;

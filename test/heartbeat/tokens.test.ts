@@ -65,15 +65,15 @@ async function signWithOtherKeyRing(): Promise<string> {
 }
 
 const FORGED: [what: string, make: () => string | Promise<string>][] = [
-  ['no token at all', () => 'not a token'],
-  ['two segments', () => parts().slice(0, 2).join('.')],
-  ['four segments', () => `${token}.${parts()[2]}`],
-  ['space after it', () => `${token} `],
+  ['a text that is no token', () => 'not a token'],
+  ['a token of two segments', () => parts().slice(0, 2).join('.')],
+  ['a token of four segments', () => `${token}.${parts()[2]}`],
+  ['a token with a space after it', () => `${token} `],
   ['a changed header', () => changeSegment(0)],
   ['changed claims', () => changeSegment(1)],
   ['a changed signature', () => changeSegment(2)],
   ['no signature', () => `${parts()[0]}.${parts()[1]}.`],
-  ['its signature spelled another way', respellSignature],
+  ['a signature that is spelled another way', respellSignature],
   [
     "another token's claims",
     () => [parts()[0], segment({ ...claims, sub: randomUUID() }), parts()[2]].join('.'),

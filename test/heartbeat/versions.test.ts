@@ -87,7 +87,7 @@ test('a renewed license covers the version with its next heartbeat', async () =>
   expect(await beat('3.2', renewed)).toBe('covered');
 });
 
-test('a lowered minimum applies at once, also at an instance that has not polled yet', async () => {
+test('a lowered minimum_license_expiry applies at once, also at an instance that has not polled yet', async () => {
   await other.app.get(ManifestService).refresh();
   const before = await other.heartbeat(token, { app_version: '3.2.0' });
   expect(before.json.code).toBe('version_not_covered');
@@ -113,7 +113,7 @@ test('a withdrawn version is not returned as the newest covered one', async () =
   await withdraw(service);
   for (const instance of [service, other])
     expect(await newest(instance)).toEqual(['2.10', downloadUrl('2.10')]);
-  // The same after a later version is published, and after that one is withdrawn as well.
+  // This stays so after a later version is published, and after the later version is withdrawn as well.
   await publish(service, '3.4', '2027-01-01T00:00:00Z');
   for (const instance of [service, other])
     expect(await newest(instance)).toEqual(['2.10', downloadUrl('2.10')]);

@@ -16,6 +16,7 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
 import { cancelLockWaitsDuring } from '../support/tables.js';
 import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
 
+/** The address from which requests are sent, and those in the forwarding headers. */
 const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
 /** Values that identify the caller. The tables may contain them, except the license key; no log may. */
 const IDENTITY = {
@@ -43,10 +44,11 @@ let server: ServerProcess;
 let database: pg.Client;
 let port: number;
 let token: string;
-/** The cookies of the staff member's browser. */
+/** The session cookie of the staff member's browser. */
 let session: string;
-/** The credentials of the holder's sign-in. No log may contain them, and the tables only their hashes. */
+/** The session cookies of the holders' sign-ins. */
 const sessions: string[] = [];
+/** The code with which a holder signs in. */
 let code: string;
 
 beforeAll(async () => {
@@ -133,14 +135,14 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
   return { status: response.statusCode, answer, cookies: response.headers['set-cookie'] ?? [] };
 }
 
-/** Sends bytes from the canary address; with `cut`, the connection is closed before a response. */
-async function send(bytes: string, cut = false): Promise<void> {
+/** Sends bytes from the canary address; with `isCut`, the connection is reset before a response. */
+async function send(bytes: string, { isCut = false } = {}): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port, localAddress: LOCAL });
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const closed = once(socket.resume(), 'close');
   await new Promise((resolve) => socket.write(bytes, resolve));
-  if (cut) socket.resetAndDestroy();
+  if (isCut) socket.resetAndDestroy();
   else socket.end();
   await closed;
 }
@@ -257,9 +259,9 @@ async function sendAllRequests(): Promise<void> {
     `CONNECT ${LOCAL}:443 HTTP/1.1\r\nhost: ${LOCAL}\r\n${forwarding}\r\n`,
   ]) {
     await send(bytes);
-    await send(bytes, true);
+    await send(bytes, { isCut: true });
   }
-  await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, true);
+  await send(`${head}content-length: ${whole.length}\r\n\r\n${whole}`, { isCut: true });
   await askAndRecord('GET', '/health/live');
   await sendPortalRequests(sub);
   await requestErasure(askAndRecord, bearer);
@@ -288,7 +290,7 @@ async function sendPortalRequests(activation: string): Promise<void> {
     expect(begun.status).toBe(204);
     const session = cookieOf(begun.cookies);
     sessions.push(session.split('=')[1]!);
-    // The sign-out is the last request.
+    // Requests to `/session` are the last ones, because one of them signs the holder out.
     for (const { method, path } of portal.toSorted(
       (a, b) => Number(a.path.endsWith('session')) - Number(b.path.endsWith('session')),
     )) {

@@ -20,7 +20,7 @@ test('a call of a client that takes too long gets 503; a call of a page and a he
     });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   try {
-    // The client's call is sent last. If the other two had a deadline, which would be a bug, it would expire first.
+    // The client's call is sent last: a deadline of the other two calls, which would be a bug, would expire first.
     const answers: Promise<Response>[] = [];
     await withLimits(LIMITS_OF_PRODUCTION, async () => {
       for (const path of paths) {

@@ -73,7 +73,7 @@ function marked(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name + CANARY, marked(each)]));
 }
 
-test('any JSON in place of any member gets a response that does not contain it', async () => {
+test('any JSON in place of any member gets a response that contains no part of this JSON', async () => {
   const wrong = fc.record({
     at: fc.nat({ max: LAST_BODY }),
     member: fc.nat({ max: 5 }),
@@ -90,7 +90,7 @@ test('any JSON in place of any member gets a response that does not contain it',
   );
 });
 
-test('any JSON as the whole body gets a response', async () => {
+test('any JSON as the whole body is refused as invalid or malformed', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: LAST_BODY }), anything, async (at, value) => {
       const answer = await post(bodies()[at]![0], JSON.stringify(value));
@@ -102,7 +102,7 @@ test('any JSON as the whole body gets a response', async () => {
   );
 });
 
-test('any bytes as the body get a response', async () => {
+test('any bytes as the body cause no server error', async () => {
   const bytes = fc.uint8Array({ maxLength: 200 });
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: LAST_BODY }), bytes, async (at, body) =>
@@ -187,7 +187,7 @@ const filled = (size: number) => {
   return text.replace('"unknown":""', `"unknown":"${'x'.repeat(size - text.length)}"`);
 };
 
-test('16 KiB are accepted; one byte more gets 413 with a content-length, in chunks, or if it is declared but not sent', async () => {
+test('a body of 16 KiB is accepted; a larger one gets 413 with a content-length, in chunks, or if its length is only declared', async () => {
   expect((await post('/v1/activate', filled(LIMIT))).status).toBe(201);
   for (const [path] of bodies()) {
     expect((await post(path, filled(LIMIT + 1))).json).toMatchObject({ code: 'body_too_large' });
@@ -203,7 +203,7 @@ test('16 KiB are accepted; one byte more gets 413 with a content-length, in chun
   expectProblem(promised!, 'body_too_large');
 });
 
-test('if a key occurs twice, the last one counts', async () => {
+test('if a member occurs twice, the last one counts', async () => {
   const text = JSON.stringify(activation(license, 'twice'));
   const twice = (first: string, last: string) =>
     text.replace('"app_version":"3.2.0"', `"app_version":${first},"app_version":${last}`);

@@ -83,7 +83,7 @@ describe('paths and methods', () => {
     'http://[::1/v1/keys',
     '/v1/keys%00',
     `/v1/%E0%A4%A?${CANARY}`,
-  ])('an invalid address gets a problem document: %s', async (path) => {
+  ])('an invalid URL gets a problem: %s', async (path) => {
     const [answer] = await exchange(service.url, [request('POST', path, undefined, 'connection: close\r\n')]);
     expectProblem(answer!);
     expect(answer!.body).not.toContain(CANARY);
@@ -92,11 +92,11 @@ describe('paths and methods', () => {
   test('a URL or header that is too long, or too many headers, get a problem at any size', async () => {
     for (const size of [200, 8_000, 16_300, 20_000, 200_000]) {
       const long = CANARY.repeat(Math.ceil(size / CANARY.length));
-      const [address] = await exchange(service.url, [request('GET', `/v1/${long}`)]);
+      const [path] = await exchange(service.url, [request('GET', `/v1/${long}`)]);
       const [parameter] = await exchange(service.url, [
         request('POST', `/support/api/activations/${long}/release`),
       ]);
-      for (const answer of [address!, parameter!]) {
+      for (const answer of [path!, parameter!]) {
         expectProblem(answer);
         expect(answer.body).not.toContain(CANARY);
       }
@@ -153,7 +153,7 @@ describe('invalid and unusual HTTP', () => {
     );
   });
 
-  test('an unknown expectation gets a problem', async () => {
+  test('an unknown value of expect gets a problem', async () => {
     const [answer] = await exchange(service.url, [
       request('POST', '/v1/activate', '{}', `expect: ${CANARY}\r\n`),
     ]);

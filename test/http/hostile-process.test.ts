@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 // Errors alert an operator, so a caller must not be able to cause one with a few bytes.
-test('an incomplete body is an error of its sender: it counts as no internal error and no outage of the database', async () => {
+test('an incomplete body is an error of its sender, and is logged neither as an internal error nor as an outage of the database', async () => {
   const head = 'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
   const reset = async (socket: { resetAndDestroy(): unknown }) => socket.resetAndDestroy();
   const half = async (socket: { end(): unknown }) => socket.end();

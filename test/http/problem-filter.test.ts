@@ -23,7 +23,8 @@ beforeEach(() => {
 afterEach(() => app.close());
 
 test('a refusal because a queue is full is counted, and not logged', async () => {
-  const full = new Batch<string, never>(() => new Promise(() => undefined), 1, 1, 0);
+  const [maxItems, maxRunning, maxWaiting] = [1, 1, 0];
+  const full = new Batch<string, never>(() => new Promise(() => undefined), maxItems, maxRunning, maxWaiting);
   app.get('/', () => full.add('one too many'));
   const { statusCode, headers } = await app.inject('/');
   expect([statusCode, headers['content-type']]).toEqual([503, 'application/problem+json; charset=utf-8']);

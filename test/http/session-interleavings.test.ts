@@ -173,18 +173,19 @@ test('a holder has exactly the sessions that no operation ended, in any order of
         const hasRun = (...any: Name[]) => any.some((name) => names.includes(name));
         const { key, code } = holder.begun;
         const isErased = hasRun('erase the holder');
-        const areKeysEnded = isErased || hasRun('replace the key', 'change the address');
+        const areKeySessionsEnded = isErased || hasRun('replace the key', 'change the address');
         const isReplaced = key.length + code.length > 0;
-        const hasEnded = isReplaced || isErased || hasRun('sign out') || (kind === 'key' && areKeysEnded);
+        const hasEnded =
+          isReplaced || isErased || hasRun('sign out') || (kind === 'key' && areKeySessionsEnded);
         expect(await holder.read(holder.cookie)).toBe(hasEnded ? 401 : 200);
-        for (const cookie of key) expect(await holder.read(cookie)).toBe(areKeysEnded ? 401 : 200);
+        for (const cookie of key) expect(await holder.read(cookie)).toBe(areKeySessionsEnded ? 401 : 200);
         for (const cookie of code) expect(await holder.read(cookie)).toBe(isErased ? 401 : 200);
-        if (hasRun('sign in by key') && !areKeysEnded) expect(key).toHaveLength(1);
+        if (hasRun('sign in by key') && !areKeySessionsEnded) expect(key).toHaveLength(1);
         const triesCode = hasRun('sign in by code', 'sign in by the same code');
         expect(code.length).toBeLessThanOrEqual(1);
         if (triesCode && !isErased) expect(code).toHaveLength(1);
         const validSessions =
-          Number(!hasEnded) + (areKeysEnded ? 0 : key.length) + (isErased ? 0 : code.length);
+          Number(!hasEnded) + (areKeySessionsEnded ? 0 : key.length) + (isErased ? 0 : code.length);
         const { license_id, email } = holder.license;
         const sql = 'select id from session where license_id = $1 or email = any($2)';
         expect(await service.sql(sql, [license_id, [email, holder.nextEmail]])).toHaveLength(validSessions);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-test('a connection that requests thousands of responses and reads none does not keep clients from being served', async () => {
+test('a connection that requests thousands of responses and reads none does not keep other clients from being served', async () => {
   const license = await service.issue();
   const { load } = service.app.getHttpAdapter().getInstance().traffic!;
   let accepted: Socket | undefined;

@@ -145,7 +145,7 @@ test('keys revoke --dry-run refuses an unknown key', async () => {
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no key unknown') });
 });
 
-test('after the revocation each machine activates again in the background and keeps its activation, and none stops', async () => {
+test('after the revocation each machine activates again in the background and keeps its activation, a released one is refused, and none stops', async () => {
   const before = await readActivations();
   // Five machines hold a token of this key; the sixth activated after the rotation.
   const leaked = await kidInState('verifying');

@@ -75,7 +75,8 @@ test('during two rotations no heartbeat is refused and no process is restarted',
   ]) {
     const before = await listKeys();
     await waitUntilRotationAllowed();
-    // The first half of each of these heartbeats is sent before the rotation. Their tokens are of the active and the first key.
+    // The first half of each of these heartbeats is sent before the rotation. Their tokens are signed with the active and the
+    // first key.
     const tokens = [...simulation.clients.slice(-4).map(({ token }) => token), ...oldTokens.slice(0, 4)];
     const halves = await Promise.all(
       tokens.flatMap((token) => urls.map((url) => sendHalfHeartbeat(url, token))),
@@ -96,7 +97,7 @@ test('during two rotations no heartbeat is refused and no process is restarted',
     expect(simulation.refusals).toEqual([]);
     expect((await listKeys()).map(({ state }) => state)).toEqual(expectedStates);
     await waitUntilPublished();
-    // In the first round these clients have a token of the second key now, which they keep.
+    // In the first round `secondKeyClients` have a token of the second key now, which they keep.
     await simulation.waitForHeartbeats(2);
     for (const client of secondKeyClients) client.tokenUse = 'fixed';
   }
@@ -225,7 +226,7 @@ async function runKeysCommand(...args: string[]): Promise<void> {
   expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/^(Every|Tokens) /)]);
 }
 
-/** Waits until a rotation is allowed, before requests are sent by half: the service drops an incomplete request after 20 s. */
+/** Waits until a rotation is allowed. Half of a request is sent only after that: the service drops it after 20 s. */
 async function waitUntilRotationAllowed(): Promise<void> {
   const { since } = (await listKeys()).find(({ state }) => state === 'next')!;
   await pause(Math.max(0, Date.parse(since) + MIN_NEXT_KEY_AGE_MS - Date.now()));
@@ -277,5 +278,6 @@ async function expectOneActivationEach(): Promise<void> {
 
 function expectSameProcesses(): void {
   expect(servers.map(({ running, child }) => running && child.pid)).toEqual(pids);
+  // Each start prints this line once.
   for (const { stderr } of servers) expect(stderr.match(/The command line: /g)).toHaveLength(1);
 }

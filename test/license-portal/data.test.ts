@@ -9,7 +9,7 @@ import { FakeClock, machineId, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-/** A time far in the future: the job queue uses the database's clock, so no job of a deletion request becomes due. */
+/** A time far in the future: the job queue uses the database's clock, so no job of an erasure request becomes due. */
 const NOON = '2096-02-10T12:00:00Z';
 const HOUR_MS = 3_600_000;
 
@@ -30,12 +30,12 @@ describe('GET export', () => {
   test('is a file with all data of the holder', async () => {
     const email = newEmail();
     const transaction_id = `pi_${randomUUID()}`;
-    const sold = await sell(service, email, transaction_id);
-    const keys = service.app.get(LicensesService);
-    const license = { license_id: sold, license_key: (await keys.currentKey(sold))!, email };
+    const license_id = await sell(service, email, transaction_id);
+    const licenses = service.app.get(LicensesService);
+    const license = { license_id, license_key: (await licenses.currentKey(license_id))!, email };
     const audit = { actor: 'grace@staff.example', reason: 'two desks' };
-    await service.setLicense(sold, { machines_allowed: 2 });
-    await keys.set(sold, { machines_allowed: 3 }, audit);
+    await service.setLicense(license_id, { machines_allowed: 2 });
+    await licenses.set(license_id, { machines_allowed: 3 }, audit);
     const activate = async (machine: string) =>
       (await service.activate(license, machine, { hostname_hint: `The ${machine}` })).json.activation
         .id as string;
@@ -73,7 +73,7 @@ describe('GET export', () => {
       email,
       licenses: [
         {
-          id: sold,
+          id: license_id,
           key_hint: license.license_key.slice(-2),
           email,
           status: 'active',
@@ -102,12 +102,12 @@ describe('GET export', () => {
         },
       ],
       purchases: [
-        { transaction_id, email, state: 'paid', paid: true, recorded_on: '2096-02-10', license_id: sold },
+        { transaction_id, email, state: 'paid', paid: true, recorded_on: '2096-02-10', license_id },
       ],
       erasure: { id: expect.any(String), received_on: '2096-02-10', runs_at: '2096-02-13T12:00:00Z' },
       sessions: expect.arrayContaining([
         { license_id: null, ...session },
-        { license_id: sold, ...session },
+        { license_id, ...session },
       ]),
       sign_in_codes: [{ tries: 0, created_at: NOON, expires_at: '2096-02-10T12:10:00Z' }],
       mails_waiting: [],
@@ -163,14 +163,15 @@ describe('GET export', () => {
     const [buyer, owner] = [newEmail(), newEmail()];
     const transaction_id = `pi_${randomUUID()}`;
     const id = await sell(service, buyer, transaction_id);
+    // The buyer can sign in after the change, because this second license has their address.
     await service.issue({ email: buyer });
     await service.setLicense(id, { email: owner });
     const exportOf = async (email: string) => (await (await signInByCode(email)).call('GET', '/export')).text;
-    const [buyers, owners] = [await exportOf(buyer), await exportOf(owner)];
-    for (const text of [buyers, owners]) expect(text).toContain(transaction_id);
-    expect(buyers).not.toContain(owner);
-    expect(owners).not.toContain(buyer);
-    expect(JSON.parse(owners).purchases).toMatchObject([{ transaction_id, email: null, license_id: id }]);
+    const [ofBuyer, ofOwner] = [await exportOf(buyer), await exportOf(owner)];
+    for (const text of [ofBuyer, ofOwner]) expect(text).toContain(transaction_id);
+    expect(ofBuyer).not.toContain(owner);
+    expect(ofOwner).not.toContain(buyer);
+    expect(JSON.parse(ofOwner).purchases).toMatchObject([{ transaction_id, email: null, license_id: id }]);
   });
 
   test('has a purchase whose license was deleted', async () => {
@@ -226,7 +227,7 @@ describe('POST and DELETE erasure', () => {
     expect((await service.activate(license)).status).toBe(201);
   });
 
-  test('ten concurrent requests and a later one create one deletion request', async () => {
+  test('ten concurrent requests and a later one create one erasure request', async () => {
     const email = newEmail();
     await service.issue({ email });
     const holder = await signInByCode(email);
@@ -295,7 +296,7 @@ describe('POST and DELETE erasure', () => {
     await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
     await signIn.query('commit');
     signIn.release();
-    // After a lock timeout the erasure is run again, as its job would be.
+    // `run` returned nothing if the lock timed out: the erasure is then run again, as its job would be.
     if (!(await running)) await run();
     expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);

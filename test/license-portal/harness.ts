@@ -75,7 +75,7 @@ interface Write {
 
 /**
  * Sends a write with each fault that all writes refuse alike: another origin, a malformed body, a body that is too large, a
- * wrong media type, a missing table, a locked table. @returns the status and code of each response, for COMMON_REFUSALS
+ * wrong media type, a missing table, a locked table. @returns the status and code of each response, as in COMMON_REFUSALS
  */
 export async function commonRefusals(
   browser: Browser,

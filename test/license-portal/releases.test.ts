@@ -75,11 +75,11 @@ describe('POST activations/:id/release-request', () => {
   });
 
   test.each([
-    ['undefined', {}, null],
+    ['absent', {}, null],
     ['null', { reason: null }, null],
     ['white space only', { reason: ' \n ' }, null],
     ['text between white space', { reason: ' sold \n' }, 'sold'],
-    ['500 characters of two units each', { reason: '🖥'.repeat(500) }, '🖥'.repeat(500)],
+    ['500 characters of two UTF-16 units each', { reason: '🖥'.repeat(500) }, '🖥'.repeat(500)],
   ])('accepts a reason that is %s', async (_what, body, reason) => {
     const license = await activatedLicense();
     expect(
@@ -187,7 +187,7 @@ describe('POST activations/:id/release', () => {
     expect(await readRequests(license.id)).toEqual([]);
   });
 
-  test('a second time changes nothing and reports that, is not counted, and sends no mail', async () => {
+  test('of a released activation answers `was_active: false`, even if no self-release is left, and sends no mail', async () => {
     const license = await activatedLicense();
     const holder = await signInByCode(license);
     const first = await release(holder, license.id);
@@ -247,7 +247,7 @@ describe('POST activations/:id/release', () => {
     expect(await isActive(license.id)).toBe(true);
   });
 
-  test('answers 403 to a holder who signed in with a key, also for the activation of another license', async () => {
+  test('answers 403 to a holder who signed in with a key, also for an unknown id', async () => {
     const license = await activatedLicense();
     const holder = await new Browser(service).signInByKey(license);
     for (const id of [license.id, randomUUID()]) {

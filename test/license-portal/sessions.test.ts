@@ -31,7 +31,7 @@ describe('a session', () => {
     ['an unknown cookie', `mooring_holder=${randomBytes(32).toString('base64url')}`],
     ['a cookie with invalid bytes', 'mooring_holder=%00%ff;x'],
     ['the id of a sign-in code', 'mooring_holder=0198f3c2-7b1a-4c3d-9e4f-a1b2c3d4e5f6'],
-  ])('is required: with %s every route answers 401', async (_what, cookie) => {
+  ])('is required: with %s the routes for signed-in holders answer 401', async (_what, cookie) => {
     const call = (method: string, path: string) =>
       service.call(method, `/portal/api${path}`, undefined, { cookie, origin: 'http://localhost:3000' });
     for (const [method, path] of [
@@ -132,7 +132,7 @@ test('signing in again ends the earlier session of the browser, and no other ses
   expect(await isSignedIn(elsewhere)).toBe(true);
 });
 
-describe('a request from another site', () => {
+describe('a request that may come from another origin', () => {
   const cases: [string, Record<string, string>][] = [
     ['another origin', { origin: 'https://evil.example' }],
     ['another port', { origin: 'http://localhost:3001' }],
@@ -170,17 +170,17 @@ describe('a request from another site', () => {
     const { status } = await holder.call('GET', '/licenses', undefined, { 'sec-fetch-site': 'cross-site' });
     expect(status).toBe(200);
   });
+});
 
-  test('without an origin is accepted if sec-fetch-site is same-origin', async () => {
-    const license = await service.issue({ email: 'fetch@example.com' });
-    const { status } = await newBrowser().call(
-      'POST',
-      '/session',
-      { email: license.email, license_key: license.license_key },
-      { origin: '', 'sec-fetch-site': 'same-origin' },
-    );
-    expect(status).toBe(204);
-  });
+test('a request of the portal itself is accepted without an origin if sec-fetch-site is same-origin', async () => {
+  const license = await service.issue({ email: 'fetch@example.com' });
+  const { status } = await newBrowser().call(
+    'POST',
+    '/session',
+    { email: license.email, license_key: license.license_key },
+    { origin: '', 'sec-fetch-site': 'same-origin' },
+  );
+  expect(status).toBe(204);
 });
 
 test('without PUBLIC_URL the accepted origin is http://localhost with the port of the service', async () => {
@@ -245,7 +245,7 @@ describe('a session by key ends', () => {
     expect(text).not.toContain('next-holder@example.com');
   });
 
-  test('when the key is replaced while the holder signs in', async () => {
+  test('and does not begin if the key is replaced while the holder signs in', async () => {
     const license = await service.issue({ email: 'meanwhile@example.com' });
     const staff = await service.database.connect();
     await staff.query('begin');

@@ -63,7 +63,7 @@ describe('license.json copied to five other machines, for a license of one machi
       await copy.advanceTime(8 * MINUTE);
       expect(copy.calls).toEqual(['/v1/activate 409']);
       const [{ body } = { body: {} }] = copy.answeredCalls;
-      // The label was typed for the other machine.
+      // The hostname hint is not sent, because it was typed for the other machine.
       expect(body).toEqual({
         license_key: license.license_key,
         email: license.email,
@@ -101,12 +101,12 @@ describe('license.json copied to five other machines, for a license of one machi
     expect(copy.sentTokens).toEqual([]);
   });
 
-  test.each(EDITS)('no copy starts after exp: a file %s', async (_name, edit) => {
+  test.each(EDITS)('no copy starts after exp, with a file %s', async (_name, edit) => {
     const { owner, copies, exp, license } = await copyToFive();
     expect((await owner.client.heartbeatNow()).kind).toBe('running');
     for (const [index, copy] of copies.entries()) {
       await copy.open();
-      // The first copy has been used until then, the others have not.
+      // The first copy runs nearly until exp, the others for an hour only.
       await copy.advanceTime(index === 0 ? 6.9 * DAY : HOUR);
       await copy.client.close();
       copy.time.wall = exp + MINUTE;
@@ -164,8 +164,9 @@ describe('license.json copied to five other machines, for a license of one machi
 });
 
 /**
- * Edits the claims of a token, so that its signature is no longer valid: the token is then for this machine, and by default
- * for 400 days.
+ * Edits a token, so that its signature is no longer valid. The claims then name this machine, and by default an `exp` in
+ * 400 days.
+ * @param kid replaces the key id @param change claims to set in addition
  */
 function editToken(token: string, machine: string, kid?: string, change: object = {}): string {
   const [head, payload, signature] = token.split('.');
@@ -185,7 +186,7 @@ const END_OF_YEAR_9999 = 253_402_300_799;
 
 describe('a copied license.json whose token was edited', () => {
   async function copyWithEditedToken(
-    areKeysShipped: boolean,
+    { areKeysShipped }: { areKeysShipped: boolean },
     change: (token: string, machine: string) => string,
   ) {
     const { copies, exp, license } = await copyToFive();
@@ -216,7 +217,7 @@ describe('a copied license.json whose token was edited', () => {
         editToken(token, machine, 'invented', { iat: END_OF_YEAR_9999, exp: END_OF_YEAR_9999 }),
     ],
   ])('%s, with shipped token keys: the edit gains nothing', async (_name, change) => {
-    const { copy, license, start } = await copyWithEditedToken(true, change);
+    const { copy, license, start } = await copyWithEditedToken({ areKeysShipped: true }, change);
     expect((await start()).kind).toBe('needs_network');
     copy.isOnline = true;
     expect(await copy.client.heartbeatNow()).toMatchObject({
@@ -236,7 +237,7 @@ describe('a copied license.json whose token was edited', () => {
     ],
     ['in any way, without token keys', false, undefined, {}],
   ])('%s: the edit gains 7 days, and no activation', async (_name, areKeysShipped, kid, claims) => {
-    const { copy, exp, license, start } = await copyWithEditedToken(areKeysShipped, (token, machine) =>
+    const { copy, exp, license, start } = await copyWithEditedToken({ areKeysShipped }, (token, machine) =>
       editToken(token, machine, kid, claims),
     );
     expect((await start()).kind).toBe('running');
@@ -250,7 +251,7 @@ describe('a copied license.json whose token was edited', () => {
 
   describe.each([true, false])('with an iat far in the future, token keys shipped: %p', (areKeysShipped) => {
     const copyWithTimes = async (iat: number, exp: number) => {
-      const prepared = await copyWithEditedToken(areKeysShipped, (token, machine) =>
+      const prepared = await copyWithEditedToken({ areKeysShipped }, (token, machine) =>
         editToken(token, machine, 'invented', { iat, exp }),
       );
       await prepared.copy.edit(({ license }) => void (license.offline_until = '9999-12-31T23:59:59Z'));
@@ -273,7 +274,7 @@ describe('a copied license.json whose token was edited', () => {
     });
 
     test.each([END_OF_YEAR_9999 - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
-      'one edit of iat to %i gains 7 days of running time, however long they are spread',
+      'one edit of iat to %i gains 7 days of running time, also if they are spread over 700 days',
       async (iat) => {
         const { copy, start, license } = await copyWithTimes(iat, iat + 7 * 86_400);
         for (let day = 0; day < 7; day++) {
@@ -297,7 +298,10 @@ describe('a copied license.json whose token was edited', () => {
   });
 
   test('to another format, without token keys: only offline_until counts, as docs/clients.md says', async () => {
-    const { copy, exp, license, start } = await copyWithEditedToken(false, () => 'not a token');
+    const { copy, exp, license, start } = await copyWithEditedToken(
+      { areKeysShipped: false },
+      () => 'not a token',
+    );
     copy.time.wall = exp + 30 * DAY;
     expect((await start()).kind).toBe('running');
     copy.isOnline = true;
@@ -307,7 +311,7 @@ describe('a copied license.json whose token was edited', () => {
   });
 });
 
-describe('a copied file with a stored stop', () => {
+describe('a copied file with a stored stop:', () => {
   async function stoppedCopy(code: 'suspended' | 'released') {
     const { license, owner, copies } = await copyToFive();
     if (code === 'suspended') await service.setLicense(license.license_id, { staff_status: 'suspended' });

@@ -23,7 +23,7 @@ afterAll(() => service.close());
 
 let keyCount = 0;
 const newKey = () => `ACME_AAAA-BBBB-${String((keyCount += 1)).padStart(4, '0')}-CCCC`;
-/** The cells of a row, which begin with the key. */
+/** The cells of a row: the key, and by default an e-mail address. */
 const row = (key: string, ...more: string[]) => [key, ...(more.length > 0 ? more : ['ada@example.com'])];
 const withEmptyCells = (cells: string[]) => COLUMNS.map((_name, i) => cells[i] ?? '');
 
@@ -71,7 +71,7 @@ async function importFaults(rows: string[][], source = dataSource as Pick<DataSo
   return (refusal as ImportRefused).faults;
 }
 
-test('each license has the values of its row or the defaults, and one audit event has their number', async () => {
+test('each license has the values of its row or the defaults, and one audit event has the number of licenses', async () => {
   const [a, b] = [newKey(), newKey()];
   const rows = [row(a, 'a@example.com', '7', '2027-01-04', 'stop'), row(b.toLowerCase(), 'B@example.com')];
   expect(await importRows(rows)).toBe(2);
@@ -181,7 +181,7 @@ test('a file without a row is refused', async () => {
   expect(await licensesAndAudit()).toEqual(before);
 });
 
-test('an import waits for another import, and requests do not wait for it', async () => {
+test('an import waits for another import, and requests do not wait for imports', async () => {
   const other = await service.database.connect();
   const state = { isFinished: false };
   try {

@@ -14,7 +14,7 @@ import { formsOfText, LeakSearch } from '../support/leak-search.js';
 const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 32));
 console.info(`MOORING_SEED=${seed}`);
 
-/** The commands run while a service is running, with its database and its key folder. */
+/** The commands run beside a running service, with the database and the data directory of this service. */
 let service: Service;
 let terminal: Terminal;
 beforeAll(async () => {
@@ -117,7 +117,7 @@ describe('a file', () => {
     ]);
   });
 
-  test('is reported in one sentence on standard output without --json', async () => {
+  test('that is imported is reported in one sentence on standard output without --json', async () => {
     const one = await importContent([HEAD, ...linesOf(newKeys(1))]);
     expect(one).toMatchObject({ code: 0, stdout: '1 license imported.\n', stderr: '' });
     expect((await importContent([HEAD, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
@@ -149,6 +149,7 @@ describe('a file', () => {
   ])('of many lines may end them with %s (%j, %i lines)', async (_what, lineEnd, count) => {
     const keys = newKeys(count);
     const content = [HEAD, ...linesOf(keys)].join(lineEnd);
+    // A row has at most 16 KiB, so the import would be refused if the file counted as one line.
     expect(content.length).toBeGreaterThan(16 * 1024);
     expect(await importContent(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
     const result = await expectRefused(() => importContent(`${content}${lineEnd}x,x@y.z`, '--json'));
@@ -362,7 +363,7 @@ test('an import that is killed changes nothing, and the next one is done complet
   const file = writeCsv([HEAD, ...linesOf(newKeys(60_000))]);
   const [{ size }] = (await service.sql("select pg_relation_size('license') as size")) as [{ size: string }];
   const child = terminal.start(CLI, ['license', 'import', file]);
-  // The size shows that rows are being inserted, which no other transaction can see.
+  // No other transaction can see the inserted rows, but the size of the table shows that rows are being inserted.
   await waitForRow("select 1 where pg_relation_size('license') > $1::bigint + 1000000", size);
   child.kill('SIGKILL');
   await once(child, 'exit');
@@ -395,14 +396,14 @@ describe('an imported license', () => {
       'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
     ]);
     const rekeyed = await terminal.json(['license', 'rekey', license_id, '--reason', 'lost']);
-    // This machine is active since the test before.
+    // This machine has been active since the test before.
     expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
     expect((await service.activate({ license_key, email }, 'another machine')).status).toBe(422);
     await waitForMail(rekeyed.license_key);
     expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
   });
 
-  test('its key is in no table and no log, in any form', async () => {
+  test('has its key in no table and no log, in any form', async () => {
     const [key] = newKeys(1) as [string];
     await importContent([HEAD, `${key},leak@example.com`]);
     await expectRefused(() => importContent([HEAD, `${key},leak@example.com`]));

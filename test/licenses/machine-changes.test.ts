@@ -291,7 +291,7 @@ describe('the machine id cannot be read', () => {
   });
 });
 
-describe('the token key of the service changes', () => {
+describe('the application is shipped with token keys', () => {
   const tokenDir = () => join(service.dataDir, 'keys', 'tokens');
   const ring = () => service.app.get(KeyRing);
   const publicKeys = async () => {
@@ -304,10 +304,10 @@ describe('the token key of the service changes', () => {
     return { tokenKeys: (await publicKeys()).filter((key) => key.kid === kid).map(({ x }) => x) };
   }
   let days = 0;
-  /** A time for each change of the ring that is a day later than the one before. */
+  /** Returns the time for the next change of the ring, a day after the previous change. */
   const nextDay = () => new Date(Date.now() + (days += 1) * DAY);
 
-  test('by a rotation after the application was shipped: tokens of the unknown key work as usual', async () => {
+  test('and the service rotates its keys later: tokens of the unknown key work as usual', async () => {
     const { computer } = await activatedComputer(1, await shippedOptions());
     const { kid } = ring().active;
     await rotateKeys(tokenDir(), nextDay());
@@ -323,7 +323,7 @@ describe('the token key of the service changes', () => {
     expectNeverStopped(computer);
   });
 
-  test('by a revocation: the machine activates in the background and keeps its activation', async () => {
+  test('and the service revokes its signing key: the machine activates in the background and keeps its activation', async () => {
     const { computer, license } = await activatedComputer(1, await shippedOptions());
     await revokeKey(tokenDir(), ring().active.kid, nextDay());
     await ring().reload();
@@ -341,7 +341,7 @@ describe('the token key of the service changes', () => {
     expect(await activeMachines(license)).toHaveLength(1);
   });
 
-  test('an edited token with a known kid allows no offline start, and a heartbeat leads to a new token', async () => {
+  test('and a token with a known kid was edited: it allows no offline start, and a heartbeat leads to a new token', async () => {
     const { computer } = await activatedComputer(1, await shippedOptions());
     await computer.client.close();
     await computer.edit(({ license }) => {
@@ -359,7 +359,7 @@ describe('the token key of the service changes', () => {
     expectNeverStopped(computer);
   });
 
-  test('a token of an unknown format: a client without token keys starts offline, and one with token keys needs the network', async () => {
+  test('and the token has an unknown format: only a client without these keys starts offline', async () => {
     const tokenKeys = (await shippedOptions())!.tokenKeys!;
     const computer = await Computer.activated();
     const { answer } = computer.service;

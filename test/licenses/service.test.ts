@@ -21,7 +21,7 @@ afterAll(() => service.close());
 const rowOf = async (id: string) => (await service.sql('select * from license where id = $1', [id]))[0]!;
 
 /** The mail jobs that a new license of a purchase enqueues, read before they can run. */
-async function jobsEnqueuedByPurchase(isRefunded: boolean): Promise<unknown[]> {
+async function jobsEnqueuedByPurchase({ isRefunded }: { isRefunded: boolean }): Promise<unknown[]> {
   const ids = { license_id: randomUUID(), purchase_id: randomUUID() };
   return service.app.get(DataSource).transaction(async (manager) => {
     await manager.query(
@@ -35,8 +35,8 @@ async function jobsEnqueuedByPurchase(isRefunded: boolean): Promise<unknown[]> {
 }
 
 test('a purchase enqueues the mail with its key, unless it is already refunded', async () => {
-  expect(await jobsEnqueuedByPurchase(false)).toEqual([{ task: 'mail_license_key' }]);
-  expect(await jobsEnqueuedByPurchase(true)).toEqual([]);
+  expect(await jobsEnqueuedByPurchase({ isRefunded: false })).toEqual([{ task: 'mail_license_key' }]);
+  expect(await jobsEnqueuedByPurchase({ isRefunded: true })).toEqual([]);
 });
 
 test('mailing a key again is recorded in the audit trail for staff, and not for a holder', async () => {
@@ -85,7 +85,7 @@ describe('a change', () => {
     expect(await rowOf(license_id)).toMatchObject({ ended_at: null });
   });
 
-  test('to the same address changes nothing, and sessions continue', async () => {
+  test('to the same address changes nothing and ends no session, unlike a change to another address', async () => {
     const { license_id, email, license_key } = await service.issue({ email: 'same@example.com' });
     const signIn = await service.call('POST', '/portal/api/session', { email, license_key });
     expect(signIn.status).toBeLessThan(300);
@@ -99,7 +99,7 @@ describe('a change', () => {
     expect(await service.sql(sessions, [license_id])).toEqual([]);
   });
 
-  test('of an erased license is possible for its terms, and for its address only if it was lost in a restore', async () => {
+  test('of an erased license is possible for its terms, and for its address only if a restore lost the address', async () => {
     const { license_id } = await service.issue();
     await service.sql('update license set email = null, ended_at = $2 where id = $1', [license_id, NOW]);
     await licenses.set(license_id, { machines_allowed: 2 }, AUDIT_CONTEXT);

@@ -15,7 +15,7 @@ async function send(email: string): Promise<string> {
   return license_id;
 }
 
-/** Addresses that a parser of address lists would split, and the same addresses in SMTP. */
+/** Addresses that a parser of addresses could split or change, and the same addresses in SMTP. */
 const addresses: [email: string, written: string][] = [
   ['a,b@example.com', '"a,b"@example.com'],
   [',b@example.com', '",b"@example.com'],

@@ -13,7 +13,10 @@ afterAll(() => harness.close());
 
 const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
 
-/** Enqueues a mail that cannot be delivered, makes a change, and then lets the mail be delivered. @returns the id it is about */
+/**
+ * Enqueues a mail that cannot be delivered, makes a change, and then lets the mail be delivered.
+ * @returns the id that the mail is about
+ */
 async function deliverAfter(
   enqueue: () => Promise<string>,
   meanwhile: (id: string) => Promise<unknown>,
@@ -106,14 +109,15 @@ describe('a mail is composed from the current state when it is sent', () => {
 describe('a license key', () => {
   const importedKey = 'update license set key_hash = $2 where id = $1';
 
+  // Each statement must use both parameters.
   test.each([
     ['that was imported', importedKey],
     [
       'of another generation',
       'update license set key_generation = 2 where id = $1 and $2::bytea is not null',
     ],
-  ])('%s cannot be derived again, so it is not mailed, and the job has the reason', async (_what, change) => {
-    const email = `${change.length}@example.com`;
+  ])('%s cannot be derived again, so it is not mailed, and the job has the reason', async (what, change) => {
+    const email = `${what.replaceAll(' ', '-')}@example.com`;
     const id = await deliverAfter(
       () => harness.sell(email),
       (license) => harness.service.sql(change, [license, randomBytes(32)]),
@@ -148,7 +152,7 @@ describe('a license key', () => {
     expect(await harness.licenses.currentKey(id)).toBeNull();
   });
 
-  test('of an unknown license is not_found', async () => {
+  test('of an unknown license is not mailed: the request is refused with not_found', async () => {
     for (const id of ['01939f5e-0000-7000-8000-000000000000', 'x'])
       await expect(harness.licenses.sendKey(id, AUDIT_CONTEXT)).rejects.toMatchObject({ code: 'not_found' });
   });

@@ -6,12 +6,12 @@ import { everyRow } from '../support/http/webhook.js';
 
 /** A text in the refusals of the mail server, which also repeat the recipient and the mail. */
 const REFUSAL = 'no such user';
-const PASSWORD = 'kanari-password';
+const PASSWORD = 'canary-password';
 
 let harness: MailHarness;
 beforeAll(async () => {
   harness = await MailHarness.start({
-    credentials: `kanari-user:${PASSWORD}@`,
+    credentials: `canary-user:${PASSWORD}@`,
     environment: { LOG_LEVEL: 'trace' },
   });
 });
@@ -44,34 +44,34 @@ const misconducts: [stage: Stage, misconduct: Misconduct][] = [
 test.each(misconducts)(
   'a mail that failed at %s (%s) leaves no personal data in the job queue and the log',
   async (stage, misconduct) => {
-    const email = `kanari-${stage}-${misconduct}@example.com`;
+    const email = `canary-${stage}-${misconduct}@example.com`;
     harness.smtp.misbehave(stage, misconduct);
     const id = await harness.sell(email);
     const { last_error } = await harness.jobs.untilFailed(id);
     expect(last_error).toMatch(/^the mail server [a-z -]+ \([A-Z0-9]+\)$/);
     const license_key = (await harness.licenses.currentKey(id))!;
-    expect(await findLeaks([email, license_key, REFUSAL, PASSWORD, 'kanari-user'])).toEqual([]);
+    expect(await findLeaks([email, license_key, REFUSAL, PASSWORD, 'canary-user'])).toEqual([]);
     expect(harness.service.logged.join('')).toContain(`"reason":"${last_error}"`);
     expect((await readStoredRows()).join('\n')).toContain(last_error);
   },
 );
 
 test('a delivered mail leaves no personal data in the job queue and the log', async () => {
-  const id = await harness.sell('kanari-delivered@example.com');
+  const id = await harness.sell('canary-delivered@example.com');
   await harness.jobs.untilDone('license_key', id);
   const license_key = (await harness.licenses.currentKey(id))!;
-  expect(await findLeaks(['kanari-delivered@example.com', license_key])).toEqual([]);
+  expect(await findLeaks(['canary-delivered@example.com', license_key])).toEqual([]);
 });
 
 test('a former address is stored only in mail_recipient, until its mail is sent', async () => {
-  const search = new LeakSearch(formsOfText('kanari-former@example.com'));
+  const search = new LeakSearch(formsOfText('canary-former@example.com'));
   harness.smtp.misbehave('rcpt', 550);
-  const { license_id } = await harness.service.issue({ email: 'kanari-former@example.com' });
-  await harness.service.setLicense(license_id, { email: 'kanari-now@example.com' });
+  const { license_id } = await harness.service.issue({ email: 'canary-former@example.com' });
+  await harness.service.setLicense(license_id, { email: 'canary-now@example.com' });
   await harness.jobs.untilFailed(license_id);
   const lines = (await readStoredRows()).filter((line) => search.in(line).size > 0);
   expect(lines).toEqual([
-    expect.stringMatching(/^public\.mail_recipient: \([0-9a-f-]{36},kanari-former@example\.com,"2026-11-20 /),
+    expect.stringMatching(/^public\.mail_recipient: \([0-9a-f-]{36},canary-former@example\.com,"2026-11-20 /),
   ]);
   expect([...search.in(harness.service.logged.join(''))]).toEqual([]);
   harness.smtp.behave();
@@ -81,18 +81,18 @@ test('a former address is stored only in mail_recipient, until its mail is sent'
 });
 
 test('an internal error is recorded with its kind and place, and without its text', async () => {
-  const { license_id } = await harness.service.issue({ email: 'kanari-broken@example.com' });
+  const { license_id } = await harness.service.issue({ email: 'canary-broken@example.com' });
   await harness.service.sql('alter table mail_recipient rename to elsewhere');
   await harness.licenses.sendKey(license_id, AUDIT_CONTEXT);
   const { last_error } = await harness.jobs.untilFailed(license_id);
   expect(last_error).toMatch(/^QueryFailedError 42P01 /);
   expect(last_error).not.toContain('relation');
   await harness.service.sql('alter table elsewhere rename to mail_recipient');
-  expect(await findLeaks(['kanari-broken@example.com'])).toEqual([]);
+  expect(await findLeaks(['canary-broken@example.com'])).toEqual([]);
 });
 
 test('the search finds planted values', async () => {
-  const planted = 'kanari-planted@example.com';
+  const planted = 'canary-planted@example.com';
   harness.smtp.misbehave('rcpt', 450);
   const id = await harness.sell(planted);
   await harness.jobs.untilFailed(id);

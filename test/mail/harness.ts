@@ -68,7 +68,7 @@ export class JobWatch {
     return (await this.#until(1, failed))[0]!;
   }
 
-  /** Waits until this many jobs of this kind are done. */
+  /** Waits until this many jobs of this kind are done. With an id, only the jobs about this id count. */
   async untilDone(kind: string, about?: string, count = 1): Promise<Job[]> {
     const isOfKind = (job: JobResult) => job.kind === kind && (about === undefined || job.about === about);
     return this.#until(count, (job) => job.done && isOfKind(job));
@@ -122,14 +122,14 @@ export class MailHarness {
     return (await purchases.record({ transaction_id, email, status: 'paid' })).license_id!;
   }
 
-  /** Reads the kinds of the mails that wait to be sent about this id. */
+  /** Reads the kinds of the waiting mails about this id. */
   async waitingMails(about: string): Promise<string[]> {
     const sql = `select substr(identifier, 6) as kind from graphile_worker._private_jobs
       join graphile_worker._private_tasks t on t.id = task_id where payload->>'about' = $1 order by 1`;
     return (await this.service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
   }
 
-  /** Makes failed jobs due now. @param attempts their number of earlier attempts */
+  /** Makes failed jobs due now. @param attempts sets the number of their earlier attempts; by default it stays */
   async retryFailedJobs(attempts?: number): Promise<void> {
     await this.service.sql(
       `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,

@@ -17,7 +17,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Makes LISTEN fail on demand, as if its connection broke. @returns the function that lets it fail, once it was sent */
+/** Waits until LISTEN is sent. @returns a function that makes it fail, as if its connection broke */
 function failingListen(pool: pg.Pool): Promise<() => void> {
   return new Promise((resolve) => {
     pool.on('connect', (client) => {
@@ -80,7 +80,7 @@ function makeJobWorker(databaseUrl: string): JobWorker {
   return worker;
 }
 
-test('workers that are stopped before they start do not start', async () => {
+test('workers can be stopped before they have started', async () => {
   const worker = makeJobWorker(database.url);
   worker.onApplicationBootstrap();
   await worker.beforeApplicationShutdown();
@@ -88,22 +88,22 @@ test('workers that are stopped before they start do not start', async () => {
 
 test('while the database is unavailable no worker is started, because each started one stays in memory', async () => {
   const startups: string[] = [];
-  const hangingServer = createServer((socket) => {
+  const unavailableDatabase = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', (startup) => {
       startups.push(startup.toString('latin1'));
       socket.destroy();
-      hangingServer.emit('asked');
+      unavailableDatabase.emit('asked');
     });
   }).listen(0, '127.0.0.1');
-  await once(hangingServer, 'listening');
-  const { port } = hangingServer.address() as AddressInfo;
+  await once(unavailableDatabase, 'listening');
+  const { port } = unavailableDatabase.address() as AddressInfo;
   const worker = makeJobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
   worker.onApplicationBootstrap();
   // Each of the two pools has tried more than once.
-  while (startups.length < 5) await once(hangingServer, 'asked');
+  while (startups.length < 5) await once(unavailableDatabase, 'asked');
   await worker.beforeApplicationShutdown();
-  hangingServer.close();
-  // The connections of a worker have its name.
+  unavailableDatabase.close();
+  // The connections of a worker pool have its id, `pool-…`, as their name.
   expect(startups.filter((startup) => startup.includes('pool-'))).toEqual([]);
 });

@@ -28,7 +28,7 @@ const wordsOf = (text: string) =>
     .split(/\s+/)
     .filter(Boolean);
 
-/** The subject of each kind of mail, and a change that sends it to this address. */
+/** Kinds of mail about a license: the subject, and a change that sends the mail to this address. */
 const kinds: Record<string, { subject: string; trigger: (email: string) => Promise<unknown> }> = {
   license_key: {
     subject: 'Your license key for Example App',
@@ -166,7 +166,7 @@ test.each([
   ['an entity', '&lt;b&gt;', '&amp;lt;b&amp;gt;'],
   ['other letters', 'Büro–Mac 🖥 =3D', 'Büro–Mac 🖥 =3D'],
   ['a header', 'a: b', 'a: b'],
-])('the name of a machine with %s is shown unchanged', async (what, hint, escaped) => {
+])('a hostname hint with %s is shown unchanged', async (what, hint, escaped) => {
   const email = `${what.replaceAll(' ', '-').toLowerCase()}@example.com`;
   await release(email, hint);
   const { text, html } = await untilMailTo(email);
@@ -174,7 +174,7 @@ test.each([
   expect(html).toContain(`<td>${escaped}</td>`);
 });
 
-test('a machine without a name is shown as `without a name`', async () => {
+test('a machine without a hostname hint is shown as `without a name`', async () => {
   await release('nameless@example.com', '');
   expect((await untilMailTo('nameless@example.com')).text).toContain('Machine: without a name\n');
 });

@@ -24,12 +24,12 @@ class Forwarder {
       this.#events.emit('refused');
       return;
     }
-    const far = connect(this.target, '127.0.0.1');
+    const far = connect(this.targetPort, '127.0.0.1');
     this.#join(near, far);
     this.#join(far, near);
   });
 
-  constructor(private readonly target: number) {}
+  constructor(private readonly targetPort: number) {}
 
   async listen(): Promise<number> {
     await once(this.#server.listen(0, '127.0.0.1'), 'listening');

@@ -15,7 +15,7 @@ afterAll(() => smtp.close());
 /** No server listens there. */
 const NOWHERE = '127.0.0.1:9';
 
-// Parameters of Nodemailer that would redirect, drop or log mails must have no effect.
+// Parameters of Nodemailer that would redirect, drop or log mails, or change the name in EHLO, must have no effect.
 test.each([
   'logger=true&debug=true',
   'logger=true&transactionLog=true',
@@ -23,7 +23,7 @@ test.each([
   `proxy=http://${NOWHERE}`,
   `url=smtp://${NOWHERE}`,
   'service=gmail',
-  'name=kanari.example.com',
+  'name=canary.example.com',
   'lmtp=true',
   'sendmail=true',
   'streamTransport=true',

@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 async function startHarness(parameters: `?${string}`): Promise<MailHarness> {
-  const harness = await MailHarness.start({ credentials: 'user:kanari-secret@', parameters });
+  const harness = await MailHarness.start({ credentials: 'user:password@', parameters });
   closing.push(harness);
   return harness;
 }

@@ -195,14 +195,14 @@ describe('without a running service', () => {
     return license_id;
   }
 
-  test('a mail that is due for over 5 minutes and not locked by a worker is late and a warning', async () => {
+  test('a mail that has been due for over 5 minutes and is not locked by a worker is late, and is a warning', async () => {
     await sell('due', "run_at = now() - interval '4 minutes'");
     await sell('later', "run_at = now() + interval '1 hour'");
-    const minutes = "run_at = now() - interval '6 minutes'";
-    await sell('under-way', `${minutes}, locked_at = now(), locked_by = 'a worker'`);
+    const dueSixMinutesAgo = "run_at = now() - interval '6 minutes'";
+    await sell('under-way', `${dueSixMinutesAgo}, locked_at = now(), locked_by = 'a worker'`);
     const { mail, warnings } = await withoutService.json(['status']);
     expect([mail, warnings]).toEqual([{ waiting: 3, failed: 0, late: 0, failing: [] }, []]);
-    for (const transaction of ['late', 'as-late']) await sell(transaction, minutes);
+    for (const transaction of ['late', 'as-late']) await sell(transaction, dueSixMinutesAgo);
     const now = await withoutService.json(['status']);
     expect(now.mail).toEqual({ waiting: 5, failed: 0, late: 2, failing: [] });
     expect(now.warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);

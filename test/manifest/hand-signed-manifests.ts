@@ -22,7 +22,10 @@ import { downloadUrl } from './publish.js';
 const PRODUCT = 'com.example.app';
 const AUDIT_CONTEXT = { actor: 'test', reason: null };
 
-/** Signs any text with this key, also one that the commands would refuse to sign. */
+/**
+ * Signs any text with this key, also one that the commands would refuse to sign.
+ * @param content has the values of the unsigned copies
+ */
 export function signUnchecked(signed: string, content: ManifestContent, key: KeyObject): SignedManifest {
   const [key_id, signature] = [thumbprint(key), signText(key, signed)];
   const { version, dmg, minimum_license_expiry } = content;

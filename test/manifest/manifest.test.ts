@@ -75,10 +75,10 @@ describe('once a version is published', () => {
   });
 
   test.each([
-    ['its etag', (etag: string) => etag],
-    ['its etag, weak', (etag: string) => `W/${etag}`],
-    ['a list with its etag', (etag: string) => `"a", ${etag},W/"b"`],
-    ['a list with its etag, weak', (etag: string) => `"a",W/${etag}`],
+    ['the etag', (etag: string) => etag],
+    ['the etag, weak', (etag: string) => `W/${etag}`],
+    ['a list with the etag', (etag: string) => `"a", ${etag},W/"b"`],
+    ['a list with the etag, weak', (etag: string) => `"a",W/${etag}`],
     ['an asterisk', () => '*'],
   ])('304 without a body to a client that sends %s', async (_what, tags) => {
     const { headers } = await read();
@@ -96,10 +96,10 @@ describe('once a version is published', () => {
   test.each([
     ['another etag', () => '"other"'],
     ['an empty header', () => ''],
-    ['its etag without quotes', (etag: string) => etag.replaceAll('"', '')],
-    ['half of its etag', (etag: string) => `${etag.slice(0, 10)}"`],
+    ['the etag without quotes', (etag: string) => etag.replaceAll('"', '')],
+    ['half of the etag', (etag: string) => `${etag.slice(0, 10)}"`],
     ['broken quotes', () => '"'],
-    ['its etag with W/ inside', (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`],
+    ['the etag with W/ inside', (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`],
   ])('200 to a client that sends %s', async (_what, tags) => {
     const { headers, text } = await read();
     const answer = await read({ 'if-none-match': tags(headers['etag']!) });
@@ -170,7 +170,7 @@ test('also_available has all versions of five years of monthly versions with ris
 test('the tests of this file have seen every documented response but 500 and 503', () => {
   const documented = documentedAnswers().filter((answer) => answer.startsWith('GET /v1/manifest '));
   const unseen = documented.filter((answer) => !seenAnswers().has(answer));
-  // The manifest is served from memory, so that a test cannot provoke these two responses.
+  // The manifest is served from memory, so a test cannot provoke these two responses.
   expect(unseen).toEqual(['GET /v1/manifest 500', 'GET /v1/manifest 503']);
 });
 

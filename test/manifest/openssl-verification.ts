@@ -41,7 +41,7 @@ async function isValidInWebCrypto(key: KeyObject, bytes: Buffer, signature: Buff
   return crypto.subtle.verify('Ed25519', imported, new Uint8Array(signature), new Uint8Array(bytes));
 }
 
-/** Signs the bytes of a file with openssl, in place of an HSM. @returns the 64 bytes of the signature */
+/** Signs the bytes of a file with openssl, or else with Node, in place of an HSM. @returns the 64 bytes of the signature */
 export function signWithOpenssl(keyFile: string, file: string, passphrase?: string): Buffer {
   const pem = readFileSync(keyFile, 'utf8');
   if (!hasOpenssl) return sign(null, readFileSync(file), createPrivateKey({ key: pem, passphrase }));

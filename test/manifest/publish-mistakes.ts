@@ -54,7 +54,7 @@ const wrongImage = (version: string) =>
   `Version ${version} is published with another image: give the new image a new version.`;
 const minimumRaised = (version: string) =>
   `Version ${version} is published already, and its minimum license expiry cannot be raised.`;
-const outerDiffers = (member: string) => `The unsigned copy of ${member} differs from the signed value.`;
+const copyDiffers = (member: string) => `The unsigned copy of ${member} differs from the signed value.`;
 
 /** Mistakes in manifest 5.0.0, published after 1.0.0 for all licenses, 2.0.0, 3.0.0 (withdrawn) and 4.0.0 (sequence 5). */
 export const MISTAKES: Record<string, Mistake> = {
@@ -85,28 +85,28 @@ export const MISTAKES: Record<string, Mistake> = {
   'a lower version': {
     sentence:
       'The live version is 4.0.0; this one is 3.10.0 and must be above it (or be published with --withdraw).',
-    content: (of) => ({ ...again(of), ...entry('3.10.0', JANUARY_2027) }),
+    content: (next) => ({ ...again(next), ...entry('3.10.0', JANUARY_2027) }),
   },
   'the same version with another image': {
     sentence: wrongImage('4.0.0'),
-    content: (of) => ({ ...again(of), dmg: of.dmg }),
+    content: (next) => ({ ...again(next), dmg: next.dmg }),
   },
   'the same version, spelled otherwise, with another image': {
     sentence: wrongImage('4'),
-    content: (of) => ({ ...again(of), ...entry('4', JANUARY_2028) }),
+    content: (next) => ({ ...again(next), ...entry('4', JANUARY_2028) }),
   },
   'a minimum raised for the live version': {
     sentence: minimumRaised('4.0.0'),
-    content: (of) => ({ ...again(of), minimum_license_expiry: '2028-01-04T00:00:01Z' }),
+    content: (next) => ({ ...again(next), minimum_license_expiry: '2028-01-04T00:00:01Z' }),
   },
   'a minimum raised for an older version': {
     sentence: minimumRaised('2.0.0'),
-    content: (of) => changeVersion2(of, { minimum_license_expiry: JANUARY_2026 }),
+    content: (next) => changeVersion2(next, { minimum_license_expiry: JANUARY_2026 }),
   },
   'a minimum lowered for an older version alone': {
     sentence:
       'Version 2.0.0 of also_available has another minimum license expiry than it was published with.',
-    content: (of) => changeVersion2(of, { minimum_license_expiry: '2024-01-04T00:00:00Z' }),
+    content: (next) => changeVersion2(next, { minimum_license_expiry: '2024-01-04T00:00:00Z' }),
   },
   'a minimum added to a version for all licenses': {
     sentence: minimumRaised('1.0.0'),
@@ -120,30 +120,31 @@ export const MISTAKES: Record<string, Mistake> = {
   },
   'a url without https': {
     sentence: 'Every url of a manifest must be https.',
-    content: (of) => ({ dmg: { ...of.dmg, url: 'http://dl.example.com/App.dmg' } }),
+    content: (next) => ({ dmg: { ...next.dmg, url: 'http://dl.example.com/App.dmg' } }),
   },
   'the url of an older version without https': {
     sentence: 'Every url of a manifest must be https.',
-    content: (of) => changeVersion2(of, { dmg: { ...dmg('2.0.0'), url: 'http://dl.example.com/App.dmg' } }),
+    content: (next) =>
+      changeVersion2(next, { dmg: { ...dmg('2.0.0'), url: 'http://dl.example.com/App.dmg' } }),
   },
-  'another outer version': {
-    sentence: outerDiffers('version'),
+  'another unsigned copy of version': {
+    sentence: copyDiffers('version'),
     document: (signedManifest) => ({ ...signedManifest, version: '5.0' }),
   },
-  'another outer dmg_sha256': {
-    sentence: outerDiffers('dmg_sha256'),
+  'another unsigned copy of dmg_sha256': {
+    sentence: copyDiffers('dmg_sha256'),
     document: (signedManifest) => ({ ...signedManifest, dmg_sha256: digest('x') }),
   },
-  'another outer minimum_license_expiry': {
-    sentence: outerDiffers('minimum_license_expiry'),
+  'another unsigned copy of minimum_license_expiry': {
+    sentence: copyDiffers('minimum_license_expiry'),
     document: (signedManifest) => ({ ...signedManifest, minimum_license_expiry: null }),
   },
-  'another outer signature': {
-    sentence: outerDiffers('signature'),
+  'another unsigned copy of signature': {
+    sentence: copyDiffers('signature'),
     document: (signedManifest, live) => ({ ...signedManifest, signature: live.signature }),
   },
-  'another outer key_id': {
-    sentence: outerDiffers('key_id'),
+  'another unsigned copy of key_id': {
+    sentence: copyDiffers('key_id'),
     document: (signedManifest) => ({ ...signedManifest, key_id: 'x' }),
   },
   'another predecessor': { sentence: anotherIsLive, content: () => ({ previous: digest('another') }) },
@@ -154,15 +155,15 @@ export const MISTAKES: Record<string, Mistake> = {
   },
   'an older version that was never published': {
     sentence: 'Version 2.5.0 of also_available was never published.',
-    content: (of) => addAvailable(of, entry('2.5.0', JANUARY_2026)),
+    content: (next) => addAvailable(next, entry('2.5.0', JANUARY_2026)),
   },
   'an older version that was withdrawn': {
     sentence: 'Version 3.0.0 of also_available was withdrawn.',
-    content: (of) => addAvailable(of, entry('3.0.0', JANUARY_2027)),
+    content: (next) => addAvailable(next, entry('3.0.0', JANUARY_2027)),
   },
   'an older version with another image': {
     sentence: wrongImage('2.0.0'),
-    content: (of) => changeVersion2(of, { dmg: of.dmg }),
+    content: (next) => changeVersion2(next, { dmg: next.dmg }),
   },
   '--withdraw with a new version': {
     sentence: 'This manifest withdraws nothing: the live version is 4.0.0, and this one is 5.0.0.',
@@ -180,13 +181,13 @@ export const MISTAKES: Record<string, Mistake> = {
   },
   'a withdrawal to a withdrawn version': {
     sentence: 'Version 3.0.0 is withdrawn.',
-    content: (of) => ({ ...again(of), ...entry('3.0.0', JANUARY_2027) }),
+    content: (next) => ({ ...again(next), ...entry('3.0.0', JANUARY_2027) }),
     args: ['--withdraw'],
   },
   'a withdrawal without --withdraw': {
     sentence:
       'The live version is 4.0.0; this one is 2.0.0 and must be above it (or be published with --withdraw).',
-    content: (of) => ({ ...entry('2.0.0', JANUARY_2025), also_available: of.also_available.slice(2) }),
+    content: (next) => ({ ...entry('2.0.0', JANUARY_2025), also_available: next.also_available.slice(2) }),
   },
   'an unknown member': {
     sentence: `The manifest's signed must be free of unknown members, and has "channel".`,

@@ -61,7 +61,7 @@ test('of two concurrent commands one publishes, and the other reports the live v
   }
 });
 
-test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two instances: one succeeds, and the chain has no gap`, async () => {
+test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two instances: in each round one succeeds, and the chain has no gap`, async () => {
   const own = await createDatabase();
   const client = new pg.Client(own.url);
   await client.connect();
@@ -73,9 +73,11 @@ test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two ins
     for (let round = 1; round <= ROUNDS; round++) {
       const attempts = Array.from({ length: 2 * PUBLISHERS }, (_, i) => {
         const content = first.next(`${round}.${i}`);
-        return { at: i % 2 === 0 ? first : second, content };
+        return { instance: i % 2 === 0 ? first : second, content };
       });
-      const ends = await Promise.allSettled(attempts.map(({ at, content }) => at.publish(content)));
+      const ends = await Promise.allSettled(
+        attempts.map(({ instance, content }) => instance.publish(content)),
+      );
       const won = attempts.filter((_, i) => ends[i]!.status === 'fulfilled');
       expect(won).toHaveLength(1);
       const live = won[0]!.content;

@@ -1,7 +1,7 @@
 import { createPrivateKey, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Config } from '../../src/core/config.js';
-import { developmentManifestKey } from '../../src/keys/key-material.js';
+import { developmentManifestKeyFile } from '../../src/keys/key-material.js';
 import {
   alsoAvailable,
   compareVersions,
@@ -37,21 +37,22 @@ export async function publish(
 export async function withdraw(service: Service): Promise<SignedManifest> {
   const before = parseSigned((await service.app.get(ManifestService).findWithdrawalTarget())!.signed);
   const { version, dmg, minimum_license_expiry, also_available } = before;
-  return signAndPublish(service, { version, dmg, minimum_license_expiry }, also_available, true);
+  const entry = { version, dmg, minimum_license_expiry };
+  return signAndPublish(service, entry, also_available, { isWithdrawal: true });
 }
 
 async function signAndPublish(
   service: Service,
   entry: ManifestEntry,
   also_available: ManifestEntry[],
-  isWithdrawal = false,
+  { isWithdrawal = false }: { isWithdrawal?: boolean } = {},
 ): Promise<SignedManifest> {
   const manifests = service.app.get(ManifestService);
   const config = service.app.get(Config);
   const now = service.clock.now();
   const offer = { entry, also_available, expires: new Date(now.getTime() + 90 * 86_400_000) };
   const signed = manifestBytes(nextManifest(manifests.live, offer, { product: config.product, now }));
-  const key = createPrivateKey(await readFile(developmentManifestKey(config)));
+  const key = createPrivateKey(await readFile(developmentManifestKeyFile(config)));
   const document = signManifest(signed, [key]);
   await manifests.publish(document, { actor: 'test', reason: 'a new version' }, isWithdrawal);
   return document;

@@ -100,7 +100,7 @@ test('a stolen key affects only clients that trust it, and their other key repai
   for (const app of [older, middle, newest]) app.mirror = forged;
   expect(await offers()).toEqual(['9.0.0', 'untrusted', 'untrusted']);
   for (const app of [older, middle, newest]) app.mirror = undefined;
-  // The clients have seen a higher sequence with the stolen key, so it must not sign later manifests.
+  // The oldest client has seen a higher sequence with the stolen key, so this key must not sign later manifests.
   const trusted: Name[] = ['k1', 'k2', 'k3'];
   await publish(await sign(['k1', 'k2', 'k3'], '1.5.0'), trusted);
   expect(await offers()).toEqual(['sequence_too_low', '1.5.0', '1.5.0']);
@@ -122,10 +122,10 @@ test('after a restart the server shows the new keys, and serves the live manifes
   }
 });
 
-/** An application that was built with these two keys, with the reference client. */
+/** An application with the reference client, built with these two keys. */
 class App {
   readonly log: string[] = [];
-  /** The response of a mirror in place of the server. */
+  /** If it is set, a mirror in place of the server answers with this document. */
   mirror: string | undefined;
   readonly #client: MooringClient;
 

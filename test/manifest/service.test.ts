@@ -25,6 +25,8 @@ const ALL_BUT_INTERVALS = [
   'clearTimeout',
 ] as const;
 const { privateKey } = generateKeyPairSync('ed25519');
+/** The argument of a publisher who requests a withdrawal. */
+const IS_WITHDRAWAL = true;
 
 describe('a publisher', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -64,13 +66,15 @@ describe('a publisher', () => {
     ]);
   });
 
-  test('can withdraw a version only if this is requested, in a check as well', async () => {
+  test('can withdraw a version, also in a check, only if a withdrawal is requested', async () => {
     const document = manifests.sign(await manifests.withdrawal());
     await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishRefused);
     await expect(manifests.service.publish(document, AUDIT_CONTEXT)).rejects.toThrow(PublishRefused);
     expect(manifests.service.live!.content.version).toBe('2.0');
-    expect(await manifests.service.checkPublishable(document, true)).toMatchObject({ version: '1.0' });
-    await manifests.service.publish(document, AUDIT_CONTEXT, true);
+    expect(await manifests.service.checkPublishable(document, IS_WITHDRAWAL)).toMatchObject({
+      version: '1.0',
+    });
+    await manifests.service.publish(document, AUDIT_CONTEXT, IS_WITHDRAWAL);
     expect(manifests.service.live!.content.version).toBe('1.0');
     expect((await audit()).at(-1)).toEqual({
       action: 'manifest.withdraw',
@@ -78,7 +82,7 @@ describe('a publisher', () => {
     });
   });
 
-  test('is refused if an outer member differs from the signed one', async () => {
+  test('is refused if an unsigned copy differs from the signed member', async () => {
     const content = manifests.next('3.0');
     const { signed } = manifests.sign(content);
     const document = signUnchecked(signed, { ...content, version: '3.1' }, privateKey);
@@ -113,13 +117,13 @@ describe('a publisher', () => {
     expect(manifests.service.live!.content).toMatchObject({ version: '6.0', sequence: before + 1 });
   });
 
-  test('a refresh after the restore of a backup shows the manifests of the database', async () => {
+  test('sees the manifests of the database at a refresh after the restore of a backup', async () => {
     await sql.query('set session_replication_role = replica'); // disables the triggers that make the rows append-only
     await sql.query('delete from manifest where sequence >= 4');
     await manifests.service.refresh();
     expect(manifests.service.live!.content.version).toBe('1.0');
     expect(manifests.service.versions.find('5.0')).toBeUndefined();
-    // Afterwards another manifest has the same sequence, and then there is none.
+    // Now another manifest gets the same sequence, and then all manifests are deleted.
     await sql.query('delete from manifest where sequence = 3');
     await using other = await openManifests(database.url, privateKey);
     await other.publish(other.next('2.1'));
@@ -154,7 +158,7 @@ describe('a service', () => {
     jest.useRealTimers();
   });
 
-  test('reads each manifest once, and then only newer ones', async () => {
+  test('reads all manifests once, and then only the live one and newer ones', async () => {
     const rows: (SignedManifest & { sequence: number })[] = [];
     query.mockImplementation(async (_sql, [from]) => rows.filter(({ sequence }) => sequence >= from));
     for (const version of ['1.0', '2.0', '3.0']) {

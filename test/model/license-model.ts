@@ -43,6 +43,7 @@ export interface License {
   is_issued: boolean;
   /** When the e-mail address last changed; null if it never did. */
   email_since: number | null;
+  /** The number of license keys that the license has had. */
   generation: number;
   /** When each earlier license key was replaced, in the order of the keys. */
   replaced_at: number[];
@@ -63,7 +64,7 @@ export interface License {
 export interface ModelState {
   now: number;
   licenses: License[];
-  /** The addresses that commands of the current batch erased, whose sessions ended. */
+  /** The addresses that commands of the current batch erased; their sessions have ended. */
   erased: string[];
   /** The ids of the bindings that a retention run has deleted. */
   deletedBindings: string[];

@@ -23,7 +23,7 @@ import { step } from './license-steps.js';
  * commands explains all responses and the resulting state.
  */
 
-/** A command with its response; null after a 503, when the command may have taken effect or not. */
+/** A command with its response. `outcome` is null after a 503, when the command may have taken effect or not. */
 export interface Observed {
   readonly command: Command;
   readonly outcome: Outcome | null;

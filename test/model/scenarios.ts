@@ -150,7 +150,7 @@ interface Known {
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
-/** Makes a command from a template; undefined if it would have no object or is left out. */
+/** Makes a command from a template; undefined if there is nothing that the command could be about, or if it is left out. */
 export function resolveTemplate(
   { kind, licenseIndex, pick, secondPick, isUnusual }: CommandTemplate,
   known: Known,

@@ -12,7 +12,7 @@ import { whileGone, whileLocked } from '../support/tables.js';
 // The job queue reports an unavailable database with console.trace, besides the log.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
-/** A TCP proxy between the service and the database; the replica of the service is the primary, through the same proxy. */
+/** A TCP proxy between the service and the database. DATABASE_READ_URL leads through it to the same database. */
 const proxy = new TcpProxy();
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
@@ -70,8 +70,8 @@ describe('the metrics of the database', () => {
     const changes = await change(service, async () => {
       await add('erasure', 'a', '1 day');
       await add('erasure', 'b', '1 day');
-      await add('kanari_task', 'c', '-1 hour');
-      await add('kanari_elsewhere', 'd', '1 day');
+      await add('unknown_task', 'c', '-1 hour');
+      await add('another_unknown_task', 'd', '1 day');
       await service.sql(
         `update graphile_worker._private_jobs set attempts = max_attempts where key in ('b', 'd')`,
       );

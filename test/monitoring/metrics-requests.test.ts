@@ -46,7 +46,7 @@ test('a request is counted by the template of its route, its method and its stat
   });
 });
 
-test('the durations of a request are counted in buckets, the last of which counts all', async () => {
+test('the durations of requests are counted in buckets, the last of which counts all', async () => {
   const { json } = await service.activate(await service.issue());
   await service.heartbeat(json.token);
   const samples = await scrape(service);
@@ -64,20 +64,20 @@ test('no request creates a new series: all unknown paths have one label, and all
   // CONNECT has no HTTP response, and a response to HEAD does not show where it ends.
   const otherMethods = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method));
   for (const [index, method] of otherMethods.entries()) {
-    await exchange(service.url, [request(method, `/kanari-${index}`)]);
+    await exchange(service.url, [request(method, `/canary-${index}`)]);
     await exchange(service.url, [request(method, '/v1/heartbeat')]);
   }
   const paths = [
     '/%',
     '/%c3%28',
     '/v1/%00',
-    '/assets/kanari.js',
-    '/portal/kanari',
+    '/assets/canary.js',
+    '/portal/canary',
     `/support/api/licenses/${'9'.repeat(200)}`,
-    '/v1/activate?kanari=1',
+    '/v1/activate?canary=1',
     '/v1//activate',
-    '//kanari.example.com/',
-    '/"kanari"}\\n',
+    '//canary.example.com/',
+    '/"canary"}\\n',
     '*',
   ];
   for (const path of paths) await exchange(service.url, [request('GET', path)]);
@@ -91,7 +91,7 @@ test('no request creates a new series: all unknown paths have one label, and all
   expect(new Set(after.get('method'))).toEqual(
     new Set(['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'other']),
   );
-  expect(text).not.toMatch(/kanari/i);
+  expect(text).not.toMatch(/canary/i);
 });
 
 test('problems are counted by code, also those for bytes that are no HTTP request', async () => {

@@ -49,9 +49,9 @@ describe('heartbeats', () => {
     const blocks = 'mooring_telemetry_blocks_total';
     const beat = (telemetry: unknown) => service.heartbeat(token, { telemetry });
     const changes = await change(service, async () => {
-      await beat({ uptime_hours: 'kanari', os_version: { kanari: 1 }, kanari_member: 'kanari' });
+      await beat({ uptime_hours: 'canary', os_version: { canary: 1 }, canary_member: 'canary' });
       await beat({ uptime_hours: 2 });
-      await beat('kanari');
+      await beat('canary');
       await beat({ log: 'x'.repeat(9_000) });
       await whileLocked(service, 'telemetry_inbox', () => beat({ uptime_hours: 3 }));
     });
@@ -61,7 +61,7 @@ describe('heartbeats', () => {
       [`${blocks}{outcome="failed"}`]: 1,
       mooring_telemetry_members_dropped_total: 2,
     });
-    expect(await scrapeText(service)).not.toMatch(/kanari|uptime_hours|os_version/);
+    expect(await scrapeText(service)).not.toMatch(/canary|uptime_hours|os_version/);
   });
 });
 
@@ -111,12 +111,12 @@ describe('the process', () => {
 });
 
 test('no metric has personal data, and each label has a closed set of values', async () => {
-  const license = await service.issue({ email: 'kanari@example.com' });
-  const { json } = await service.activate(license, 'kanari', { hostname_hint: 'Kanari Mac' });
-  await service.heartbeat(json.token, { app_version: '9.9.9-kanari', telemetry: { mac_model: 'Kanari1,1' } });
-  await service.call('POST', '/v1/activate', { ...license, license_key: 'KANARI-KEY' });
+  const license = await service.issue({ email: 'canary@example.com' });
+  const { json } = await service.activate(license, 'canary', { hostname_hint: 'Canary Mac' });
+  await service.heartbeat(json.token, { app_version: '9.9.9-canary', telemetry: { mac_model: 'Canary1,1' } });
+  await service.call('POST', '/v1/activate', { ...license, license_key: 'CANARY-KEY' });
   const text = await scrapeText(service);
-  expect(text).not.toMatch(/kanari|@|[0-9a-f]{8}-[0-9a-f]{4}|9\.9\.9|127\.0\.0|localhost/i);
+  expect(text).not.toMatch(/canary|@|[0-9a-f]{8}-[0-9a-f]{4}|9\.9\.9|127\.0\.0|localhost/i);
   const { route, le, task, code, ...others } = Object.fromEntries(labelsOf(text));
   for (const [labels, shape] of [
     [route, /^(none|\/[a-z0-9:*/_-]*)$/],

@@ -24,7 +24,7 @@ afterAll(() => service.close());
 
 const samples = () => scrape(service);
 
-test('without waiting work there is no metric of an age', async () => {
+test('without data and waiting work there is no metric of an age or a deadline', async () => {
   const { mooring_mails_waiting, mooring_mails_failing, mooring_warnings, ...others } = await samples();
   expect([mooring_mails_waiting, mooring_mails_failing, mooring_warnings]).toEqual([0, 0, 0]);
   expect(Object.keys(others).filter((name) => /age_days|erasure_overdue|expires/.test(name))).toEqual([]);
@@ -51,8 +51,8 @@ test('the age of the oldest data is shown in days, and not shown without data', 
   expect(Object.keys(await samples()).filter((name) => name.includes('age_days'))).toEqual([]);
 });
 
-test('the days since the most urgent deletion request was due are shown, and not shown without a request', async () => {
-  // The job queue uses the database's clock: the request is not due there while the test reads it.
+test('the days since the most urgent erasure request was due are shown, and not shown without a request', async () => {
+  // The job queue uses the database's clock. With the same time here, the job of the request does not become due.
   const before = service.clock.now();
   service.clock.set(new Date());
   const erasures = service.app.get(ErasureService);
@@ -70,7 +70,7 @@ test('the days since the most urgent deletion request was due are shown, and not
   service.clock.set(before);
 });
 
-test('deletion requests that TOMBSTONE_FILE lacks, and licenses that a restore left without an address, are counted', async () => {
+test('erasures that TOMBSTONE_FILE lacks, and licenses that a restore left without an address, are counted', async () => {
   const before = await samples();
   expect(before).toMatchObject({ mooring_erasures_unrecorded: 0, mooring_licenses_without_address: 0 });
   await service.sql(

@@ -30,7 +30,7 @@ async function tables(): Promise<Map<string, Table>> {
   return new Map((json.tables as Table[]).map((table) => [table.name, table]));
 }
 
-test('anyone may read what is stored, why and how long: of every table and every column', async () => {
+test('anyone may read what is stored, why and for how long: of every table and every column', async () => {
   const { status, headers, json } = await read();
   expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=60']);
   const found = await service.sql<{ name: string; columns: string[] }>(
@@ -56,8 +56,8 @@ test('anyone may read what is stored, why and how long: of every table and every
 });
 
 test('the response has no personal data: no key, e-mail, label, id or token of a stored row', async () => {
-  const license = await service.issue({ email: 'kanari@example.com' });
-  const { json } = await service.activate(license, 'studio', { hostname_hint: 'Kanari Mac' });
+  const license = await service.issue({ email: 'canary@example.com' });
+  const { json } = await service.activate(license, 'studio', { hostname_hint: 'Canary Mac' });
   await service.sql(
     `update activation set ended_at = '2020-01-01', ended_reason = 'released' where license_id = $1`,
     [license.license_id],
@@ -65,7 +65,7 @@ test('the response has no personal data: no key, e-mail, label, id or token of a
   await run(NOW);
   const { text } = await read();
   const ids = [license.license_id, json.activation.id, license.license_key, json.token];
-  for (const secret of ['kanari', 'Kanari', ...ids]) expect(text).not.toContain(secret);
+  for (const secret of ['canary', 'Canary', ...ids]) expect(text).not.toContain(secret);
   expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|@/);
 });
 

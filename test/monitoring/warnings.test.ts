@@ -49,7 +49,7 @@ async function requestErasure(at: string): Promise<void> {
   await service.app.get(ErasureService).request('ada@example.com');
 }
 
-/** What is late, the last moment without a warning, the first with one, and its text. */
+/** What is late, how it is made, the last moment without a warning, the first moment with one, and the text. */
 const LATE: [late: string, make: () => Promise<unknown>, until: string, from: string, sentence: string][] = [
   [
     'a row that stays in the inbox',
@@ -73,7 +73,7 @@ const LATE: [late: string, make: () => Promise<unknown>, until: string, from: st
     'Rows of 2025-11-20 in activation should have been deleted (kept while active, and 12 months after the end, at most as long as the license).',
   ],
   [
-    'a deletion request that should have been carried out',
+    'an erasure that should have been carried out',
     () => requestErasure('2026-11-20T23:00:00Z'),
     '2026-11-24T23:59:59.999Z',
     '2026-11-25T00:00:00Z',
@@ -91,7 +91,7 @@ test.each(LATE)(
   },
 );
 
-test('an overdue deletion request causes a warning from the day after it was due', async () => {
+test('an overdue erasure request causes a warning from the day after it was due', async () => {
   await requestErasure('2026-11-20T23:00:00Z');
   service.clock.set('2026-12-20T23:59:59.999Z');
   expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
@@ -99,7 +99,7 @@ test('an overdue deletion request causes a warning from the day after it was due
   expect(await warnings()).toEqual(['A deletion request was due on 2026-12-20 and is overdue.']);
 });
 
-test('a run that failed at a table causes a warning until a run does not fail', async () => {
+test('a retention run that failed at a table causes a warning while it is the last one', async () => {
   await service.sql(
     `insert into retention_run (id, as_of, started_at, finished_at, failed)
      values (gen_random_uuid(), now(), '2101-01-01', now(), '{telemetry}')`,

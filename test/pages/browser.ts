@@ -14,7 +14,7 @@ import { profiled } from '../support/profile.js';
 /** The timeout for a page that hangs. It is below that of a test (`jest.config.js`), and no test measures it. */
 const PAGE_TIMEOUT_MS = 300_000;
 
-/** The appearances in which pages are checked: `light` and `dark`, with the width of a phone and of a desktop. */
+/** The appearances in which pages are checked: `light` and `dark`, each with the width of a phone and of a desktop. */
 const APPEARANCES = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [320, 1280].map((width) => ({ colorScheme, width })),
 );
@@ -22,10 +22,10 @@ const APPEARANCES = (['light', 'dark'] as const).flatMap((colorScheme) =>
 /** The rules of axe-core that are enabled by default and depend on colours. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/** The default time of the clock of the service in these tests. */
+/** The default time of the browser's clock. The service's `FakeClock` starts at the same time. */
 export const TODAY = '2026-11-20T13:00:00Z';
 
-/** One Chromium for a test file. An error on the console or a request to another origin fails the test. */
+/** One Chromium for a test file. An error or warning on the console, or a request to another origin, fails the test. */
 export class Pages {
   readonly faults: string[] = [];
   readonly #contexts: BrowserContext[] = [];
@@ -98,11 +98,11 @@ export class Pages {
   }
 
   /** Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide. */
-  expectGoodLooks(page: Page): Promise<void> {
-    return profiled('checking a page', () => this.#expectGoodLooks(page));
+  expectAccessibleLayout(page: Page): Promise<void> {
+    return profiled('checking a page', () => this.#expectAccessibleLayout(page));
   }
 
-  async #expectGoodLooks(page: Page): Promise<void> {
+  async #expectAccessibleLayout(page: Page): Promise<void> {
     for (const { colorScheme, width } of APPEARANCES) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 800 });

@@ -50,9 +50,9 @@ describe.each(PAGES)('%s', (path) => {
     expect(answer.headers.get('set-cookie')).toBeNull();
   });
 
-  test('gets 304 if it is unchanged', async () => {
+  test('is answered with 304 if the browser has its current version', async () => {
     const etag = (await get(path)).headers.get('etag')!;
-    // `fetch` is not used, because it would request a fresh copy.
+    // `fetch` is not used, because with `if-none-match` it also sends headers that request a fresh copy.
     const [again] = await exchange(origin, [
       request('GET', path, undefined, `if-none-match: ${etag}\r\nconnection: close\r\n`),
     ]);
@@ -60,7 +60,7 @@ describe.each(PAGES)('%s', (path) => {
     expect(again!.headers['cache-control']).toBe('no-cache');
   });
 
-  test('redirects its path without the slash, and allows no other method', async () => {
+  test('is redirected to from its path without the slash, and allows no method but GET and HEAD', async () => {
     const answer = await get(path.slice(0, -1));
     expect([answer.status, answer.headers.get('location')]).toEqual([301, path]);
     for (const method of ['POST', 'PUT', 'DELETE']) {
@@ -100,7 +100,7 @@ describe.each(PAGES)('%s', (path) => {
   });
 });
 
-test('the root leads a browser to the portal, and is unknown to other clients', async () => {
+test('the root redirects a browser to the portal, and is unknown to other clients', async () => {
   const page = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   expect([page.status, page.headers.get('location')]).toEqual([302, 'portal/']);
   const other = await get('/', { accept: '*/*' });
@@ -116,7 +116,7 @@ test.each([
   'v1/nonsense',
   'assets/',
   'assets/x.js',
-])('the unknown path /%s… is answered with a problem, never with a page', async (path) => {
+])('the unknown path /%sx is answered with a problem, never with a page', async (path) => {
   const answer = await get(`/${path}x`);
   expect(answer.status).toBe(404);
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);

@@ -10,7 +10,7 @@ import { headline, openByCode, openByKey } from './portal-browser.js';
 import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
-/** Far in the future, because the job queue that carries out erasures uses the clock of the database. */
+/** Far in the future, so that no requested erasure runs: the job queue that runs erasures uses the clock of the database. */
 const NOW = '2096-02-10T12:00:00Z';
 
 let service: Service;
@@ -51,7 +51,7 @@ test('all stored data is downloaded as one file', async () => {
   await expectAnnounced(page, 'The file is downloaded.');
 });
 
-test('the deletion dialog says what ends and what is kept; the deletion is requested and cancelled', async () => {
+test('the deletion dialog says what ends and what is kept, and a requested deletion can be cancelled', async () => {
   const page = await browser.page(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Delete my data …' }).click();
@@ -64,7 +64,7 @@ test('the deletion dialog says what ends and what is kept; the deletion is reque
     'For 3 days you can take this back here. After that it cannot be undone.',
   ]);
   await expectFocus(dialog.getByRole('button', { name: 'Keep everything' }));
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await dialog.getByRole('button', { name: 'Keep everything' }).click();
   await expectFocus(page.getByRole('button', { name: 'Delete my data …' }));
   expect(await countWaitingErasures()).toBe(0);
@@ -76,7 +76,7 @@ test('the deletion dialog says what ends and what is kept; the deletion is reque
   await page
     .getByText('It runs on 13 February 2096 at 12:00 UTC. Until then you can take it back.')
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   expect(await countWaitingErasures()).toBe(1);
   await page.reload();
   await page.getByRole('button', { name: 'Take it back' }).click();
@@ -87,7 +87,7 @@ test('the deletion dialog says what ends and what is kept; the deletion is reque
 });
 
 test('with a license key alone nothing is downloaded or deleted; the page leads to the sign-in with a code', async () => {
-  // The daily limit of codes for this address was used up by other callers.
+  // Other callers have used up the daily limit of codes for this address. A session by license key has a limit of its own.
   const askAsOthers = () =>
     new Browser(service, origin).call('POST', '/session/code', { email: license.email });
   for (let times = 0; times < 10; times += 1) await retryWhileUnavailable(askAsOthers);
@@ -99,14 +99,14 @@ test('with a license key alone nothing is downloaded or deleted; the page leads 
   expect(await page.getByRole('button', { name: /Download|Delete|Send me the key/ }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign in with a code' }).click();
   const dialog = page.getByRole('dialog', { name: 'Sign in with a code' });
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   const ask = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
   await dialog.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
   await page.getByRole('button', { name: 'Download' }).waitFor();
   await page.getByRole('button', { name: 'Delete my data …' }).waitFor();
 });
 
-test('a session that ended before the download is reported, and no file is downloaded', async () => {
+test('a download after the end of the session asks to sign in again', async () => {
   const page = await browser.page(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   await service.sql('delete from session');

@@ -55,7 +55,7 @@ describe('asking support to release a machine', () => {
     const dialog = page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
     await dialog.getByText('the application stops on Studio Mac').waitFor();
     await expectFocus(dialog.getByLabel('Reason'));
-    await browser.expectGoodLooks(page);
+    await browser.expectAccessibleLayout(page);
     // Escape closes the dialog. If something was typed, the first Escape only warns.
     await page.keyboard.press('Escape');
     await expectFocus(button);
@@ -77,7 +77,7 @@ describe('asking support to release a machine', () => {
     expect(await requests(id)).toEqual([{ reason: 'The old one broke.' }]);
     await page.reload();
     await machineRow(page, 'Studio Mac').getByText('Asked on 20 November').waitFor();
-    await browser.expectGoodLooks(page);
+    await browser.expectAccessibleLayout(page);
   });
 
   test('shows the error of a refused reason at the field, which keeps its text', async () => {
@@ -110,7 +110,7 @@ describe('releasing a machine oneself', () => {
     await page.getByText('one of these has to be released first').waitFor();
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     await page.getByRole('dialog').getByText('You can do this 1 more time').waitFor();
-    await browser.expectGoodLooks(page);
+    await browser.expectAccessibleLayout(page);
     await page.getByRole('button', { name: 'Release it' }).click();
     await expectAnnounced(page, 'It is released. Its place is free.');
     await expectFocus(headline(page));
@@ -133,7 +133,7 @@ describe('releasing a machine oneself', () => {
     expect(await headline(page).textContent()).toBe('0 of 2 machines in use');
     // The holder is now signed in by code.
     await page.getByRole('button', { name: 'Download' }).waitFor();
-    await browser.expectGoodLooks(page);
+    await browser.expectAccessibleLayout(page);
   });
 
   test('is refused with a message if the limit is used up while the code is typed, and support can be asked', async () => {
@@ -143,7 +143,7 @@ describe('releasing a machine oneself', () => {
     await enterCodeToRelease(page, useUpRelease);
     const dialog = page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
     await dialog.getByText('Support can do it for you.').waitFor();
-    await browser.expectGoodLooks(page);
+    await browser.expectAccessibleLayout(page);
     await dialog.getByRole('button', { name: 'Dismiss' }).click();
     await dialog.getByRole('button', { name: 'Send to support' }).click();
     await expectToast(page, 'Support has been asked.');
@@ -175,17 +175,17 @@ describe('releasing a machine oneself', () => {
   });
 });
 
-/** Opens the dialog for Studio Mac, has a code mailed and types it; `before` runs just before it is typed. */
+/** Opens the dialog for Studio Mac, has a code mailed and types the code. `before` runs just before the code is typed. */
 async function enterCodeToRelease(page: Page, before: () => Promise<unknown> = async () => {}) {
   await page.getByRole('button', { name: 'Release Studio Mac' }).click();
   const dialog = page.getByRole('dialog', { name: 'Release Studio Mac?' });
   await dialog.getByText('which other people may know').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
   const code = await codeAfter(service, license.email, mail);
   const field = dialog.getByLabel('Code', { exact: true });
   await expectFocus(field);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await before();
   // The last digit submits the code.
   await field.pressSequentially(code);
@@ -202,10 +202,10 @@ test('the machine for which the application opened the page gets the focus; an u
   await expectFocus(page.locator(`#name-${ended}`));
   await page.evaluate(`location.hash = '#activation=${randomUUID()}'`);
   await page.getByText('opened this page for a machine that is not on the licenses shown here').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
-test('a declined request says why, and can be made again', async () => {
+test('the row of a machine says why its release was declined, and the release can be requested again', async () => {
   await useUpRelease();
   const id = await activateMachine(service, license, 'Studio Mac');
   await service.app.get(ReleaseRequests).create(id, 'Sold it.');
@@ -219,7 +219,7 @@ test('a declined request says why, and can be made again', async () => {
   await openByKey(page, origin, license);
   const row = machineRow(page, 'Studio Mac');
   await row.getByText('Support declined a release on 20 November. “Released <b>one</b> last week”').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await row.getByRole('button', { name: 'Ask support to release' }).click();
   await page.getByRole('button', { name: 'Send to support' }).click();
   await row.getByText('Asked on').waitFor();
@@ -239,12 +239,12 @@ test('a message disappears by itself, and an error stays until it is dismissed',
   const error = page.getByRole('alert').filter({ hasText: 'The service cannot be reached just now.' });
   await error.waitFor();
   await page.clock.fastForward(60_000);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await error.getByRole('button', { name: 'Dismiss' }).click();
   await error.waitFor({ state: 'detached' });
 });
 
-test('the machine that opened the page is marked, and is first', async () => {
+test('the machine for which the application opened the page is marked, and is first', async () => {
   const id = await activateMachine(service, license, 'First');
   const second = await activateMachine(service, license, 'Second');
   const page = await browser.page(origin);
@@ -257,7 +257,7 @@ test('the machine that opened the page is marked, and is first', async () => {
     .waitFor();
   await rows.first().locator('time').focus();
   expect(await page.getByText('This machine').count()).toBe(1);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.evaluate(`location.hash = '#activation=${second}'`);
   await page.getByRole('rowheader', { name: 'Second This machine' }).waitFor();
   expect(await page.getByText('This machine').count()).toBe(1);
@@ -285,7 +285,7 @@ test('a label is untrusted text: it is shown unchanged, and never as markup', as
   expect(shown.toSorted()).toEqual(hostile.toSorted());
   expect(await page.getByRole('rowheader', { name: 'Unnamed machine' }).count()).toBe(1);
   expect(await page.locator('main img').count()).toBe(0);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   for (const label of hostile) {
     await page.getByRole('button', { name: `Release ${label}` }).click();
     expect(await page.getByRole('dialog').locator('bdi').first().textContent()).toBe(label);
@@ -321,7 +321,7 @@ test('"Send me the key" mails it to the address of the license', async () => {
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();
   await expectAnnounced(page, `The key is on its way to ${license.email}.`);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   const isKeyMailed = async () =>
     (await outbox(service)).some(
       ({ to, text }) => to === license.email && text.includes(license.license_key),

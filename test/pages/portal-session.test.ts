@@ -20,7 +20,7 @@ beforeEach(async () => {
   await activateMachine(service, license, 'Studio Mac');
 });
 
-/** Types a reason, and sends it after the session has ended. */
+/** Types the reason of a release request, and sends it after the session has ended. */
 async function sendTooLate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await page.getByLabel('Reason').fill('The old one broke.');
@@ -42,7 +42,7 @@ test('after the end of a session the typed text is kept, and a dialog asks to si
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   await sendTooLate(page);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   expect(await again.getByLabel('E-mail address').inputValue()).toBe(license.email);
   await again.getByLabel('License key').fill(license.license_key);
@@ -74,7 +74,7 @@ test('signing in again can be postponed, and the page then says that it may be o
   expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByText('what you see may be out of date').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.getByRole('button', { name: 'Sign in again' }).click();
   await page.getByLabel('License key').fill(license.license_key);
   await page.keyboard.press('Enter');
@@ -82,7 +82,7 @@ test('signing in again can be postponed, and the page then says that it may be o
   expect(await page.getByText('what you see may be out of date').count()).toBe(0);
 });
 
-test('after a sign-out in another tab, this one signs out at its next request', async () => {
+test('after a sign-out in another tab, a sign-out in this tab succeeds too', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);
   const other = await page.context().newPage();
@@ -101,7 +101,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   await page.route('**/portal/api/**', (route) => route.abort());
   await page.getByRole('button', { name: 'Send to support' }).click();
   await page.getByRole('alert').getByText('What you typed is still here').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.context().setOffline(true);
   await page.getByRole('button', { name: 'Send to support' }).click();
   await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();

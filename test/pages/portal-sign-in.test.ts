@@ -55,7 +55,7 @@ test('a missing or wrong value is reported at its field, which gets the focus', 
   await page.getByText('Enter your license key.').waitFor();
   await expectFocus(email(page));
   expect(await email(page).getAttribute('aria-invalid')).toBe('true');
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await email(page).fill(license.email);
   await key(page).fill('not a key');
   await press(page, 'Show my machines');
@@ -67,7 +67,7 @@ test('a missing or wrong value is reported at its field, which gets the focus', 
   await press(page, 'Show my machines');
   await page.getByText('One character looks mistyped.').waitFor();
   await expectFocus(key(page));
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test.each([
@@ -95,7 +95,7 @@ test('a key of another address is refused with one sentence, and the typed text 
     'unknown@example.com',
     license.license_key,
   ]);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('"I lost my key": a mailed code, pasted with a dash, is sent when its eighth digit is entered', async () => {
@@ -105,12 +105,12 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   await expectFocus(email(page));
   // The address typed in one form is kept in the other.
   expect(await email(page).inputValue()).toBe(license.email);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   const mailed = await codeAfter(service, license.email, () => press(page, 'Mail me a code'));
   await page.getByText(`If a license belongs to ${license.email}, a code is on its way there.`).waitFor();
   await expectFocus(code(page));
   expect(await code(page).getAttribute('autocomplete')).toBe('one-time-code');
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await code(page).fill('1234');
   await press(page, 'Sign in');
   await page.getByText('The code has 8 digits.').waitFor();
@@ -152,13 +152,13 @@ test('while the service is unavailable the page says so, and works when it is av
   await page.route('**/portal/api/**', (route) => route.abort());
   await page.goto('/portal/');
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.unroute('**/portal/api/**');
   await press(page, 'Try again');
   await key(page).waitFor();
   await email(page).fill(license.email);
   await key(page).fill(license.license_key);
-  // The second response is that of a proxy in place of the service.
+  // A proxy that cannot reach the service, and a captive portal, which answers with a page of its own.
   for (const answer of [
     { status: 502, body: '<h1>Bad gateway</h1>' },
     { status: 200, body: '<h1>Welcome</h1>' },
@@ -182,7 +182,7 @@ test('the page shows that it is loading before any response has come', async () 
   });
   await page.goto('/portal/');
   await page.getByText('Looking for your license …').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   sendResponse();
   await key(page).waitFor();
 });

@@ -82,7 +82,7 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
     expect(await headline(page).textContent()).toBe(heading);
     await page.getByText(sentence).waitFor();
     await page.getByText('When a machine was last used is not shown, because it is not stored.').waitFor();
-    await browser.expectGoodLooks(page);
+    await browser.expectAccessibleLayout(page);
   },
 );
 
@@ -97,7 +97,7 @@ test('a refunded license: all its activations have ended, and no key is offered'
   expect(await headline(page).textContent()).toBe('This license was refunded');
   await page.getByText('Refunded on 20 November').waitFor();
   expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(0);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('with several licenses the headline counts the valid ones', async () => {
@@ -125,7 +125,7 @@ test('with several licenses the headline counts the valid ones', async () => {
     .waitFor();
   expect(await page.getByRole('heading', { level: 2, name: /^License key ending in/ }).count()).toBe(3);
   expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(2);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('after a sign-in by key the page says that it shows one license, and a sign-in by code shows all', async () => {

@@ -12,14 +12,14 @@ beforeAll(async () => {
     `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
      from unnest('{2024-11-18, 2024-11-21}'::date[]) day`,
   );
-  // Runs after the retention run of the start, which found none of these rows.
+  // The retention run at the start of the service was before these rows existed. This run is a minute later.
   service.clock.advance(60_000);
   await service.app.get(RetentionService).run(service.clock.now());
 });
 afterAll(() => service.close());
 const browser = Pages.forThisFile();
 
-interface ShownTable {
+interface PrivacyData {
   readonly tables: {
     readonly name: string;
     readonly columns: { readonly name: string; readonly what: string }[];
@@ -30,8 +30,8 @@ test('every table and every column that the service reports is shown, each once'
   const page = await browser.page(origin);
   await page.goto('/privacy/');
   await page.getByRole('table', { name: 'About license holders' }).waitFor();
-  await browser.expectGoodLooks(page);
-  const { tables } = (await service.call('GET', '/privacy/data')).json as ShownTable;
+  await browser.expectAccessibleLayout(page);
+  const { tables } = (await service.call('GET', '/privacy/data')).json as PrivacyData;
   expect(await page.getByRole('rowheader').count()).toBe(tables.length);
   for (const summary of await page.locator('summary').all()) await summary.click();
   const shown = (selector: string) => page.locator(selector).allTextContents();
@@ -39,7 +39,7 @@ test('every table and every column that the service reports is shown, each once'
   const columns = tables.flatMap((table) => table.columns);
   expect((await shown('dt')).toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
   expect((await shown('dd')).toSorted()).toEqual(columns.map(({ what }) => what).toSorted());
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('the page shows what was last deleted, and how old the oldest row is', async () => {
@@ -54,13 +54,13 @@ test('the page shows what was last deleted, and how old the oldest row is', asyn
     .waitFor();
 });
 
-test('the explanations are shown without a response of the service, and the rest can be loaded again', async () => {
+test('while the service is unavailable the explanations are shown, and the rest can be loaded again', async () => {
   const page = await browser.page(origin);
   await page.route('**/privacy/data', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto('/privacy/');
   await page.getByRole('alert').getByText('cannot be listed here').waitFor();
   await page.getByRole('heading', { name: 'What is not stored' }).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.unroute('**/privacy/data');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'About license holders' }).waitFor();

@@ -16,9 +16,9 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await expectFocus(title(page, 'Staff'));
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(page, 'Add a person …').click();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Add').click();
   await dialog(page).getByText('This is no e-mail address.').waitFor();
   await dialog(page).getByLabel('E-mail').fill('New@Example.com');
@@ -42,7 +42,7 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   await dialog(page)
     .getByText(/^Kept for 24 months in the audit trail/)
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await submitReason(page, 'Left', 'Remove');
   await person.waitFor({ state: 'detached' });
 });
@@ -56,7 +56,7 @@ test('the last admin keeps the role', async () => {
   await dialog(page)
     .getByText(/^This is the last admin/)
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('a script’s token is revoked with a reason', async () => {
@@ -64,7 +64,7 @@ test('a script’s token is revoked with a reason', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await button(page, 'Revoke the token of script@example.com made on 20 November').click();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await submitReason(page, 'The laptop is lost', 'Revoke');
   await page.getByText(/^No script has a token/).waitFor();
   const { status } = await service.call('GET', '/support/api/audit', undefined, {
@@ -91,7 +91,7 @@ test('the service view shows what is published, what is live and for how long, a
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#service');
   await page.getByText('Nothing is published yet.').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await publish(service, '3.2.0');
   await publish(service, '3.3.0', '2026-06-01T00:00:00Z');
   await page.reload();
@@ -103,7 +103,7 @@ test('the service view shows what is published, what is live and for how long, a
     .getByText('Done')
     .first()
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('the service view shows warnings, mails that were not delivered and why, and jobs that wait', async () => {
@@ -128,7 +128,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
     .getByText(about)
     .waitFor();
   await page.getByRole('table', { name: 'Jobs that are not done' }).getByText('mail_license_key').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await service.sql('delete from graphile_worker._private_jobs where key = $1', [`license_key ${about}`]);
 });
 
@@ -142,7 +142,7 @@ test('the audit trail shows who did what and why, and can be filtered', async ()
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await title(page, 'Audit trail').waitFor();
-  // An entry shows the old and the new value, and the license that it concerns; another one the staff member.
+  // An entry about a license shows the old and the new value, and links the license. One about a staff member shows the address.
   await row(page, /^Changed the license.*machines: \d → 3/)
     .getByRole('link', { name: `License ending in ${license.license_key.slice(-2)}` })
     .waitFor();
@@ -153,7 +153,7 @@ test('the audit trail shows who did what and why, and can be filtered', async ()
   await row(page, /^Gave a person another role/)
     .first()
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.getByLabel('Show only').selectOption('license.issue');
   await page.getByRole('table', { name: '1 entry, newest first' }).waitFor();
   await page.getByRole('link', { name: `License ending in ${license.license_key.slice(-2)}` }).click();
@@ -161,10 +161,11 @@ test('the audit trail shows who did what and why, and can be filtered', async ()
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
 });
 
-test('a staff member who lost the role reads that the role does not allow this', async () => {
+test('a staff member who is no longer an admin reads that the role does not allow the action', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await row(page, /^admin@example.com/).waitFor();
+  // Another admin, so that the service still has one.
   await linkFor(service, 'admin', 'second@example.com');
   await service.sql("update staff set role = 'support' where email = 'admin@example.com'");
   await button(page, 'Add a person …').click();
@@ -178,6 +179,7 @@ test('a staff member who lost the role reads that the role does not allow this',
 test('an admin who gives up the role sees the page of the other role', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#staff');
+  // Another admin, because the last admin cannot give up the role.
   await linkFor(service, 'admin', 'stays@example.com');
   await button(page, 'Make support: admin@example.com').click();
   await submitReason(page, 'Goes on leave', 'Make support');

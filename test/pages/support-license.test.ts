@@ -26,7 +26,7 @@ const browser = Pages.forThisFile();
 
 const issueLicense = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });
 
-test('the search finds a license by each kind of text, none of which is in the URL', async () => {
+test('the search finds a license by each kind of text, and the URL then contains only ids', async () => {
   const license = await issueLicense('four@example.com');
   const activation = await activateMachine(service, license, 'Four');
   const purchase = '0198f000-0000-7000-8000-000000000001';
@@ -65,7 +65,7 @@ test('the search reports what was searched if nothing is found, and what is wron
   await button(page, 'Find').click();
   await page.getByText('Type what the person gave you.').waitFor();
   await expectFocus(page.getByRole('textbox'));
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   for (const [text, sentence] of [
     ['unknown@example.com', 'No license has this e-mail.'],
     ['MOORING_0000-0000-0000-0000', 'No license has this license key.'],
@@ -77,12 +77,12 @@ test('the search reports what was searched if nothing is found, and what is wron
   }
   await find(page, 'MOORING_0000-0000-0000-0001');
   await page.getByText(/^One character looks mistyped/).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await find(page, 'two@signs@example.com');
   await page.getByText(/^It must/).waitFor();
 });
 
-test('a searched activation is shown first, marked and focused, in use or ended', async () => {
+test('a searched activation is shown first, marked and focused, whether it is in use or has ended', async () => {
   const license = await issueLicense('rows@example.com', 40);
   const first = await activateMachine(service, license, 'Oldest', 'machine-0');
   for (let i = 1; i < 30; i += 1) await activateMachine(service, license, `Newer ${i}`, `machine-${i}`);
@@ -93,7 +93,7 @@ test('a searched activation is shown first, marked and focused, in use or ended'
   await found.getByText('Oldest').waitFor();
   await found.getByText('Found by this id').waitFor();
   await expectFocus(found);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 
   await button(page, 'Release Oldest').click();
   await button(dialog(page), 'Sold').click();
@@ -114,7 +114,7 @@ test('the search lists the licenses of an e-mail address, with a link to each', 
   await openAs(page, origin, service, 'support');
   await find(page, 'many@example.com');
   await page.getByText('2 licenses. Found by e-mail.').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.getByRole('row').filter({ hasText: '0 of 5 in use' }).getByRole('link').click();
   await title(page, /^License …/).waitFor();
   await page.getByText('by staff', { exact: true }).waitFor();
@@ -127,7 +127,7 @@ test('a machine is released with a reason, and the page shows that at once, also
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('2 of 2 machines in use').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 
   await button(page, "Release Ada's Mac").click();
   await dialog(page).getByRole('heading', { name: "Release Ada's Mac?" }).waitFor();
@@ -139,7 +139,7 @@ test('a machine is released with a reason, and the page shows that at once, also
   await dialog(page)
     .getByText(/^Leave out the e-mail address/)
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Lost').click();
   await button(dialog(page), 'Release').click();
 
@@ -151,7 +151,7 @@ test('a machine is released with a reason, and the page shows that at once, also
   const entry = row(page, /^Released a machine/);
   await entry.getByText('Lost').waitFor();
   await entry.getByText('support@example.com').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('a machine is released by keyboard alone', async () => {
@@ -193,7 +193,7 @@ test('a machine is released by keyboard alone', async () => {
   await expectFocus(row(page, 'Studio').first());
 });
 
-test('a hostile name is shown as text', async () => {
+test('a hostile machine label or reason is shown as text', async () => {
   const names = [
     '<img src=x onerror=alert(1)>',
     '{{7*7}} ${7*7} $& {machine}',
@@ -210,7 +210,7 @@ test('a hostile name is shown as text', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   for (const name of names) await row(page, name).first().waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(page, `Release ${names[1]}`).click();
   await dialog(page).getByText(names[1]!, { exact: true }).waitFor();
   await submitReason(page, 'Sold', 'Release');
@@ -263,7 +263,7 @@ test('an admin changes a license, and only changed fields are sent', async () =>
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText('Updates through 4 January 2027').waitFor();
   await button(page, 'Change …').click();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await dialog(page).getByLabel('Why?').fill('Nothing yet');
   await button(dialog(page), 'Change').click();
   await dialog(page)
@@ -298,7 +298,7 @@ test('an admin changes a license, and only changed fields are sent', async () =>
   await fact(page, 'Holder').getByText('given@example.com').waitFor();
 });
 
-test('the key is mailed and replaced, and never shown', async () => {
+test('an admin mails the key, and makes a new key, giving a reason', async () => {
   const license = await issueLicense('key@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
@@ -307,7 +307,7 @@ test('the key is mailed and replaced, and never shown', async () => {
   await page.getByText('The key is on its way to key@example.com.').first().waitFor();
   await row(page, /^Sent the key by mail/).waitFor();
   await button(page, 'New key …').click();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await submitReason(page, 'It leaked', 'Make a new key');
   await page.getByText('There is a new key, on its way to key@example.com.').first().waitFor();
   await row(page, /^Made a new key/)
@@ -315,7 +315,7 @@ test('the key is mailed and replaced, and never shown', async () => {
     .waitFor();
 });
 
-test('an admin issues a license, whose key is shown once', async () => {
+test('an admin issues a license, and copies its key from the dialog', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   await button(page, 'Issue a license').click();
@@ -326,7 +326,7 @@ test('an admin issues a license, whose key is shown once', async () => {
   await button(dialog(page), 'Issue').click();
   const key = await dialog(page).getByLabel('License key').textContent();
   expect(key).toMatch(/^[A-Z0-9]+_([0-9A-Z]{4}-){3}[0-9A-Z]{4}$/);
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await button(dialog(page), 'Copy the key').click();
   await dialog(page).getByText('Copied.').waitFor();
@@ -346,7 +346,7 @@ test('an admin erases a holder after typing the e-mail address', async () => {
   await dialog(page)
     .getByText(/^This is not the holder/)
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await dialog(page).getByLabel('Type the e-mail').fill('Leaves@example.com');
   await button(dialog(page), 'Erase').click();
   await page
@@ -359,13 +359,13 @@ test('an admin erases a holder after typing the e-mail address', async () => {
   });
 });
 
-test('an erased license has no holder to send a key to', async () => {
+test('for an erased license the page offers no action that needs a holder', async () => {
   const license = await issueLicense('erased@example.com');
   await service.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Erased: the e-mail is gone/).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   for (const name of ['Send the key', 'New key …', 'Erase the holder …'])
     expect(await button(page, name).count()).toBe(0);
 });
@@ -378,7 +378,7 @@ test('the page of a license whose address was lost by a restore says so, and an 
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Unknown since a backup was restored/).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('Found@example.com');
   await submitReason(page, 'Asked by phone', 'Change');
@@ -402,10 +402,10 @@ test('a license that does not exist is reported as such', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
   await page.getByText(/^There is no license with this id/).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
-test('a release that fails because the service is unavailable can be tried again as it was typed', async () => {
+test('a release that fails because the service is unavailable can be tried again with the typed reason', async () => {
   const license = await issueLicense('released@example.com');
   await activateMachine(service, license, 'Travel');
   const page = await browser.page(origin);
@@ -417,7 +417,7 @@ test('a release that fails because the service is unavailable can be tried again
   await dialog(page)
     .getByText(/^The service cannot be reached/)
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.unroute('**/activations/*/release');
   await button(dialog(page), 'Release').click();
   await row(page, 'Travel').first().getByText('Released on 20 November').waitFor();
@@ -426,12 +426,12 @@ test('a release that fails because the service is unavailable can be tried again
     .waitFor();
 });
 
-test('refusals of the service are explained', async () => {
+test('the refusal to mail the key of an imported license is explained', async () => {
   const license = await issueLicense('refused@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Send the key').click();
-  // The license was imported, so its key cannot be derived.
+  // With this hash the license is like an imported one, whose key cannot be derived.
   await service.sql("update license set key_hash = decode(repeat('ab', 32), 'hex') where id = $1", [
     license.license_id,
   ]);
@@ -469,7 +469,7 @@ test('of two people who change one license, the second gets an explanation and t
   await dialog(page).locator('[name=reason]').fill('Grew');
   await button(dialog(page), 'Change').click();
   await dialog(page).getByRole('alert').getByText('Another person has changed this license').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.getByText('0 of 2 machines in use').waitFor();
   await button(dialog(page), 'Cancel').click();
   await button(page, 'Change …').click();
@@ -492,7 +492,7 @@ test('the e-mail address and the ids are copied with one click', async () => {
     await expectToast(page, `The ${what} is copied.`);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text);
   }
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('a release of a machine that another person released meanwhile says so', async () => {
@@ -550,7 +550,7 @@ test('the focus goes to the field that the service refuses', async () => {
   await expectFocus(dialog(page).getByLabel('E-mail of the holder'));
 });
 
-test('the link back leads to the search results in their current state', async () => {
+test('going back leads to the search results in their current state', async () => {
   const license = await issueLicense('back@example.com', 2);
   await issueLicense('back@example.com', 1);
   await activateMachine(service, license, 'Back Mac');

@@ -31,18 +31,18 @@ test('with a link a staff member creates a passkey, and signs in with it from th
   await addAuthenticator(page);
   await page.goto(await linkFor(service, 'support', 'alan@example.com'));
   await title(page, 'Sign in with this link').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(page, 'Sign in with this link').click();
 
   await expectFocus(title(page, 'Make a passkey'));
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(page, 'Make a passkey').click();
   await title(page, SEARCH).waitFor();
   await expectAnnounced(page, /^The passkey is made/);
 
   await button(page, 'Sign out').click();
   await title(page, 'Sign in').waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   expect((await page.request.get(`${origin}/support/api/session`)).status()).toBe(401);
   await button(page, 'Sign in with a passkey').click();
   await title(page, SEARCH).waitFor();
@@ -82,7 +82,7 @@ test('a staff member who has no passkey here, or cancels, gets a message and can
   await page.goto('/support/');
   await button(page, 'Sign in with a passkey').click();
   await page.getByText(/^No passkey was used/).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
 
   await page.goto(await linkFor(service, 'support', 'cancels@example.com'));
   // The page has this URL already, so only its fragment changes.
@@ -118,7 +118,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   await service.sql('delete from session');
   await button(dialog(page), 'Change').click();
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(again, 'I have signed in in another tab').click();
   await again.getByText('There is no new session yet.').waitFor();
   await button(again, 'Sign in with a passkey').click();
@@ -140,7 +140,7 @@ test('the page reports that the service is unavailable, and works when it is ava
   await page.route('**/support/api/session', (route) => route.abort());
   await page.goto('/support/');
   await page.getByText(/^The service cannot be reached/).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await page.unroute('**/support/api/session');
   await button(page, 'Try again').click();
   await title(page, 'Sign in').waitFor();
@@ -152,7 +152,7 @@ test('a staff member adds a passkey to the account, and removes it again', async
   await openAs(page, origin, service, 'support', '#account');
   await expectFocus(title(page, 'My account'));
   await page.getByText(/^You have no passkey/).waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(page, 'Add a passkey').click();
   await expectFocus(row(page, '20 November'));
 
@@ -162,7 +162,7 @@ test('a staff member adds a passkey to the account, and removes it again', async
   await dialog(page)
     .getByText(/^It is your last one/)
     .waitFor();
-  await browser.expectGoodLooks(page);
+  await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Remove').click();
   await page.getByText(/^You have no passkey/).waitFor();
   await expectAnnounced(page, 'The passkey is removed.');
@@ -180,7 +180,7 @@ test('a tab shows who is signed in after another person has signed in in another
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });
 
-test('a refusal is no longer shown when the page learns that another person has signed in', async () => {
+test('the dialog to sign in again disappears when the page learns that another person has signed in', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
@@ -196,7 +196,7 @@ test('a refusal is no longer shown when the page learns that another person has 
 });
 
 test.each(['support@example.com', 'other@example.com'])(
-  'a refusal that comes after %s has signed in elsewhere asks for no sign-in',
+  'a refusal that arrives after %s has signed in in another tab opens no dialog to sign in again',
   async (email) => {
     const page = await browser.page(origin);
     await openAs(page, origin, service, 'support');
@@ -224,7 +224,7 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
   const refuse = await hold(page, `licenses/${license_id}`, () => button(dialog(page), 'Change').click());
   await signInElsewhere(page, 'admin@example.com', 'admin');
   await reloadSession(page);
-  // The session is that of another person now, as the page will learn.
+  // By now the session is that of another person, which the page does not know yet.
   await signInElsewhere(page, 'other@example.com', 'admin');
   await refuse();
   await dialog(page).getByText(NOT_DONE).waitFor();
@@ -234,7 +234,7 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
   expect(await service.sql(change, [license_id])).toEqual([]);
 });
 
-test('a late sign-out does not end a session that began after it', async () => {
+test('a sign-out that arrives late does not end a session that began meanwhile', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   const refuse = await hold(page, 'session', () => button(page, 'Sign out').click());
@@ -266,7 +266,7 @@ test('of two requests for the session the later one counts, whichever is answere
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
-test('a response about the session counts although a later request failed', async () => {
+test('a response about the session counts while a later request has no response', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin');
   await signInElsewhere(page, 'other@example.com');
@@ -281,11 +281,11 @@ test('a response about the session counts although a later request failed', asyn
   await routes[1]!.abort();
 });
 
-test('this tab uses a session that was begun again in another tab', async () => {
+test('after a sign-in of the same person in another tab, this tab continues with the new session', async () => {
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await service.sql('delete from session');
-  // No click is needed: a request at the start of the page may have been refused already, so that the dialog is open.
+  // A link is not clicked, because the dialog may be open already: a request at the start of the page may have been refused.
   await page.evaluate('void (location.hash = "service")');
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.waitFor();
@@ -328,7 +328,7 @@ async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route
   return { held: held.promise };
 }
 
-/** Holds the call that `ask` makes to this path. @returns a function that sends it with the cookies of the session before */
+/** Holds the call that `ask` makes to this path. @returns a function that sends it with the cookies that the browser had then */
 async function hold(page: Page, path: string, ask: () => Promise<void>): Promise<() => Promise<void>> {
   const cookies = await page.context().cookies();
   const call = await nextCall(page, path);

@@ -10,7 +10,7 @@ import { addAuthenticator, dialog, linkFor, title } from './support-browser.js';
 
 /*
  * The purpose of the pages from end to end: a new machine is refused because of the machine limit, its holder requests the
- * release of another one, support releases that, and the new machine activates. Once with a mouse, once by keyboard alone.
+ * release of the old one, support releases it, and the new machine activates. Once with a mouse, once by keyboard alone.
  */
 
 let service: Service;
@@ -116,7 +116,7 @@ async function signInByCode(page: Page, device: InputDevice, email: string): Pro
   await headline(page).waitFor();
 }
 
-/** Creates a passkey with a one-time link, and signs in with it. */
+/** Signs in with a one-time link, creates a passkey, and signs in with the passkey. */
 async function enrol(page: Page, device: InputDevice, email: string): Promise<void> {
   await addAuthenticator(page);
   await page.goto(await linkFor(service, 'support', email));

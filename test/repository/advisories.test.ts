@@ -18,11 +18,11 @@ const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.m
 };
 const version = (name: string) => lock.packages[`node_modules/${name}`]!.version;
 
-/** The home folder for npm, so that it uses no settings and no cache of this machine. */
+/** The home folder of npm, so that npm uses no settings and no cache of this machine. */
 const home = mkdtempSync(join(tmpdir(), 'mooring-audit-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** Runs `npm run audit -- --registry=…` with a fake registry. Without a listener, no server has its address. */
+/** Runs `npm run audit -- --registry=…` with a fake registry. Without a listener, no server answers at the address. */
 async function audit(
   listener?: RequestListener,
   ...options: string[]
@@ -42,7 +42,7 @@ async function audit(
   return { code: code as number, stdout };
 }
 
-/** A registry with these severities by package. Version 99.0.0 of each package has no advisory. */
+/** A registry with an advisory for each of these packages, given with its severity. Version 99.0.0 of each has no advisory. */
 function registryWith(
   severities: Record<string, string>,
   onRequest?: (body: object) => void,
@@ -78,7 +78,7 @@ function advisories(severities: Record<string, string>) {
   return Object.fromEntries(each);
 }
 
-test('exit code 1 and a table if a package of a release has a moderate advisory, also one that only the pages bundle', async () => {
+test('exit code 1 and a table if a package of a release has a moderate advisory, also if only the pages bundle the package', async () => {
   const { code, stdout } = await audit(
     registryWith({ preact: 'moderate', uuid: 'low', 'axe-core': 'critical' }),
   );

@@ -51,7 +51,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
 };
 /** The folders that every folder may import. Each of them imports only those before it. */
 const BASE = ['core', 'database', 'http'];
-/** The programs, and the folders that only they may import. */
+/** The programs, and the folders and files of which they consist. No other folder may import one of these. */
 const ROOTS = ['main', 'cli', 'server', 'app.module'];
 
 /** Whether a folder may import another one because that is one of the base folders. */
@@ -91,7 +91,7 @@ function lostMetadata({ path, imports, tree }: SourceFile): string[] {
   });
 }
 
-/** Whether a name may be a class. Of the packages, only these classes are injected; an interface or an alias is never one. */
+/** Whether a name may be a class. Of the packages, only these classes are injected. Of a source, its text is searched. */
 function mayBeClass(file: string | undefined, name: string): boolean {
   if (file === undefined) return /^(DataSource|EntityManager|Repository|ModuleRef)$/.test(name);
   const source = sources.find(({ path }) => path === `${file}.ts`);
@@ -183,7 +183,7 @@ describe('patterns that are not used', () => {
     expect(lostMetadata(parse('monitoring/x.ts', planted))).toHaveLength(2);
   });
 
-  test('only the file that removes the address of a caller accesses it', () => {
+  test('only http/strip-client-address.ts accesses the address of a caller', () => {
     const reading =
       /remoteAddress|remotePort|remoteFamily|getpeername|\b(request|req)\.(ip|ips|hostname|host|raw\.socket|socket|connection)\b|x-forwarded|x-real-ip|trustProxy|client_addr/i;
     expect(filesWith(reading, ['http/strip-client-address.ts'])).toEqual([]);
@@ -217,7 +217,7 @@ describe('outgoing connections', () => {
   const NETWORK_MODULES =
     /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram|inspector|quic)$|^(undici|axios|got|node-fetch|ws|request|superagent|nodemailer|graphile-worker)$/;
 
-  test('no file imports a module that opens connections, except the database driver', () => {
+  test('only the listed files import modules that open connections, and only src/database imports the driver', () => {
     const used = inAllFiles(({ path, imports }) =>
       imports
         .filter(({ from }) => NETWORK_MODULES.test(from))
@@ -237,7 +237,7 @@ describe('outgoing connections', () => {
     expect(drivers.filter((path) => folderOf(path) !== 'database')).toEqual([]);
   });
 
-  test('no file calls fetch or opens a web socket, except the command that reads a live manifest', () => {
+  test('only the command that reads a live manifest calls fetch, opens a web socket or loads an unlisted module later', () => {
     const calling = inAllFiles(({ path, tree }) =>
       [...nodesOf(tree)].some(
         (node) =>
@@ -257,7 +257,7 @@ describe('outgoing connections', () => {
   });
 });
 
-test('query results are read only by src/database/sql.ts, which types them', () => {
+test('no file casts the result of a query, because the functions of src/database/sql.ts give it a type', () => {
   const casts = sources.filter(({ text }) => /\.query\([^;]*\)\) as /.test(text)).map(({ path }) => path);
   expect(casts).toEqual([]);
 });

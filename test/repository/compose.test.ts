@@ -25,7 +25,7 @@ const configuration = read('deploy/haproxy.cfg').replaceAll(/^\s*#.*$/gm, '');
 const names = (pattern: RegExp, content: string) =>
   new Set([...content.matchAll(pattern)].map(([, name]) => name!));
 
-test('an instance is given every setting that it reads, and none that it does not', () => {
+test('an instance is given every setting that it reads, except the data folder, and no other setting', () => {
   const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/core/config.ts'));
   expect(settings.size).toBeGreaterThan(20);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
@@ -61,7 +61,7 @@ test('the proxy has its configuration, which takes the addresses of the instance
   );
 });
 
-test('each container has only the secrets that it needs, and cannot change them', () => {
+test('each container has only the secrets that it needs, and only that of the operator can change them', () => {
   const mounts = (of: ComposeService) => of.volumes.map((volume) => volume.split(':'));
   const secrets = (of: ComposeService) => mounts(of).filter(([from]) => from!.startsWith('./secrets'));
   const tokens = ['./secrets/mooring/tokens', service.environment['TOKEN_KEYS_DIR']!];
@@ -87,7 +87,7 @@ test('each container has only the secrets that it needs, and cannot change them'
 
 test('the environment of an instance is valid in production, and only the database of compose is used without TLS', () => {
   const given: Record<string, string> = {
-    POSTGRES_PASSWORD: 'kanari',
+    POSTGRES_PASSWORD: 'a-password',
     PUBLIC_URL: 'https://licensing.example.com',
     LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
     MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
@@ -100,7 +100,7 @@ test('the environment of an instance is valid in production, and only the databa
   const environment = Object.entries(service.environment).map(([name, value]) => [name, filled(value)]);
   const config = new Config(Object.fromEntries(environment) as Record<string, string>);
   expect(config.production).toBe(true);
-  expect(config.databaseUrl).toBe('postgres://mooring:kanari@postgres:5432/mooring?sslmode=disable');
+  expect(config.databaseUrl).toBe('postgres://mooring:a-password@postgres:5432/mooring?sslmode=disable');
 });
 
 test('the proxy publishes purchases only with PUBLISH_PURCHASES=yes', () => {

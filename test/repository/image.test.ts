@@ -31,7 +31,7 @@ async function createSparseFile(name: string, bytes: number): Promise<string> {
   return terminal.file(name);
 }
 
-/** Prepares a manifest of an image in a separate process. @returns the image in it, and the peak memory of the process */
+/** Prepares a manifest of an image in a separate process. @returns the manifest's `dmg`, and the peak memory of the process */
 async function prepareManifest(image: string): Promise<{ dmg: object; peakBytes: number }> {
   // The process reports its own peak: getrusage would include that of the process from which it was forked.
   const report = `import fs from 'node:fs';
@@ -50,7 +50,7 @@ async function prepareManifest(image: string): Promise<{ dmg: object; peakBytes:
   return { dmg, peakBytes: Number(/\d+/.exec(run.stderr)) * 1024 };
 }
 
-test('an image of 3 GiB is hashed as other programs do, in the memory that one of 1 MiB takes', async () => {
+test('an image of 3 GiB gets the hash that other programs compute, in hardly more memory than one of 1 MiB', async () => {
   const [large, small] = [
     await createSparseFile('large.dmg', 3 * GIB),
     await createSparseFile('small.dmg', MIB),
@@ -76,14 +76,14 @@ test.each([1, MIB - 1, MIB, MIB + 1, 3 * MIB + 17])(
 );
 
 describe('the progress bar', () => {
-  const createBar = (isTTY: boolean) => {
+  const createBar = ({ isTTY }: { isTTY: boolean }) => {
     const written: string[] = [];
     const stream = { isTTY, write: (piece: string) => written.push(piece) };
     return { written, show: progressBar('App.dmg', stream as unknown as typeof process.stderr) };
   };
 
   test('is drawn once for each percent, in one line, and removed at the end', () => {
-    const { written, show } = createBar(true);
+    const { written, show } = createBar({ isTTY: true });
     for (let done = 0; done <= 1000; done++) show(done, 1000);
     expect(written).toHaveLength(101);
     expect(written[0]).toBe(`\rApp.dmg  ${' '.repeat(30)}   0 %`);
@@ -94,7 +94,7 @@ describe('the progress bar', () => {
   });
 
   test('is not drawn where there is no terminal', () => {
-    const { written, show } = createBar(false);
+    const { written, show } = createBar({ isTTY: false });
     for (let done = 0; done <= 100; done++) show(done, 100);
     expect(written).toEqual([]);
   });

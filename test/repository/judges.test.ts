@@ -72,7 +72,7 @@ describe('the judges', () => {
     expect(wrong.map(([path, { license }]) => [path, license])).toEqual([]);
   });
 
-  test('report in one sentence that no registry answers', async () => {
+  test('are reported in one line as not installed if no registry answers', async () => {
     const files = [
       'scripts/prepare.mjs',
       ...['package.json', 'package-lock.json', '.npmrc', 'no-scarf'].map((name) => `judges/${name}`),

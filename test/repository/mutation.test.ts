@@ -54,18 +54,19 @@ describe('the list of survivors', () => {
     expect(isCurrent(entry, 'function sum() {\n  return a - b;\n}')).toBe(false);
   });
 
-  test('has one entry for each, with a reason in a sentence', () => {
+  test('has no entry twice, and for each entry a reason in a sentence', () => {
     const keys = survivors.map(({ reason: _reason, ...entry }) => JSON.stringify(entry));
     expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     expect(survivors.filter(({ reason }) => !/^[A-Za-z].{19,}\.$/s.test(reason))).toEqual([]);
   });
 });
 
-describe('the areas', () => {
+describe('the patterns of the areas', () => {
   const patterns = Object.values(AREAS).flatMap(({ mutate, tests }) => [...mutate, ...tests]);
 
-  test.each([...new Set(patterns.map((pattern) => pattern.replace(/^!/, '')))])('%s names files', (pattern) =>
-    expect(globSync(pattern, { cwd: root })).not.toEqual([]),
+  test.each([...new Set(patterns.map((pattern) => pattern.replace(/^!/, '')))])(
+    '%s matches files',
+    (pattern) => expect(globSync(pattern, { cwd: root })).not.toEqual([]),
   );
 });
 

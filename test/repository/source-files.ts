@@ -6,20 +6,20 @@ import ts from 'typescript';
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 
 export interface Import {
-  /** As it is written. */
+  /** The module as the import names it. */
   readonly from: string;
-  /** The path below src without extension; undefined for a package or a module of Node. */
+  /** The path of the module below src, without extension; undefined for a package or a module of Node. */
   readonly file: string | undefined;
   /** The imported local names; empty if the module is imported for its side effects only. */
   readonly names: readonly string[];
-  /** The names that are types only, which do not exist at run time. */
+  /** Those of `names` that are imported as types only and do not exist at run time. */
   readonly types: readonly string[];
 }
 
 export interface SourceFile {
-  /** Below src: `http/app.ts`. */
+  /** The path below src, such as `http/create-app.ts`. */
   readonly path: string;
-  /** The folder, or the file where it is beside the folders: `http`, `config`. */
+  /** The top folder below src, such as `http`; of a file that is directly in src its name, such as `main`. */
   readonly folder: string;
   readonly text: string;
   readonly imports: readonly Import[];
@@ -33,7 +33,7 @@ export function parse(path: string, text: string): SourceFile {
     .filter((each) => ts.isImportDeclaration(each) || ts.isExportDeclaration(each))
     .filter((each) => each.moduleSpecifier !== undefined)
     .map((each) => importOf(path, each));
-  // `await import('./x.js')` is a dependency too, at a later time.
+  // `await import('./x.js')` is a dependency too, although the module is loaded later.
   const dynamicImports = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, from]) => ({
     from: from!,
     file: fileOf(path, from!),

@@ -24,10 +24,10 @@ interface Case {
 }
 
 const ENDED = { ended_at: '2025-11-20T15:00:00Z' };
-const YEAR_LATER = { keptAt: '2026-11-19T23:59:59.999Z', deletedAt: '2026-11-20T00:00:00Z' };
-const LEAP_DAY_LATER = { keptAt: '2025-02-27T23:59:59.999Z', deletedAt: '2025-02-28T00:00:00Z' };
+const DUE_ON_20_NOVEMBER = { keptAt: '2026-11-19T23:59:59.999Z', deletedAt: '2026-11-20T00:00:00Z' };
+const DUE_ON_28_FEBRUARY = { keptAt: '2025-02-27T23:59:59.999Z', deletedAt: '2025-02-28T00:00:00Z' };
 const EXPIRED = { expires_at: '2026-11-20T12:00:00Z' };
-const EXPIRY = { keptAt: '2026-11-20T12:00:00.000Z', deletedAt: '2026-11-20T12:00:00.001Z' };
+const DUE_AFTER_NOON = { keptAt: '2026-11-20T12:00:00.000Z', deletedAt: '2026-11-20T12:00:00.001Z' };
 const recordedOn = (recorded_on: string) => () => ({ recorded_on });
 
 const DELETED: Case[] = [
@@ -35,49 +35,49 @@ const DELETED: Case[] = [
     what: 'an activation that was released',
     table: 'activation',
     values: () => ({ license_id, ...ENDED, ended_reason: 'released' }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
     what: 'an activation that ended on a leap day',
     table: 'activation',
     values: () => ({ license_id, ended_at: '2024-02-29T23:59:59Z', ended_reason: 'refunded' }),
-    ...LEAP_DAY_LATER,
+    ...DUE_ON_28_FEBRUARY,
   },
   {
     what: 'a license that was refunded, revoked or erased',
     table: 'license',
     values: () => ({ ...ENDED, email: null }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
     what: 'a license that stopped at its expiry',
     table: 'license',
     values: () => ({ on_expiry: 'stop', expires_at: '2025-11-20T00:00:00Z' }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
     what: 'a license whose expiry was set when it was long past',
     table: 'license',
     values: () => ({ on_expiry: 'stop', expires_at: '2020-01-01', end_changed_at: ENDED.ended_at }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
     what: 'a license whose end was changed long before it came',
     table: 'license',
     values: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', end_changed_at: '2025-01-01' }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
     what: 'a license that was revoked before it expired',
     table: 'license',
     values: () => ({ on_expiry: 'stop', expires_at: '2026-06-01', ...ENDED, staff_status: 'revoked' }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
     what: 'a license that was revoked after it expired',
     table: 'license',
     values: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', ended_at: '2026-06-01' }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
     what: 'a purchase of the last day of a year',
@@ -93,38 +93,43 @@ const DELETED: Case[] = [
     keptAt: '2026-12-31T23:59:59.999Z',
     deletedAt: '2027-01-01T00:00:00Z',
   },
-  { what: 'a one-time code', table: 'one_time_code', values: () => EXPIRED, ...EXPIRY },
-  { what: 'a staff token', table: 'staff_token', values: () => ({ staff_id, ...EXPIRED }), ...EXPIRY },
+  { what: 'a one-time code', table: 'one_time_code', values: () => EXPIRED, ...DUE_AFTER_NOON },
+  {
+    what: 'a staff token',
+    table: 'staff_token',
+    values: () => ({ staff_id, ...EXPIRED }),
+    ...DUE_AFTER_NOON,
+  },
   {
     what: 'the recipient of a mail',
     table: 'mail_recipient',
     values: () => ({ since: '2026-11-14T12:00:00Z' }),
-    ...EXPIRY,
+    ...DUE_AFTER_NOON,
   },
   {
-    what: 'a deletion request that was carried out',
+    what: 'an erasure request that was carried out',
     table: 'erasure_request',
     values: () => ({ honoured_at: ENDED.ended_at }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
   {
-    what: 'a deletion request that was cancelled',
+    what: 'an erasure request that was cancelled',
     table: 'erasure_request',
     values: () => ({ cancelled_at: '2024-02-29T00:00:00Z' }),
-    ...LEAP_DAY_LATER,
+    ...DUE_ON_28_FEBRUARY,
   },
   {
     what: 'the record of a retention run',
     table: 'retention_run',
     values: () => ({ started_at: '2024-11-20T23:59:59Z' }),
-    ...YEAR_LATER,
+    ...DUE_ON_20_NOVEMBER,
   },
 ];
 
 /** Whether the row still exists. */
 const exists = async (table: string, row: Values): Promise<boolean> => {
-  const key = 'mail_id' in row ? 'mail_id' : 'id';
-  return (await harness.sql(`select 1 from ${table} where ${key} = $1`, [row[key]])).length === 1;
+  const idColumn = 'mail_id' in row ? 'mail_id' : 'id';
+  return (await harness.sql(`select 1 from ${table} where ${idColumn} = $1`, [row[idColumn]])).length === 1;
 };
 
 test.each(DELETED)('$what is kept at $keptAt and deleted at $deletedAt', async (deletion) => {
@@ -140,9 +145,9 @@ const NOW = '2026-11-20T00:05:00Z';
 test.each<[what: string, table: string, values: () => Values]>([
   ['an active activation', 'activation', () => ({ license_id })],
   ['a license without an end', 'license', () => ({ on_expiry: 'stop' })],
-  ['an expired license that keeps running what it covers', 'license', () => ({ expires_at: '2012-01-01' })],
+  ['an expired license with on_expiry: keep', 'license', () => ({ expires_at: '2012-01-01' })],
   ['a suspended license', 'license', () => ({ staff_status: 'suspended' })],
-  ['an open deletion request', 'erasure_request', () => ({ email: 'ada@example.com' })],
+  ['an open erasure request', 'erasure_request', () => ({ email: 'ada@example.com' })],
 ])('%s is never deleted because of its age', async (_what, table, values) => {
   const row = await harness.insert(table, values());
   expect((await harness.run(NOW)).deleted).toEqual({});
@@ -228,13 +233,13 @@ test('a job that has failed finally is deleted after 6 days; waiting and running
 });
 
 test('audit events are deleted after 24 months; a run for a later day deletes no younger one and does not fail', async () => {
-  const event = (ago: string) =>
+  const insertEvent = (overdueBy: string) =>
     harness.sql(
       `insert into audit_event (id, actor, action, change, at)
        values (gen_random_uuid(), $1::text, 'test', '{}', now() - interval '24 months' - $1::interval)`,
-      [ago],
+      [overdueBy],
     );
-  for (const ago of ['2 days', '-1 hour', '-1 day']) await event(ago);
+  for (const overdueBy of ['2 days', '-1 hour', '-1 day']) await insertEvent(overdueBy);
   const year = new Date().getUTCFullYear();
   expect((await harness.run(`${year + 5}-01-01T00:05:00Z`)).deleted).toMatchObject({ audit_event: 1 });
   const left = await harness.sql<{ actor: string }>('select actor from audit_event order by at');

@@ -10,7 +10,10 @@ beforeAll(async () => {
 afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
 afterAll(() => harness.close());
 
-/** Stores telemetry of these days as earlier runs leave it: all rows are in partitions, and none is in the inbox. */
+/**
+ * Stores telemetry of these days as earlier runs leave it: all rows are in partitions, and none is in the inbox.
+ * @param before the day of the tested run; the rows are moved by a run a year earlier, when none of them is due
+ */
 async function storeInPartitions(days: Record<string, number>, before: string): Promise<void> {
   await harness.receive(days);
   const [year, ...rest] = before.split('-');
@@ -39,7 +42,7 @@ test.each(CUTOFFS)('a run on %s, given the days %j, keeps %j, from midnight on',
   expect((await harness.run(`${asOf}T23:59:59.999Z`)).deleted).toEqual({});
 });
 
-test('partitions of months that are due as a whole are dropped; of the month that is partly due, rows are deleted', async () => {
+test('partitions of months that are due as a whole are dropped; of a month that is partly due, the due rows are deleted', async () => {
   await storeInPartitions(
     { '2024-09-01': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 },
     '2026-11-20',
@@ -70,14 +73,14 @@ test('telemetry of a day that is years past is moved out of the inbox and delete
 test.each([
   ['2025-02-10', 2029],
   ['2036-05-10', 2034],
-])('a run for %s in December %i creates the partitions of the months of the clock', async (asOf, year) => {
+])('a run for %s in December %i also creates the partitions of the current months', async (asOf, year) => {
   const clock = new FakeClock(new Date(`${year}-12-31T23:30:00Z`));
   await harness.run(`${asOf}T12:00:00Z`, harness.instance(clock));
   const ofClock = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];
   expect(await harness.partitions()).toEqual(expect.arrayContaining(ofClock));
 });
 
-test('a run records its times, the time it applied the policy for, the deleted rows and the oldest day by table', async () => {
+test('a run records its times, its as_of, and by table the deleted rows and the oldest day', async () => {
   await harness.sql('truncate retention_run');
   await storeInPartitions({ '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
   await harness.sql('truncate retention_run');

@@ -50,24 +50,24 @@ async function endedLicense(by: keyof typeof END) {
 describe.each([
   ['revoked', 'license_revoked', 'license_revoked'],
   ['expired', 'license_expired', 'binding_released'],
-] as const)('a license that was %s', (by, first, then) => {
-  test('its activations end after 11 months, and it is deleted after 12', async () => {
+] as const)('a license that is %s', (by, codeBefore, codeAfter) => {
+  test('has its activations ended after 11 months, and is deleted after 12', async () => {
     const license = await endedLicense(by);
     const codes = async () => [
       (await service.heartbeat(license.token)).json.code,
       (await service.activate(license)).json.code,
     ];
     expect(await runAt(ELEVEN_MONTHS.before)).toEqual({ licenses: 0, activations: 0 });
-    expect(await codes()).toEqual([first, first]);
+    expect(await codes()).toEqual([codeBefore, codeBefore]);
     expect(await runAt(ELEVEN_MONTHS.on)).toEqual({ licenses: 0, activations: 1 });
-    expect(await codes()).toEqual([then, first]);
+    expect(await codes()).toEqual([codeAfter, codeBefore]);
     expect(await runAt(TWELVE_MONTHS.before)).toEqual({ licenses: 0, activations: 0 });
-    expect(await codes()).toEqual([then, first]);
+    expect(await codes()).toEqual([codeAfter, codeBefore]);
     expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 1, activations: 0 });
     expect(await codes()).toEqual(['token_invalid', 'license_not_found']);
   });
 
-  test('its activations stay valid with their tokens if it is valid again within 11 months', async () => {
+  test('keeps its activations and their tokens if it becomes valid again within 11 months', async () => {
     const license = await endedLicense(by);
     await runAt(ELEVEN_MONTHS.before);
     await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
@@ -75,7 +75,7 @@ describe.each([
     expect((await service.heartbeat(license.token)).status).toBe(200);
   });
 
-  test('if it is valid again in the twelfth month, its machine can activate again', async () => {
+  test('can be activated on its machine again if it becomes valid again in the twelfth month', async () => {
     const license = await endedLicense(by);
     await runAt(ELEVEN_MONTHS.on);
     await service.setLicense(license.license_id, { staff_status: 'active', expires_at: null });
@@ -84,14 +84,14 @@ describe.each([
     expect(await runAt('2030-01-01T00:05:00Z')).toEqual({ licenses: 0, activations: 0 });
   });
 
-  test('it is not deleted in the two weeks after its activations ended, however late the run is', async () => {
+  test('is not deleted in the two weeks after its activations ended, however late the run is', async () => {
     await endedLicense(by);
     expect(await runAt('2028-03-01T00:05:00.000Z')).toEqual({ licenses: 0, activations: 1 });
     expect(await runAt('2028-03-15T00:04:59.999Z')).toEqual({ licenses: 0, activations: 0 });
     expect(await runAt('2028-03-15T00:05:00.001Z')).toEqual({ licenses: 1, activations: 0 });
   });
 
-  test('a run for a future day changes nothing before the present day', async () => {
+  test('is treated by a run for a future day as by a run for the present day', async () => {
     await endedLicense(by);
     const runForFuture = () => harness.run('2028-01-01T00:00:00Z');
     harness.clock.set(ELEVEN_MONTHS.before);
@@ -164,10 +164,10 @@ test('a license that is corrected during a run keeps its activations', async () 
 });
 
 /** Applies only the rule that deletes licenses, without ending activations before. */
-async function deleteLicenses(change = {}): Promise<number> {
+async function deleteLicenses(changeOfRule = {}): Promise<number> {
   const rule = {
     ...createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'license')!,
-    ...change,
+    ...changeOfRule,
   };
   const runner: QueryRunner = service.app.get(DataSource).createQueryRunner();
   try {

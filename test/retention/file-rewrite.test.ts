@@ -19,9 +19,9 @@ import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
 const HOUR_MS = 3_600_000;
 const HOLDER = {
-  email: 'kanari.files@leak.example',
-  label: 'Kanari Files 7c1e',
-  reason: 'Kanari was sold 9d2b',
+  email: 'canary.files@leak.example',
+  label: 'Canary Files 7c1e',
+  reason: 'Canary was sold 9d2b',
 };
 
 // The test starts its own server, so that no data of other tests is in the files.
@@ -44,8 +44,8 @@ afterAll(async () => {
 
 const search = new LeakSearch([
   ...[HOLDER.email, HOLDER.label, HOLDER.reason].flatMap(formsOfText),
-  ...formsOfMachine(machineId('kanari')),
-  { what: 'the bytes of the machine id', bytes: Buffer.from(machineId('kanari'), 'hex'), binary: true },
+  ...formsOfMachine(machineId('canary')),
+  { what: 'the bytes of the machine id', bytes: Buffer.from(machineId('canary'), 'hex'), binary: true },
 ]);
 
 /** The values of the holder that the files of the database still contain. A base backup copies these files. */
@@ -69,8 +69,8 @@ async function createHolder(): Promise<void> {
   await sell(service, email, 'pi_files');
   const license = await service.issue({ email, machines_allowed: 20 });
   const activate = (machine: string) => service.activate(license, machine, { hostname_hint: HOLDER.label });
-  const { json } = await activate('kanari');
-  for (let machine = 1; machine < 20; machine += 1) await activate(`kanari ${machine}`);
+  const { json } = await activate('canary');
+  for (let machine = 1; machine < 20; machine += 1) await activate(`canary ${machine}`);
   await service.app.get(ReleaseRequests).create(json.activation.id, HOLDER.reason);
   await service.call('POST', '/portal/api/session/code', { email }, { origin: 'http://localhost:3000' });
   await service.call('POST', '/portal/api/session', license, { origin: 'http://localhost:3000' });

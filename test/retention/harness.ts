@@ -87,7 +87,7 @@ export class RetentionHarness {
     return RetentionHarness.on(url, drop);
   }
 
-  /** Uses the database of a service, which drops it when it closes. */
+  /** Uses the database of a service. If `drop` is not given, the service drops the database. */
   static on(databaseUrl: string, drop?: () => Promise<void>): RetentionHarness {
     const database = new pg.Pool({ connectionString: databaseUrl, max: 6, options: '-c timezone=UTC' });
     database.on('error', () => undefined);
@@ -110,7 +110,7 @@ export class RetentionHarness {
     await this.sql(`insert into fleet_week values ('2100-01-03') on conflict do nothing`);
   }
 
-  /** A complete run without a failure. `file-rewrite.test.ts` tests the rewriting of files. */
+  /** Runs the retention without rewriting files, which `file-rewrite.test.ts` tests, and expects that no step fails. */
   async run(asOf: string, retention = this.retention): Promise<RetentionReport> {
     await this.sql('update file_rewrite set rewritten_at = $1', [this.clock.now()]);
     const report = await retention.run(new Date(asOf));

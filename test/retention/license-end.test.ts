@@ -66,7 +66,7 @@ test('a revocation sets the end of a license, lifting it removes the end, and an
   expect(await endOf(license_id)).toBe(LATER);
 });
 
-test('lifting a revocation never lifts a refund', async () => {
+test('a refunded license keeps its end when an earlier revocation is lifted', async () => {
   const { transaction_id, license_id } = await recordPurchase();
   await service.setLicense(license_id, { staff_status: 'revoked' });
   service.clock.set(LATER);

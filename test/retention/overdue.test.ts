@@ -38,7 +38,7 @@ afterAll(async () => {
 const warnings = async (): Promise<string[]> =>
   (await service.call('GET', '/health/ready')).json.warnings as string[];
 
-/** Inserts a row that has been due for decades, by table of a rule. */
+/** For the table of each rule: inserts a row that has been due for decades. */
 const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
   telemetry: () => harness.insert('telemetry', { received_on: OLD }),
   fleet_week: () => harness.insert('fleet_week', { week_end: OLD }),
@@ -92,10 +92,10 @@ const clear = async () => {
 const warningOf = ({ table, period }: RetentionRule) =>
   `Rows of ${table === 'purchase' ? '1990-01-01' : OLD} in ${table} should have been deleted (kept ${period}).`;
 
-describe('a rule that is overdue', () => {
+describe('an overdue rule', () => {
   afterEach(clear);
 
-  test.each(RULES)('of $table is the only warning in /health/ready', async (rule) => {
+  test.each(RULES)('of $table causes a warning in /health/ready, and no other rule does', async (rule) => {
     expect(await warnings()).toEqual([]);
     await OVERDUE[rule.table]!();
     const found = await warnings();

@@ -64,7 +64,7 @@ describe('the policy', () => {
     await harness.sql(undo);
   });
 
-  test('each rule is valid SQL, and its text states the same period', async () => {
+  test('has valid SQL in each rule, and a text that states the period of the rule', async () => {
     const { deleted } = await harness.run('2026-11-20T00:05:00Z');
     expect(deleted).toEqual({});
     for (const { table, period, months, days } of RULES) {
@@ -78,13 +78,13 @@ describe('the policy', () => {
     }
   });
 
-  test('TAX_RETENTION_YEARS is the period of purchases', () => {
+  test('keeps purchases for TAX_RETENTION_YEARS', () => {
     const rule = createRetentionPolicy({ taxRetentionYears: 7 }).find(({ table }) => table === 'purchase');
     expect([rule!.months, rule!.period.slice(0, 7)]).toEqual([84, '7 years']);
   });
 });
 
-/** Comments that state a retention period. Only the policy may state it. */
+/** Finds the comments that state a retention period, which only the policy may do. */
 async function findStatedPeriods(): Promise<string[]> {
   const rows = await harness.sql<{ comment: string }>(
     `select description as comment from pg_description where classoid = 'pg_class'::regclass and objoid in

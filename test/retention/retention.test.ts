@@ -94,7 +94,7 @@ test('a finished run holds no lock, so that the next one is not refused as a con
   }
 });
 
-test('of two concurrent runs one works and the other returns null, also on another instance', async () => {
+test('of two concurrent runs on two instances one works and the other returns null', async () => {
   await receive({ '2026-11-19': 10 });
   const asOf = new Date('2026-11-20T00:05:00Z');
   const other = new RetentionService(
@@ -191,7 +191,7 @@ test('for rows of past months a run creates the partition of their month and of 
   ]);
 });
 
-test('the partitions have no gap, and there is no default partition, which would prevent detaching a month', async () => {
+test('each partition is a calendar month, and there is no default partition, which would prevent detaching a month', async () => {
   const bounds = await service.sql<{ bound: string }>(
     `select pg_get_expr(relpartbound, oid) as bound from pg_class
      where oid in (select inhrelid from pg_inherits where inhparent = 'telemetry'::regclass) order by relname`,

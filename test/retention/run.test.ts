@@ -91,14 +91,15 @@ test('a run that finds no due row does not swap the inbox', async () => {
 test('while the inbox is being read, a run retries, and moves its rows as soon as it gets the lock', async () => {
   await harness.receive({ '2026-11-19': 4 });
   const waitingLocks = `select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted`;
-  const run = await during('select count(*) from telemetry_inbox', async () => {
+  const { run } = await during('select count(*) from telemetry_inbox', async () => {
     const run = harness.run(NOW);
     // The run has waited for the lock, given up once and tries again.
     for (const isWaiting of [true, false, true])
       while ((await harness.sql(waitingLocks)).length > 0 !== isWaiting) await pause(5);
+    // In an object, because the promise itself would be awaited before the transaction ends.
     return { run };
   });
-  expect((await run.run).telemetry_rows_moved).toBe(4);
+  expect((await run).telemetry_rows_moved).toBe(4);
 });
 
 test('while the inbox is being read for long, a run skips the move and does the rest, and the next run moves the rows', async () => {
@@ -127,7 +128,7 @@ test('a step gives up after 5 seconds on a table that another transaction has lo
 
 test('while the rows of a table are being moved, no insert into it is possible, so that truncating it loses none', async () => {
   await harness.receive({ '2026-11-19': 4 });
-  const run = await during('lock table telemetry in access exclusive mode', async () => {
+  const { run } = await during('lock table telemetry in access exclusive mode', async () => {
     const run = harness.run(NOW);
     const waitingLocks = `select 1 from pg_locks where relation = 'telemetry'::regclass and not granted`;
     while ((await harness.sql(waitingLocks)).length === 0) await pause(5);
@@ -139,5 +140,5 @@ test('while the rows of a table are being moved, no insert into it is possible, 
     expect(failure).toMatch(/lock timeout/);
     return { run };
   });
-  expect((await run.run).telemetry_rows_moved).toBe(4);
+  expect((await run).telemetry_rows_moved).toBe(4);
 });

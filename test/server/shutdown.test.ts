@@ -76,7 +76,7 @@ test('a service that never listened ends without a delay', async () => {
   expect(server.stdout).not.toContain('"shutting down"');
 });
 
-test('a delay of over a minute is reported in one sentence', async () => {
+test('a delay of over a minute is refused with one sentence', async () => {
   const { server } = await launch({ SHUTDOWN_DELAY_SECONDS: '61' });
   expect(await server.exited).toEqual({ code: 2, signal: null });
   expect(server.stderr).toBe('SHUTDOWN_DELAY_SECONDS must be a whole number from 0 to 60.\n');

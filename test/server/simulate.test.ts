@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 /*
- * Simulates a day of 200 clients with outages, an update, refunds and releases, once as it is and once with a planted fault.
+ * Simulates a day of 200 clients with outages, an update, refunds and releases, once without and once with a planted fault.
  * The seed is printed; MOORING_SEED=… repeats a run.
  */
 
@@ -64,7 +64,7 @@ function tableOf(page: string, ...head: string[]): string[][] {
 
 const number = (words: string | undefined) => Number(words?.replaceAll(',', ''));
 
-test('a day with two outages ends without a wrong answer and without a loss', () => {
+test('a day with two outages has no wrong response and loses no acknowledged activation', () => {
   const checks = tableOf(faultless.page, '', 'seen', 'wrong');
   expect(checks.length).toBeGreaterThanOrEqual(8);
   expect(checks.filter(([, , wrong]) => wrong !== '0')).toEqual([]);

@@ -8,7 +8,7 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
 
 /*
  * Requests of every kind, also refused, malformed and interrupted ones, leave no memory and no socket in use. bench/soak/soak.mjs
- * makes the same requests for minutes.
+ * makes the same kinds of requests for minutes, except those for sign-in codes.
  */
 
 const ACTIVATIONS = 20;

@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a setting that cannot be used', () => {
   // The message must not contain the value of a secret.
-  const SECRET = 'kanari-secret-5f1c';
+  const SECRET = 'canary-secret-5f1c';
 
   const cases: [what: string, settings: Record<string, string>, sentence: RegExp][] = [
     ['PORT', { PORT: 'http' }, /^PORT must be a whole number from 0 to 65535\.$/],
@@ -104,8 +104,8 @@ describe('a setting that cannot be used', () => {
   ];
   const dataDir = join(folder, 'never-made');
 
-  test.each(cases)('%s: one sentence, without a secret', (_what, settings, sentence) => {
-    const refusal = refused({ PORT: '0', DATA_DIR: dataDir, ...settings });
+  test.each(cases)('%s is refused with one sentence that contains no secret', (_what, settings, sentence) => {
+    const refusal = refusalOf({ PORT: '0', DATA_DIR: dataDir, ...settings });
     expect(refusal).toMatch(/^[^\n]+\.$/);
     expect(refusal).toMatch(sentence);
     expect(refusal).not.toContain(SECRET);
@@ -119,7 +119,7 @@ describe('a setting that cannot be used', () => {
   ];
 
   test.each(cases.filter(([what]) => IN_A_PROCESS.includes(what)))(
-    '%s: on standard error, with exit code 2, before a folder is created',
+    '%s is reported on standard error, with exit code 2, before a folder is created',
     async (_what, settings, sentence) => {
       const server = new ServerProcess({ PORT: '0', DATA_DIR: dataDir, ...settings });
       const { code } = await server.exited;
@@ -131,7 +131,7 @@ describe('a setting that cannot be used', () => {
   );
 });
 
-function refused(settings: Record<string, string>): string {
+function refusalOf(settings: Record<string, string>): string {
   try {
     const { port } = new Config(settings);
     throw new Error(`The service accepts these settings with port ${port}.`);

@@ -86,7 +86,7 @@ describe('with a database of its own', () => {
     expect(isPostmaster(orphan, cluster)).toBe(true);
   });
 
-  test('with given manifest keys the service starts, and publishes no sample manifest, which these keys have not signed', async () => {
+  test('with given manifest keys the service has no sample manifest, because it has no private key to sign one', async () => {
     const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
     const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'own keys'), ...own };
     const server = await launch(settings).ready();
@@ -95,7 +95,7 @@ describe('with a database of its own', () => {
     expect((await server.end('SIGTERM')).code).toBe(0);
   });
 
-  test('after kill -9 and a restart nothing acknowledged is lost; two SIGINT end the process once', async () => {
+  test('after kill -9 and a restart nothing acknowledged is lost; two SIGINT end the process like one', async () => {
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const beat = await call(`http://127.0.0.1:${port}`, 'POST', '/v1/heartbeat', {
       token,
@@ -246,7 +246,7 @@ test('three services that start at once on an empty database apply each migratio
   );
   expect(rows.map((row) => row.name)).toHaveLength(files.length);
   expect(new Set(rows.map((row) => row.name)).size).toBe(files.length);
-  // The services share one sample license and one key ring: one instance confirms the token of another.
+  // The services share one sample license and one key ring, so an instance confirms the token that another has issued.
   const licenses = await client.query('select 1 from license');
   expect(licenses.rowCount).toBe(1);
   const { body } = await readPrintedCall(servers[0]!);

@@ -35,7 +35,7 @@ async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN)
 }
 
 /** Creates a signed-in staff member with a passkey. */
-async function createEnrolledPerson(hasCounter = true) {
+async function createEnrolledPerson({ hasCounter = true } = {}) {
   const browser = await signInNewPerson();
   const authenticator = new Authenticator(ORIGIN, hasCounter);
   const { passkey } = (await enrol(browser, authenticator)).json;
@@ -110,7 +110,7 @@ describe('enrolling', () => {
     'the response to a sign-in': () => ({ type: 'webauthn.get' }),
   };
   test.each(Object.keys(forgeries))(
-    'refuses a passkey with %s, and its challenge cannot be used again',
+    'is refused with %s, and the challenge cannot be used again',
     async (kind) => {
       const browser = await signInNewPerson();
       const authenticator = new Authenticator(ORIGIN);
@@ -168,7 +168,7 @@ describe('enrolling', () => {
 });
 
 describe('signing in', () => {
-  test('the options name no account, and the response signs in the owner of the passkey', async () => {
+  test('begins with options that name no account, and ends in a session of the owner of the passkey', async () => {
     const { authenticator, email } = await createEnrolledPerson();
     const browser = new Browser(service);
     const challenge = await browser.post('session/options', {});
@@ -204,7 +204,7 @@ describe('signing in', () => {
     'an unknown credential': () => ({ credentialId: randomBytes(32) }),
   };
   test.each(Object.keys(forgeries))(
-    'does not sign in with %s, and its challenge cannot be used again',
+    'is refused with %s, and the challenge cannot be used again',
     async (kind) => {
       const { authenticator } = await createEnrolledPerson();
       const other = (await createEnrolledPerson()).id.replaceAll('-', '');
@@ -262,7 +262,7 @@ describe('signing in', () => {
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
-  test('of concurrent responses with the same signature counter only one signs in', async () => {
+  test('accepts only one of concurrent responses with the same signature counter', async () => {
     const { authenticator } = await createEnrolledPerson();
     const answers = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -276,7 +276,7 @@ describe('signing in', () => {
   });
 
   test('accepts an authenticator without a counter, as with synchronised passkeys', async () => {
-    const { authenticator } = await createEnrolledPerson(false);
+    const { authenticator } = await createEnrolledPerson({ hasCounter: false });
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);
   });
@@ -297,7 +297,7 @@ describe('signing in', () => {
     expect([status, json.code]).toEqual([403, 'passkey_invalid']);
   });
 
-  test('invalid responses for a person are limited, and do not prevent the person from signing in', async () => {
+  test('limits the invalid responses for a person, and still accepts a valid one of that person', async () => {
     const { authenticator } = await createEnrolledPerson();
     const other = await createEnrolledPerson();
     const wrongKey = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey };
@@ -310,7 +310,7 @@ describe('signing in', () => {
     expect((await signInWith(other.authenticator, wrongKey)).json.code).toBe('passkey_invalid');
   });
 
-  test('expired challenges are deleted when a new one is requested', async () => {
+  test('deletes expired challenges when a new one is requested', async () => {
     await service.sql('delete from passkey_challenge');
     for (let i = 0; i < 3; i += 1) await new Browser(service).post('session/options', {});
     service.clock.advance(5 * MINUTE_MS);
@@ -333,7 +333,7 @@ describe('a passkey', () => {
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).json.code).toBe('not_found');
   });
 
-  test('when it is removed, all other sessions of its owner end', async () => {
+  test('is removed together with all other sessions of its owner', async () => {
     const { browser, passkey, authenticator } = await createEnrolledPerson();
     const [thief, otherPerson] = [new Browser(service), await signInNewPerson()];
     expect((await signInWith(authenticator, {}, thief)).status).toBe(204);
@@ -369,7 +369,7 @@ describe('a passkey', () => {
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [passkey] });
   });
 
-  test('of another person cannot be removed, also by an admin', async () => {
+  test('of another person cannot be removed, not even by an admin', async () => {
     const { passkey, authenticator } = await createEnrolledPerson();
     const admin = await signInStaff(service, 'admin', 'root@example.com');
     for (const id of [passkey.id, randomUUID(), 'x']) {

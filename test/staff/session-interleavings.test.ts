@@ -9,8 +9,8 @@ import { AUDIT_CONTEXT, Browser, createPrintedLink, signInStaff } from '../suppo
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 const NOW = '2026-11-20T13:00:00Z';
-/** The age of the sessions when the operations begin: a request renews a session once a minute, so each one does. */
-const RENEWAL_MS = 2 * 60_000;
+/** The age of the sessions when the operations begin. A request extends a session of this age, so it also writes the session. */
+const SESSION_AGE_MS = 2 * 60_000;
 const API = '/support/api';
 const OPERATIONS = [
   'read',
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const staffCookie = (browser: Browser) => browser.cookies.get('mooring_staff')!;
 
-/** The response of a browser to a challenge, and the cookie of the challenge. */
+/** The value of the challenge cookie, and the response of the browser to the challenge. */
 interface ChallengeResponse {
   readonly challenge: string;
   readonly response: object;
@@ -74,7 +74,7 @@ async function setUp(): Promise<Setup> {
   );
   const newcomer = new Browser(service);
   const newcomerOptions = (await newcomer.post('session/options', {})).json.options;
-  service.clock.advance(RENEWAL_MS);
+  service.clock.advance(SESSION_AGE_MS);
   return {
     id: (await owner.get('session')).json.id,
     passkeyId: passkey.id,

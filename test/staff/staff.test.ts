@@ -106,22 +106,6 @@ describe('people', () => {
     expect((await admin.post(`staff/${id}/remove`, REASON)).json.code).toBe('not_found');
   });
 
-  test.each<[string, string, string, object, string]>([
-    ['no e-mail', 'POST', 'staff', { role: 'support' }, '/email'],
-    ['an invalid e-mail', 'POST', 'staff', { email: 'x', role: 'support' }, '/email'],
-    ['no role', 'POST', 'staff', { email: 'x@example.com' }, '/role'],
-    ['another role', 'POST', 'staff', { email: 'x@example.com', role: 'root' }, '/role'],
-    ['a list of roles', 'POST', 'staff', { email: 'x@example.com', role: ['admin'] }, '/role'],
-    ['another role', 'PATCH', 'staff/{id}', { role: 'root', ...REASON }, '/role'],
-    ['no reason', 'PATCH', 'staff/{id}', { role: 'admin' }, '/reason'],
-    ['no reason', 'POST', 'staff/{id}/remove', {}, '/reason'],
-    ['no reason', 'POST', 'tokens/{id}/revoke', {}, '/reason'],
-  ])('a request with %s is answered with 422: %s %s', async (_what, method, path, body, pointer) => {
-    const { id } = await addStaff();
-    const { status, json } = await admin.call(method, path.replace('{id}', id), body);
-    expect([status, json.errors[0].pointer]).toEqual([422, pointer]);
-  });
-
   test.each([randomUUID(), 'x', '%00'])('and tokens are not found by the id %s', async (id) => {
     for (const answer of [
       await admin.call('PATCH', `staff/${id}`, { role: 'admin', ...REASON }),
@@ -132,6 +116,22 @@ describe('people', () => {
       expect([answer.status, answer.json.code]).toEqual([404, 'not_found']);
     }
   });
+});
+
+test.each<[string, string, string, object, string]>([
+  ['no e-mail', 'POST', 'staff', { role: 'support' }, '/email'],
+  ['an invalid e-mail', 'POST', 'staff', { email: 'x', role: 'support' }, '/email'],
+  ['no role', 'POST', 'staff', { email: 'x@example.com' }, '/role'],
+  ['another role', 'POST', 'staff', { email: 'x@example.com', role: 'root' }, '/role'],
+  ['a list of roles', 'POST', 'staff', { email: 'x@example.com', role: ['admin'] }, '/role'],
+  ['another role', 'PATCH', 'staff/{id}', { role: 'root', ...REASON }, '/role'],
+  ['no reason', 'PATCH', 'staff/{id}', { role: 'admin' }, '/reason'],
+  ['no reason', 'POST', 'staff/{id}/remove', {}, '/reason'],
+  ['no reason', 'POST', 'tokens/{id}/revoke', {}, '/reason'],
+])('a request with %s is answered with 422: %s %s', async (_what, method, path, body, pointer) => {
+  const { id } = await addStaff();
+  const { status, json } = await admin.call(method, path.replace('{id}', id), body);
+  expect([status, json.errors[0].pointer]).toEqual([422, pointer]);
 });
 
 describe('the last admin', () => {
@@ -164,7 +164,7 @@ describe('the last admin', () => {
     expect(await admins()).toEqual([{ id }]);
   });
 
-  test('is kept, also if two admins remove or demote each other concurrently', async () => {
+  test('is kept, also if two admins are removed or demoted concurrently', async () => {
     const first = await staff.findId('root@example.com');
     const changes: ((id: string) => Promise<unknown>)[] = [
       (id) => staff.remove(id, AUDIT_CONTEXT),
@@ -246,7 +246,7 @@ describe('a mailed link', () => {
     expect([refused.status, refused.json.code]).toEqual([409, 'has_passkey']);
   });
 
-  test('is in no table and in no job, in any form', async () => {
+  test('is in no link, job or audit event, neither as it is nor in hex', async () => {
     const { id, email } = await addStaff();
     await admin.post(`staff/${id}/link`);
     const [row] = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);

@@ -20,7 +20,7 @@ const release = (id: string, body: unknown = { reason: 'a new computer' }) =>
 async function activatedLicense() {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
-  return { ...license, token: token as string, id: activation.id as string };
+  return { ...license, token: token as string, activation_id: activation.id as string };
 }
 
 const releaseEvents = (licenseId: string) =>
@@ -35,20 +35,20 @@ const isActive = async (id: string) =>
 test('a release is recorded with its actor, activation, reason and time, in the same transaction', async () => {
   const license = await activatedLicense();
   service.clock.set('2026-11-20T15:30:00Z');
-  await release(license.id, { reason: 'the old computer was sold' });
+  await release(license.activation_id, { reason: 'the old computer was sold' });
   expect(await releaseEvents(license.license_id)).toEqual([
     {
       actor: 'grace@example.com',
       action: 'activation.release',
       reason: 'the old computer was sold',
-      change: { activation_id: license.id },
+      change: { activation_id: license.activation_id },
       at: new Date('2026-11-20T15:30:00Z'),
     },
   ]);
   const [row] = await service.sql(
     `select a.xmin = e.xmin as is_same_transaction from activation a, audit_event e
      where a.id = $1 and e.license_id = a.license_id and e.action = 'activation.release'`,
-    [license.id],
+    [license.activation_id],
   );
   expect(row).toEqual({ is_same_transaction: true });
 });
@@ -76,10 +76,10 @@ test('if the audit event cannot be written, the release is rolled back', async (
   await service.sql(
     "alter table audit_event add constraint broken check (action <> 'activation.release') not valid",
   );
-  const { status, json } = await release(license.id);
+  const { status, json } = await release(license.activation_id);
   await service.sql('alter table audit_event drop constraint broken');
   expect([status, json.code]).toEqual([500, 'internal_error']);
-  expect(await isActive(license.id)).toBe(true);
+  expect(await isActive(license.activation_id)).toBe(true);
 });
 
 test.each([
@@ -93,7 +93,7 @@ test.each([
   'truncate manifest',
 ])('audit events and manifests cannot be changed or deleted: %s', async (statement) => {
   await publish(service, '1.0');
-  await release((await activatedLicense()).id);
+  await release((await activatedLicense()).activation_id);
   await expect(service.sql(statement)).rejects.toThrow('is append-only');
 });
 

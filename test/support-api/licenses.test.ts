@@ -156,7 +156,7 @@ describe('a license', () => {
     expect([refused.status, refused.json.code]).toEqual([409, 'license_erased']);
   });
 
-  test('has at most 500 entries of its history', async () => {
+  test('is shown with at most the newest 500 entries of its history', async () => {
     const { license_id } = await service.issue();
     await service.sql(
       `insert into audit_event (id, actor, action, license_id, change, at)
@@ -170,7 +170,7 @@ describe('a license', () => {
   });
 
   test.each(['x', randomUUID(), '%00', `${randomUUID()}0`])(
-    'is answered with 404 on every route for the id %s',
+    'with the unknown or invalid id %s is answered with 404 on every route',
     async (id) => {
       for (const answer of [
         await support.get(`licenses/${id}`),
@@ -246,7 +246,7 @@ describe('changing', () => {
     expect((await readLicense(license_id)).revision).toBe(revision);
   });
 
-  test('an expiry of null means never, and missing members are not changed', async () => {
+  test('the expiry to null means never, and does not change missing members', async () => {
     const { license } = (
       await issueLicense({ email: 'e@example.com', expires_at: '2027-01-01', machines_allowed: 4 })
     ).json;
@@ -256,7 +256,7 @@ describe('changing', () => {
     });
   });
 
-  test('a change of the e-mail address is mailed to both addresses, and its audit event has neither', async () => {
+  test('the e-mail address sends a mail to both addresses, and the audit event has neither address', async () => {
     const { license_id } = await service.issue({ email: 'old@example.com' });
     expect((await changeLicense(license_id, { email: ' Next@Example.com' })).json.license.email).toBe(
       'next@example.com',
@@ -282,7 +282,7 @@ describe('changing', () => {
   test('answers 422 to a request without a change, and 422 at /reason without a reason', async () => {
     const { license_id } = await service.issue();
     const none = await changeLicense(license_id, {});
-    expect([none.status, none.json.errors]).toHaveLength(2);
+    expect(none.status).toBe(422);
     expect(none.json.errors.map((each: { pointer: string }) => each.pointer)).toEqual([
       '/machines_allowed',
       '/expires_at',

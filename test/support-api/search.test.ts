@@ -101,7 +101,7 @@ test.each<[string, unknown, string | null]>([
   else expect(pointers).not.toEqual([]);
 });
 
-test('a search lists the newest license first, with active activations first, newest first', async () => {
+test('a search lists the newest license first, and of each the active activations before ended ones, newest first', async () => {
   const email = 'many@example.com';
   const older = await service.issue({ email });
   const newer = await service.issue({

@@ -52,7 +52,7 @@ async function send(path: string, headers: Record<string, string>, body: unknown
   return { status, code, client_action, challenge: responseHeaders['www-authenticate'] };
 }
 
-test.each(Object.keys(invalidHeaders))('every route answers 401 to a caller with %s', async (kind) => {
+test.each(Object.keys(invalidHeaders))('the support API answers 401 to a caller with %s', async (kind) => {
   for (const path of [
     SEARCH,
     RELEASE,

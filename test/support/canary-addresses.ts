@@ -1,5 +1,10 @@
 import { platform } from 'node:os';
 
+/*
+ * Canaries: addresses that occur nowhere else. If a log or the database contains one, the service has kept the address of a
+ * caller.
+ */
+
 /**
  * The address from which requests are sent. On Linux the loopback has all addresses of 127/8, so this one is used for nothing
  * else. Other systems have only 127.0.0.1, which many settings contain, so there only the headers contain canaries.

@@ -22,8 +22,9 @@ const COMMON_NAME = oid('550403');
 const SUBJECT_ALT_NAME = oid('551d11');
 
 /**
- * Makes a certificate (RFC 5280) for an IPv4 address or a name, valid from yesterday on. Node has no function for it, and
- * not every machine has `openssl`.
+ * Makes a certificate (RFC 5280) for an IPv4 address or a name. Node has no function for it, and not every machine has
+ * `openssl`.
+ * @param days how long the certificate is valid, from yesterday on
  */
 export function makeCertificate(host: string, days = 2): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -75,8 +75,8 @@ function formsOfV4(address: string): Form[] {
       text(`${address} as bytea`, `\\x${digits}`),
       text(`${address} as a hexadecimal number`, `0x${digits}`),
     ]),
-    // IPv4 within IPv6, as sockets report it; `inet` with either length of PostgreSQL (length, family, bits, address);
-    // sockaddr_in without its port.
+    // IPv4 within IPv6, as sockets report it; `inet` as PostgreSQL stores it, with a length of one or of four bytes before
+    // family, bits and address; sockaddr_in without its port.
     binary(
       `${address} mapped, in bytes`,
       Buffer.concat([Buffer.alloc(10), Buffer.from('ffff', 'hex'), bytes]),
@@ -156,7 +156,7 @@ function hashes(canary: string): Form[] {
 const text = (what: string, form: string): Form => ({ what, bytes: Buffer.from(form), binary: false });
 const binary = (what: string, bytes: Buffer): Form => ({ what, bytes, binary: true });
 
-/** The position of the four bytes by which a form is found. It is after the zeros, of which table files are full. */
+/** The position of the four bytes by which a form is found. Leading zeros are skipped, because table files are full of them. */
 function anchorOf({ bytes }: Form): number {
   const last = bytes.length - 4;
   const start = bytes.findIndex((byte) => byte !== 0);

@@ -20,7 +20,7 @@ interface Operation {
   isOver: boolean;
 }
 
-/** A response to a request without a socket, because only then can its SQL statements be assigned to it. */
+/** The response to a request without a socket. Over a socket, the SQL statements of a request could not be assigned to it. */
 export interface GatedAnswer {
   readonly status: number;
   readonly text: string;
@@ -143,7 +143,10 @@ export class StatementGates {
     this.#changes += 1;
   }
 
-  /** Whether each operation is held, has ended or waits for a lock. If none is held, the database must resolve a deadlock. */
+  /**
+   * Whether each operation is held, has ended or waits for a lock. If so, the statements that have arrived are passed to the
+   * scheduler. If operations remain and none is held, the result is false: the database must first resolve a deadlock.
+   */
   #isWaiting(): boolean {
     if (this.#live > 0 && this.#held === 0) return false;
     if (this.#held + this.#running.size !== this.#live) return false;

@@ -32,9 +32,15 @@ const ROWS = CLIENTS * BEATS;
  * is less than 2 in 10,000,000,000.
  */
 const IMPROBABLE_ROWS = 13;
-/** Each of at most 599 pairs is right with 2/599: 19 or more are right with less than 1 in 10,000,000,000, likewise. */
+/**
+ * In the same way: each of at most 599 pairs is right with a probability of 2/599, so 19 or more are right with less than 1 in
+ * 10,000,000,000.
+ */
 const IMPROBABLE_MACHINES = 19;
-/** Of the first 300 rows 150 are in the first half on average, and 60 more or fewer with less than 2·e^(-2·60²/300). */
+/**
+ * Of the first 300 rows 150 are in the first half on average. 60 more or fewer are there with a probability of less than
+ * 2·e^(-2·60²/300).
+ */
 const IMPROBABLE_HALVES = 60;
 
 const MINUTE_MS = 60_000;
@@ -56,7 +62,7 @@ interface Evidence {
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
-  // A store without protection: rows with numbers and times, and an update of the activation with each of them.
+  // A store without protection: each row has a number and a time, and each heartbeat updates its activation.
   await service.sql(`
     create schema naive
       create table activation (id uuid primary key, activated_at timestamptz not null, seen_at timestamptz)

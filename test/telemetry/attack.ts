@@ -32,7 +32,7 @@ export function sortableTraces(traces: Readonly<Record<string, unknown>>): Trace
   return Object.fromEntries(Object.entries(traces).map(([name, value]) => [name, text(value)]));
 }
 
-/** Guesses a row of each activation's machine, for each pair of a trace of activations and a trace of rows. */
+/** Guesses for each activation a row of its machine, once for each pair of a trace of activations and a trace of rows. */
 export function linkRows({ activations, rows }: Tables): Guess[] {
   const rowsPerActivation = rows.length / activations.length;
   return traceNames(activations).flatMap((activationTrace) =>
@@ -43,14 +43,17 @@ export function linkRows({ activations, rows }: Tables): Guess[] {
         how: `${how}, activations by ${activationTrace}, rows by ${rowTrace}`,
         pairs: sortedActivations.map((activation, rank) => [activation, rowFor(activation, rank)] as const),
       });
-      const firstAfter = (activation: number) =>
+      const firstNotBefore = (activation: number) =>
         sortedRows.find((row) => rows[row]![rowTrace]! >= activations[activation]![activationTrace]!) ??
         sortedRows.at(-1)!;
       return [
-        guess('the i-th of each', (_activation, rank) => sortedRows[rank]!),
-        guess('the i-th of the last', (_activation, rank) => sortedRows.at(rank - activations.length)!),
-        guess('the i-th group', (_activation, rank) => sortedRows[rank * rowsPerActivation]!),
-        guess('the first from there on', firstAfter),
+        guess('the i-th row', (_activation, rank) => sortedRows[rank]!),
+        guess('the i-th of the last rows', (_activation, rank) => sortedRows.at(rank - activations.length)!),
+        guess(
+          'the first row of the i-th group',
+          (_activation, rank) => sortedRows[rank * rowsPerActivation]!,
+        ),
+        guess('the first row that is not before it', firstNotBefore),
       ];
     }),
   );

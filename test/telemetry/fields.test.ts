@@ -66,16 +66,16 @@ test.each(TELEMETRY_NAMES)('%s is named in each place', (name) => {
   expect(missingPlaces([name, TELEMETRY_FIELDS[name].meaning])).toEqual([]);
 });
 
-test.each(countedFields)('%s is shown to staff in each place of %s', (name, dimension) => {
+test.each(countedFields)('%s is named in each place of the weekly table %s', (name, dimension) => {
   expect(missingStaffPlaces(name, dimension)).toEqual([]);
 });
 
-test('a field that is only in the table lacks every other place', () => {
+test('a field that is only in TELEMETRY_FIELDS lacks every other place', () => {
   expect(missingPlaces(['planted_field', 'A planted field'])).toEqual(Object.keys(PLACES));
   expect(missingStaffPlaces('planted_field', 'planted')).toEqual(Object.keys(STAFF_PLACES));
 });
 
-test('no place names a field that the table lacks', () => {
+test('no place names a field that TELEMETRY_FIELDS lacks', () => {
   const known = [...TELEMETRY_NAMES].toSorted();
   expect(Object.keys(schemas['Telemetry']!.properties).toSorted()).toEqual(known);
   expect(dropped.items.enum.toSorted()).toEqual(known);

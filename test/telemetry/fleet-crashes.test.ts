@@ -94,7 +94,7 @@ test('at most 200 groups are shown, the most frequent of the requested weeks fir
   expect((await sigs('?weeks=1')).slice(0, 2)).toEqual([OTHER_SIG, '0'.repeat(15) + '1']);
 });
 
-test('a crash group has no hardware and no other field that does not describe the crash', async () => {
+test('a crash group has its signature, label, frame, versions and counts, and no other field', async () => {
   const canary = Object.fromEntries(
     [
       'os_version',

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { Fleet, type TelemetryValues } from './fleet-harness.js';
 
 /*
- * The tests combine all responses, as staff could who want to find out about a single machine. A count is small below 280
- * heartbeats a week, which may be fewer than ten machines. Mac and chip are one table, because a Mac implies its chip.
+ * The tests combine all responses, as staff could do to find out about a single machine. A count is small below 280 heartbeats
+ * a week, which may be fewer than ten machines. Mac and chip are one table, because a Mac implies its chip.
  */
 
 const TABLES = ['app_version', 'os_version', 'hardware', 'ram_gb_bucket', 'detector_compute'] as const;

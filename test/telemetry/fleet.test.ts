@@ -81,11 +81,11 @@ test('the response shows the newest week first, by default twelve weeks, and als
   });
 });
 
-test('a missing field is counted as null, and a value `other` as any value', async () => {
+test('a missing field is counted as null, and the value `other` like any other value', async () => {
   await fleet.receive(MONDAY, 300);
   await fleet.receive(MONDAY, 290, { ram_gb_bucket: 'other' });
   await fleet.receive(MONDAY, 400, { ram_gb_bucket: 'null' });
-  for (let model = 0; model < 29; model += 1) await fleet.receive(MONDAY, 10, { ram_gb_bucket: `${model}` });
+  for (let ram = 0; ram < 29; ram += 1) await fleet.receive(MONDAY, 10, { ram_gb_bucket: `${ram}` });
   await fleet.runRetention(NEXT_MONDAY);
   expect((await lastWeek()).ram_gb_bucket).toEqual([
     { value: 'null', heartbeats: 400 },
@@ -156,7 +156,7 @@ test('the latency is shown for chips with 280 measurements that are shown in the
   ]);
 });
 
-test('no latency is shown for a chip that is counted in the remainder, although it has enough heartbeats', async () => {
+test('no latency is shown for a chip that is counted as other, although it has enough heartbeats', async () => {
   await fleet.receive(MONDAY, 400, { soc_name: 'Apple M1', recent_inference_ms: 5 });
   await fleet.receive(MONDAY, 300, { soc_name: 'Apple M2', recent_inference_ms: 6 });
   await fleet.receive(MONDAY, 1, { soc_name: 'Apple M3', recent_inference_ms: 7 });
@@ -179,7 +179,7 @@ test('a week is counted once: late telemetry changes no count, so that two respo
   expect((await fleet.readCounts()).json).toEqual(before);
 });
 
-test('a week is counted only when none of its rows is in the inbox; earlier weeks are counted', async () => {
+test('a week is counted only when none of its rows is in the inbox; weeks before it are counted', async () => {
   await fleet.receive('2026-11-02', 280, { mac_model: 'Mac16,8' });
   expect((await fleet.runRetention('2026-11-08')).weeks_counted).toBe(0);
   await fleet.receive(SUNDAY, 280, { soc_name: 'Apple M4' });

@@ -18,14 +18,17 @@ async function send(block: object): Promise<{ dropped: string[]; row: Record<str
   return { dropped: json.telemetry.dropped, row: row! };
 }
 
-/** The members with this schema in docs/openapi.yaml, separated by spaces, without versions, which have more rules. */
-function membersOf(shape: string): string {
+/**
+ * The members with this schema in docs/openapi.yaml, separated by spaces. Members with versions are left out, because they have
+ * more rules.
+ */
+function membersOf(schema: string): string {
   const document = readOpenApi() as {
     components: { schemas: { Telemetry: { properties: Record<string, { $ref?: string }> } } };
   };
   const members = Object.entries(document.components.schemas.Telemetry.properties);
   return members
-    .filter(([name, { $ref }]) => $ref?.endsWith(`/${shape}`) && !name.endsWith('app_version'))
+    .filter(([name, { $ref }]) => $ref?.endsWith(`/${schema}`) && !name.endsWith('app_version'))
     .map(([name]) => name)
     .join(' ');
 }
@@ -148,7 +151,7 @@ function byMember(table: Record<string, unknown[]>): [member: string, values: un
   return Object.entries(found);
 }
 
-/** The response and the stored value for each value, sent alone. */
+/** Sends each value in a block of its own, also as an unknown member. @returns what was dropped and stored of each */
 async function sendEach(member: string, values: unknown[]): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const value of values) {
@@ -163,10 +166,13 @@ test.each(byMember(VALID))('%s stores each valid value as it was sent', async (m
   expect(await sendEach(member, values)).toEqual(stored);
 });
 
-test.each(byMember(INVALID))('%s drops each invalid value and is reported', async (member, values) => {
-  const dropped = values.map((value) => ({ value, dropped: [member], stored: null }));
-  expect(await sendEach(member, values)).toEqual(dropped);
-});
+test.each(byMember(INVALID))(
+  '%s is dropped with each invalid value, and is reported',
+  async (member, values) => {
+    const dropped = values.map((value) => ({ value, dropped: [member], stored: null }));
+    expect(await sendEach(member, values)).toEqual(dropped);
+  },
+);
 
 test('the length of a text is counted in characters, not in UTF-16 units', async () => {
   expect((await send({ soc_name: '🖥'.repeat(120) })).dropped).toEqual([]);
@@ -200,7 +206,7 @@ test.each([
   ],
   ['crash_signal', ['SIGSEGV', '0xc0000005']],
   ['crash_app_version', ['3.2.0+451', '3.2.0 (451)', '3.2.0-rc.1+451', '3.2.0.dev0+gabc1234', '3.2.0b7']],
-])('%s stores names of code that look like a URL or a host', async (member, values) => {
+])('%s stores names of code and versions that resemble personal data', async (member, values) => {
   for (const value of values) {
     const { dropped, row } = await send({ [member]: value });
     expect([dropped, row[member]]).toEqual([[], value]);

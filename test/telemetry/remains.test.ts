@@ -14,7 +14,7 @@ const beat = async (times: number) => {
   for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
 };
 
-/** The ids that are in the files of both inboxes, also in dead rows. */
+/** Those of the ids that are in the file of one of the two inboxes, also in deleted rows. */
 async function idsInFiles(ids: readonly string[]): Promise<string[]> {
   await service.sql('checkpoint');
   const files = await service.sql<{ bytes: Buffer }>(

@@ -203,7 +203,8 @@ test('the time of the confirmation reduces the time for storing the block', asyn
     expect(await send(EVERY_FIELD)).toEqual({ stored: false, dropped: [] });
     const [, timeLeft] = storeSpy.mock.calls[0]!;
     expect(timeLeft).toBeLessThanOrEqual(0);
-    // Without time left, the row is not inserted either: the client may send it again.
+    // The block is not inserted later either: the client received `stored: false` and may send it again, and then it would be
+    // stored twice.
     expect(await stored()).toEqual([]);
   } finally {
     for (const spy of [clock, confirmSpy, storeSpy]) spy.mockRestore();

@@ -5,14 +5,12 @@ import { isConnectionError } from '../../src/database/connection-errors.js';
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a caller above the limit of waiting callers gets a connection error, until there is capacity again', async () => {
-  // One function for each running batch, which ends it.
+  // For each running batch a function that ends it.
   const finishRunning: (() => void)[] = [];
-  const batch = new Batch<number, number>(
-    (items) => new Promise((resolve) => finishRunning.push(() => resolve(items))),
-    1,
-    1,
-    3,
-  );
+  const run = (items: number[]) =>
+    new Promise<number[]>((resolve) => finishRunning.push(() => resolve(items)));
+  const [maxItems, maxRunning, maxWaiting] = [1, 1, 3];
+  const batch = new Batch(run, maxItems, maxRunning, maxWaiting);
   const first = batch.add(0);
   await nextTurn();
   const waiting = [1, 2, 3].map((item) => batch.add(item));

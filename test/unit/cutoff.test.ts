@@ -14,14 +14,14 @@ describe('a row is deleted on the same day of the month, when its period is over
     ['2024-11-20', 24, '2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.000Z'],
     ['2025-11-20', 12, '2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.000Z'],
     ['2016-11-20', 120, '2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.000Z'],
-    // A row of 29 February ends on 28 February, unless the last year is a leap year too.
+    // A row of 29 February is deleted on 28 February, unless that year is a leap year too.
     ['2024-02-29', 24, '2026-02-27T23:59:59.999Z', '2026-02-28T00:00:00.000Z'],
     ['2024-02-28', 24, '2026-02-27T23:59:59.999Z', '2026-02-28T00:00:00.000Z'],
     ['2024-03-01', 24, '2026-02-28T23:59:59.999Z', '2026-03-01T00:00:00.000Z'],
     ['2024-02-29', 12, '2025-02-27T23:59:59.999Z', '2025-02-28T00:00:00.000Z'],
     ['2024-02-29', 48, '2028-02-28T23:59:59.999Z', '2028-02-29T00:00:00.000Z'],
     ['2024-02-29', 120, '2034-02-27T23:59:59.999Z', '2034-02-28T00:00:00.000Z'],
-    // Today is around 29 February: a row of the 28th ends the day before it, a row of 1 March the day after.
+    // The run is around 29 February: a row of the 28th is deleted the day before the 29th, a row of 1 March the day after.
     ['2026-02-28', 24, '2028-02-27T23:59:59.999Z', '2028-02-28T00:00:00.000Z'],
     ['2026-03-01', 24, '2028-02-29T23:59:59.999Z', '2028-03-01T00:00:00.000Z'],
     // Ends of months and of years.
@@ -48,7 +48,7 @@ test.each([
   expect(firstDayKept(new Date(asOf), months)).toBe(day);
 });
 
-/** The same day of the month, this many months later; the last day of a month that is too short. */
+/** The same day of the month, this many months later, or the last day of the month if the month is too short. */
 function addMonths(day: string, months: number): string {
   const [year, month, date] = day.split('-').map(Number) as [number, number, number];
   const count = year * 12 + (month - 1) + months;
@@ -59,7 +59,7 @@ function addMonths(day: string, months: number): string {
   return `${toYear}-${twoDigits(toMonth)}-${twoDigits(Math.min(date, lengths[toMonth - 1]!))}`;
 }
 
-test('for any day and any number of months: a row is kept until the day before its period ends, and deleted that day', () => {
+test('for any day and any number of months: a row is kept through the day before its period ends, and deleted on the day on which the period ends', () => {
   const DAY_MS = 86_400_000;
   const someDay = fc
     .integer({ min: Date.UTC(1995, 0, 1) / DAY_MS, max: Date.UTC(2105, 0, 1) / DAY_MS })

@@ -23,14 +23,14 @@ test.each([
   ['a zero-width joiner', '\u200d'],
   ['a soft hyphen', '\u00ad'],
   ['a byte order mark', '\ufeff'],
-  ['a mark of direction', '\u200f'],
-  ['an override of direction', '\u202e'],
-  ['an isolate', '\u2066'],
+  ['a right-to-left mark', '\u200f'],
+  ['a right-to-left override', '\u202e'],
+  ['a left-to-right isolate', '\u2066'],
   ['an opening bracket', '<'],
   ['a closing bracket', '>'],
   ['the first half of a surrogate pair', '\ud83d'],
   ['the second half of a surrogate pair', '\ude00'],
-  ['a null', '\0'],
+  ['a NUL', '\0'],
   ['a second @', '@'],
 ])('an address with %s in its local part or its domain is refused', (_what, character) => {
   expect(canonicalEmail(`a${character}da@example.com`)).toBeNull();

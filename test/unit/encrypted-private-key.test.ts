@@ -7,7 +7,7 @@ const PASSPHRASE = 'corréct hörse, staple';
 const openssl = (args: string[], input: string) =>
   spawnSync('openssl', args, { input, encoding: 'utf8', env: { PATH: process.env['PATH'] } });
 
-/** An Ed25519 key, and an RSA key, whose encrypted form has DER lengths of two bytes. */
+/** An Ed25519 key and an RSA key. The file of the encrypted RSA key has DER lengths of two bytes. */
 const KEYS = {
   ed25519: generateKeyPairSync('ed25519').privateKey,
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
@@ -18,18 +18,21 @@ const FILES = Object.entries(KEYS).map(([kind, key]) => {
   return { kind, key, pem: encryptedPrivateKey(key, PASSPHRASE) };
 });
 
-test.each(FILES)('$kind: Node opens it with the passphrase alone', ({ kind, key, pem }) => {
-  expect(pem).toMatch(
-    /^-----BEGIN ENCRYPTED PRIVATE KEY-----\n([\w+/]{64}\n)+[\w+/]{0,64}={0,2}\n-----END ENCRYPTED PRIVATE KEY-----\n$/,
-  );
-  expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(key)).toBe(true);
-  if (kind === 'rsa') return; // A wrong passphrase fails in the same way for each kind of key.
-  // One wrong passphrase in 256 gives bytes with a valid padding; then decoding the key in them fails.
-  expect(() => createPrivateKey({ key: pem, passphrase: `${PASSPHRASE} ` })).toThrow(/bad decrypt|decode/i);
-});
+test.each(FILES)(
+  'an encrypted $kind key: Node opens the file with the passphrase alone',
+  ({ kind, key, pem }) => {
+    expect(pem).toMatch(
+      /^-----BEGIN ENCRYPTED PRIVATE KEY-----\n([\w+/]{64}\n)+[\w+/]{0,64}={0,2}\n-----END ENCRYPTED PRIVATE KEY-----\n$/,
+    );
+    expect(createPrivateKey({ key: pem, passphrase: PASSPHRASE }).equals(key)).toBe(true);
+    if (kind === 'rsa') return; // A wrong passphrase fails in the same way for each kind of key.
+    // One wrong passphrase in 256 gives bytes with a valid padding; then decoding the key in them fails.
+    expect(() => createPrivateKey({ key: pem, passphrase: `${PASSPHRASE} ` })).toThrow(/bad decrypt|decode/i);
+  },
+);
 
 test.each(FILES)(
-  '$kind: openssl opens it without an option, and lists scrypt and its parameters',
+  'an encrypted $kind key: openssl opens the file without an option that names the algorithm, and lists scrypt and its parameters',
   ({ key, pem }) => {
     const opened = openssl(['pkey', '-passin', `pass:${PASSPHRASE}`], pem);
     if (opened.error) return; // no openssl on this machine
@@ -64,9 +67,9 @@ function expectShortestLengths(der: Buffer, from: number, to: number): void {
   }
 }
 
-// The encrypted prime192v1 key has 128 bytes, the smallest length that DER does not write in a single byte.
+// Both encrypted keys have 128 bytes, the smallest length that DER does not write in a single byte.
 test.each(['prime192v1', 'secp224r1'])(
-  '%s: the file is DER, with each length in its shortest form',
+  'an encrypted %s key: the file is DER, with each length in its shortest form',
   (namedCurve) => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve });
     const pem = encryptedPrivateKey(privateKey, PASSPHRASE);

@@ -31,7 +31,12 @@ interface Identity {
   readonly since: Date;
 }
 
-/** A fake database that answers the identity queries as one with these rows would. */
+/**
+ * A fake database for the queries of `identifyDatabase` and `ErasureRecords`.
+ * @param rows of the table `database_identity`
+ * @param incarnation of the database itself
+ * @param cancelled ids of the erasure requests that were cancelled in it
+ */
 function fakeDatabase(rows: Identity[], incarnation: string, cancelled: readonly string[] = []) {
   const statements: string[] = [];
   const query = async (sql: string, values: unknown[] = []) => {
@@ -82,7 +87,7 @@ describe('reading TOMBSTONE_FILE:', () => {
     ...origin,
   });
 
-  test('a block of another restored copy does not count, unless it was written before the copy was made', async () => {
+  test('a block of another database does not count, unless it is older than the id of this database', async () => {
     const file = join(directory, randomUUID());
     const [ownDatabase, otherDatabase] = [randomUUID(), randomUUID()];
     const blocks = {
@@ -175,11 +180,11 @@ describe('addresses that a restore brought back', () => {
   test('are searched only for blocks with a time, an address and a request that the database does not have', async () => {
     const [knownRequest, newRequest] = [randomUUID(), randomUUID()];
     const addresses = { license: ['ada@example.com', 'bob@example.com'] };
-    const noOrigin = { license: [], purchase: [], erasure_request: [randomUUID()] };
+    const idsWithoutOrigin = { license: [], purchase: [], erasure_request: [randomUUID()] };
     const blocks = [
       blockOf('ada@example.com', NOON, knownRequest),
-      { ...noOrigin, at: NOON },
-      { ...noOrigin, address: hash('ada@example.com') },
+      { ...idsWithoutOrigin, at: NOON },
+      { ...idsWithoutOrigin, address: hash('ada@example.com') },
     ];
     const withoutNew = fakeManager(addresses, [knownRequest]);
     expect(await findErasedAddresses(withoutNew.manager, blocks, hash, NOON)).toEqual([]);

@@ -39,8 +39,9 @@ describe('a field refuses', () => {
     [textField('must be short', () => new Invalid('must be shorter')), 'long', 'must be shorter'],
   ])('%#: %j', (field, input, sentence) => expect(field.parse(input)).toEqual(new Invalid(sentence)));
 
-  test.each(['', '-1', '1.0', '1e3', '0', '100001', ' 7'])('the number of machines %j in a file', (text) =>
-    expect(machinesAllowedField.parseText(text)).toBeInstanceOf(Invalid),
+  test.each(['', '-1', '1.0', '1e3', '0', '100001', ' 7'])(
+    'the number of machines as text, in an option or an imported file: %j',
+    (text) => expect(machinesAllowedField.parseText(text)).toBeInstanceOf(Invalid),
   );
 });
 
@@ -56,7 +57,7 @@ function limitsOf(node: unknown, name = ''): Schema[] {
   return [...found, ...Object.entries(node).flatMap(([key, each]) => limitsOf(each, key))];
 }
 
-test('the number of machines has the same limits in the API document, the schema and the page', () => {
+test('the number of machines has the same limits in the API document, the database schema and the support page', () => {
   const limits = limitsOf(readOpenApi());
   expect(limits.length).toBeGreaterThanOrEqual(2);
   for (const { minimum, maximum } of limits) expect([minimum, maximum]).toEqual([min, max]);

@@ -10,7 +10,7 @@ import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import {
-  developmentManifestKey,
+  developmentManifestKeyFile,
   openExistingKeyRing,
   licenseKeySecret,
   openKeyRing,
@@ -126,7 +126,7 @@ describe('the keys of manifests', () => {
 
   test('are a single key in development, whose private half the publishing commands read', async () => {
     const trusted = await trustedManifestKeys(config());
-    const file = developmentManifestKey(config());
+    const file = developmentManifestKeyFile(config());
     expect(file).toBe(join(dir, 'keys/manifest-private.pem'));
     const made = createPrivateKey(await readFile(file, 'utf8'));
     expect([...trusted.keys()]).toEqual([thumbprint(made)]);

@@ -92,7 +92,7 @@ describe('a new key ring', () => {
     expect(await readdir(dir)).toHaveLength(3);
   });
 
-  test('is refused where a ring exists, and the folder is not changed', async () => {
+  test('is refused if a ring exists, and the folder is not changed', async () => {
     await createKeyRing(dir, NOW);
     await utimes(dir, NOW, NOW);
     await expect(createKeyRing(dir, NOW)).rejects.toThrow(`${dir} holds a key ring already.`);
@@ -100,7 +100,7 @@ describe('a new key ring', () => {
     expect((await stat(dir)).mtime).toEqual(NOW);
   });
 
-  test('fails with the system error where another cause prevents it, and leaves no key behind', async () => {
+  test('fails with the error of the system if ring.json is a broken link, and leaves no key behind', async () => {
     await mkdir(dir);
     await symlink('missing', join(dir, 'ring.json'));
     await expect(createKeyRing(dir, NOW)).rejects.toMatchObject({ code: 'EEXIST', syscall: 'link' });
@@ -116,7 +116,7 @@ describe('a new key ring', () => {
     return files.map(({ uid, gid }) => [uid, gid]);
   };
 
-  testAsRoot('of a folder that another user owns belongs to that user when root makes it', async () => {
+  testAsRoot('belongs to the owner of its folder if root creates it', async () => {
     await mkdir(dir);
     await chown(dir, OWNER, OWNER);
     await createKeyRing(dir, NOW);
@@ -124,9 +124,9 @@ describe('a new key ring', () => {
   });
 
   test.each([
-    ['under a user other than root', () => 1_000],
+    ['if that is a user other than root', () => 1_000],
     ['on a system without user ids', undefined],
-  ])('belongs to its maker %s', async (_name, getuid) => {
+  ])('belongs to the user who creates it, %s', async (_name, getuid) => {
     await mkdir(dir);
     if (process.getuid?.() === 0) await chown(dir, OWNER, OWNER);
     const original = process.getuid;
@@ -139,7 +139,7 @@ describe('a new key ring', () => {
     expect((await owners()).map(([uid]) => uid)).toEqual(Array(3).fill((await stat(parent)).uid));
   });
 
-  test('is made once where several start at the same time, and nothing else is left behind', async () => {
+  test('is created once if several instances start at the same time, and nothing else is left behind', async () => {
     const made = await Promise.allSettled([1, 2, 3, 4].map(() => createKeyRing(dir, NOW)));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(await readdir(dir)).toHaveLength(3);
@@ -254,7 +254,7 @@ describe('a ring that is wrong is refused in one sentence:', () => {
     ['not JSON', () => writeFile(join(dir, 'ring.json'), '{'), /^ring\.json is not JSON\.$/],
     ['no keys', () => writeFile(join(dir, 'ring.json'), '{}'), /^ring\.json must be \{"keys"/],
     [
-      'no key in it',
+      'null for a key',
       () => writeFile(join(dir, 'ring.json'), '{"keys":[null]}'),
       /^ring\.json must be \{"keys"/,
     ],
@@ -326,7 +326,7 @@ describe('an entry of ring.json', () => {
     expect(() => read({ ...good, ...change })).toThrow(/^ring\.json must be /);
   });
 
-  test('that is a text or a list is refused', () => {
+  test('that is not an object is refused, and so is a ring.json that is not one', () => {
     for (const wrong of ['k.pem', [], true]) expect(() => read(wrong)).toThrow(/^ring\.json must be /);
     for (const keys of ['x', 7, true, '"keys"'])
       expect(() => parseRing(JSON.stringify(keys))).toThrow(/must be/);

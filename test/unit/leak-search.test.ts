@@ -21,7 +21,7 @@ test('a long form is found anywhere', () => {
   expect(find(inToken)).toContain('127.0.0.77 in base64url, offset 1');
 });
 
-test('all searches of a file together find something by chance in less than one of a million runs', () => {
+test('all searches of a test file together find something by chance in less than one of a million runs', () => {
   const search = new LeakSearch([...forms, ...formsOfText('a canary of a test')]);
   const before = LeakSearch.chance;
   search.in(randomBytes(1_000_000));
@@ -30,7 +30,7 @@ test('all searches of a file together find something by chance in less than one 
   expect(100 * chancePerMegabyte).toBeLessThan(1e-6);
 });
 
-test('a search that would find something by chance more often fails instead', () => {
+test('a search that would find something by chance in more than one of a million runs fails instead', () => {
   // A given value of four bytes is in about one of 4,096 random megabytes.
   const rawBytes = { what: 'four bytes', bytes: Buffer.from([127, 0, 0, 77]), binary: true };
   expect(() => new LeakSearch([rawBytes]).in(Buffer.alloc(1_000_000))).toThrow(/match by chance/);

@@ -6,7 +6,9 @@ import { expect, test } from '@jest/globals';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { leftovers, sharedState } from '../support/runner/leftovers.mjs';
 
-/** Something a test file could leave behind, and how it is undone. */
+const NO_WAIT_MS = 0;
+
+/** Leaves something behind, as a test file could. @returns a function that undoes it */
 type Leftover = () => Promise<() => unknown> | (() => unknown);
 
 const CASES: [name: string, leave: Leftover, found: string][] = [
@@ -90,7 +92,7 @@ test.each(CASES)(
     const before = await sharedState();
     const undo = await leave();
     try {
-      expect(await leftovers(before, 0)).toContain(found);
+      expect(await leftovers(before, NO_WAIT_MS)).toContain(found);
     } finally {
       undo();
     }
@@ -103,7 +105,7 @@ test('a child process is reported until it has ended', async () => {
   const child = spawn('sleep', ['600']);
   await once(child, 'spawn');
   try {
-    expect(await leftovers(before, 0)).toContain(`child processes: ${child.pid}`);
+    expect(await leftovers(before, NO_WAIT_MS)).toContain(`child processes: ${child.pid}`);
   } finally {
     child.kill();
   }

@@ -41,7 +41,7 @@ function replaceAt(text: string, index: number, symbol: string): string {
 const POSITIONS = [...'MOOR_XXXX-XXXX-XXXX-XXXX'].flatMap((symbol, i) => (symbol === 'X' ? [i] : []));
 
 describe('a license key', () => {
-  test.each(vectors.derived)('derives as published: $license_key', (vector) => {
+  test.each(vectors.derived)('is derived as published: $license_key', (vector) => {
     const secret = Buffer.from(vector.secret_hex, 'hex');
     const key = deriveLicenseKey(secret, vector.prefix, vector.license_id, vector.generation);
     expect(key).toBe(vector.license_key);
@@ -49,7 +49,7 @@ describe('a license key', () => {
     expect(licenseKeyHint(key)).toBe(vector.key_hint);
   });
 
-  test.each(vectors.canonical)('reads $text as $canonical', ({ text, canonical }) => {
+  test.each(vectors.canonical)('typed as $text is read as $canonical', ({ text, canonical }) => {
     expect(readLicenseKey(text, 'MOOR')).toBe(canonical);
   });
 
@@ -98,7 +98,7 @@ describe('a license key', () => {
     fc.assert(fc.property(typedKey, ({ key, typed }) => expect(readLicenseKey(typed, 'MOOR')).toBe(key)));
   });
 
-  test('canonical text is canonical again, whatever was typed', () => {
+  test('in canonical form is read as the same text again, whatever was typed', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9]{2,12}_([0-9A-Za-z]{4}-){3}[0-9A-Za-z]{4}$/), (text) => {
         const canonical = readLicenseKey(text);
@@ -108,7 +108,7 @@ describe('a license key', () => {
     );
   });
 
-  test('no text makes the parser throw', () => {
+  test('never makes the parser throw, whatever was typed', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const canonical = readLicenseKey(text);

@@ -86,7 +86,7 @@ describe('the end of a license', () => {
     );
 
   test.each(STATUSES)(
-    'with the staff status %s and the purchase state %s',
+    'with the staff status %s and the purchase state %s is set only if the status, here %s, is refunded or revoked',
     (staff_status, purchase_state, status) => {
       const hasEnded = status === 'refunded' || status === 'revoked';
       expect(end({ staff_status, purchase_state })).toEqual(hasEnded ? NOW : null);
@@ -103,7 +103,7 @@ describe('the end of a license', () => {
   });
 });
 
-describe('end_changed_at of a license, if', () => {
+describe('end_changed_at becomes the present time only if the end of a license changes:', () => {
   const changed = (
     before: Partial<Parameters<typeof endChangedAt>[0]>,
     after: Partial<Parameters<typeof endChangedAt>[1]>,

@@ -36,9 +36,9 @@ const privateKey = createPrivateKey({
 });
 
 let dir: string;
-/** Holds the key of the vectors as `active`, with its private half: a token is checked by signing its claims again. */
+/** Holds the key of the vectors as `active`, with its private half: a signature is checked by making it again. */
 let ring: KeyRing;
-/** Holds only the public half of that key, as `verifying`: a token is checked by verifying its signature. */
+/** Holds only the public half of that key, as `verifying`: a signature is checked by verifying it. */
 let publicRing: KeyRing;
 
 beforeAll(async () => {

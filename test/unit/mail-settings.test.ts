@@ -2,9 +2,10 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Config, ConfigError } from '../../src/core/config.js';
 
-const SMTP_URL = 'smtp://mooring:kanari-secret@mail.example.com:587?requireTLS=true';
+// `canary` is a part of most values: no error message may repeat it.
+const SMTP_URL = 'smtp://mooring:canary-secret@mail.example.com:587?requireTLS=true';
 const MAIL_FROM = 'Example App <licenses@example.com>';
-const PURCHASE_WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 'kanari').toString('base64')}`;
+const PURCHASE_WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 'canary').toString('base64')}`;
 
 describe('SMTP_URL', () => {
   test.each([
@@ -15,14 +16,14 @@ describe('SMTP_URL', () => {
   ])('%s is accepted', (given) => expect(new Config({ SMTP_URL: given, MAIL_FROM }).smtpUrl).toBe(given));
 
   test.each([
-    'kanari.example.com',
-    'kanari.example.com:25',
-    'https://kanari.example.com',
-    'smtp:kanari.example.com',
+    'canary.example.com',
+    'canary.example.com:25',
+    'https://canary.example.com',
+    'smtp:canary.example.com',
     'smtp://:2525',
-    'smtp://kanari:x@',
-    'smtp://kanari:99999',
-    'kanari',
+    'smtp://canary:x@',
+    'smtp://canary:99999',
+    'canary',
   ])('%s is refused', (given) =>
     expectRefused({ SMTP_URL: given, MAIL_FROM }, /^SMTP_URL must be an address of the form smtp:\/\//),
   );
@@ -40,23 +41,23 @@ describe('MAIL_FROM', () => {
   });
 
   test.each([
-    'kanari',
-    'Kanari licenses@example.com',
-    'kanari@example.com, other@example.com',
-    'Kanari <kanari@example.com>, other@example.com',
-    'Kanari <kanari@example.com> other@example.com',
-    'Kanari, App <licenses@example.com>',
-    'Kanari <kanari>',
-    'Kanari <ka nari@example.com>',
-    'kanari@a@example.com',
-    'Kanari\r\nBcc: other@example.com <licenses@example.com>',
-    '"Kanari\r\nBcc: x" <licenses@example.com>',
-    'kanari@example.com\r\nBcc: other@example.com',
+    'canary',
+    'Canary licenses@example.com',
+    'canary@example.com, other@example.com',
+    'Canary <canary@example.com>, other@example.com',
+    'Canary <canary@example.com> other@example.com',
+    'Canary, App <licenses@example.com>',
+    'Canary <canary>',
+    'Canary <ca nary@example.com>',
+    'canary@a@example.com',
+    'Canary\r\nBcc: other@example.com <licenses@example.com>',
+    '"Canary\r\nBcc: x" <licenses@example.com>',
+    'canary@example.com\r\nBcc: other@example.com',
   ])('%j is refused', (given) => {
     expectRefused({ SMTP_URL, MAIL_FROM: given }, /^MAIL_FROM must be an e-mail address, or a name and one/);
   });
 
-  test('is needed with SMTP_URL, and has a default without', () => {
+  test('is needed with SMTP_URL, and has a default without it', () => {
     expectRefused({ SMTP_URL }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
     expectRefused({ SMTP_URL, MAIL_FROM: ' ' }, /^With SMTP_URL, MAIL_FROM must be given\.$/);
     expect(new Config({ PRODUCT: 'com.example.editor' }).mailFrom).toEqual({
@@ -67,7 +68,7 @@ describe('MAIL_FROM', () => {
 });
 
 describe('PURCHASE_WEBHOOK_SECRET', () => {
-  const base64 = (bytes: number) => Buffer.alloc(bytes, 'kanari').toString('base64');
+  const base64 = (bytes: number) => Buffer.alloc(bytes, 'canary').toString('base64');
 
   test.each([24, 32, 64])('may have %d bytes, after whsec_ or without', (bytes) => {
     for (const prefix of ['', 'whsec_']) {
@@ -81,7 +82,7 @@ describe('PURCHASE_WEBHOOK_SECRET', () => {
     base64(65),
     'whsec_AAAA',
     `whsec_whsec_${base64(32)}`,
-    'kanari-is-no-base64!',
+    'canary-is-no-base64!',
     `${base64(32)} x`,
     `WHSEC_${base64(32)}`,
   ])('%s is refused', (given) =>
@@ -96,7 +97,7 @@ test('no secret is shown with the settings', () => {
   const config = new Config({ SMTP_URL, MAIL_FROM, PURCHASE_WEBHOOK_SECRET });
   const shown = inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config);
   expect(shown).toContain('licenses@example.com');
-  expect(shown).not.toContain('kanari');
+  expect(shown).not.toContain('canary');
   expect(shown).not.toContain(config.purchaseWebhookSecret);
   expect([config.smtpUrl, config.purchaseWebhookSecret]).toEqual([
     SMTP_URL,
@@ -112,7 +113,7 @@ function configOrError(environment: Record<string, string>): unknown {
   }
 }
 
-/** Expects an error of one sentence that repeats no value: each refused value contains `kanari`, the sentence must not. */
+/** Expects an error of one sentence that repeats neither a value nor the word `canary`. */
 function expectRefused(environment: Record<string, string>, sentence: RegExp): void {
   const error = configOrError(environment);
   expect(error).toBeInstanceOf(ConfigError);
@@ -120,5 +121,5 @@ function expectRefused(environment: Record<string, string>, sentence: RegExp): v
   expect(message).toMatch(sentence);
   expect(message).toMatch(/^[^\n]+[.…]$/);
   for (const given of Object.values(environment)) if (given.trim()) expect(message).not.toContain(given);
-  expect(message.toLowerCase()).not.toContain('kanari');
+  expect(message.toLowerCase()).not.toContain('canary');
 }

@@ -176,7 +176,7 @@ describe('the mails about a license', () => {
   });
 });
 
-describe('the mails about a deletion', () => {
+describe('the mails about an erasure', () => {
   async function mailsOf(...rows: object[]): Promise<Mails> {
     const mails = new Mails(rows);
     const erasures = { replay: async () => undefined } as unknown as ErasureService;

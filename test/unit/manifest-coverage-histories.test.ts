@@ -73,7 +73,8 @@ class Publishing {
         alsoAvailable(minimum, live),
       );
     }
-    // Computed from the plain history, without the state of the server: a later manifest with a lower version withdraws one.
+    // Computed from the plain history, without the state of the server: a later manifest with a lower version withdraws
+    // a version.
     const latest = this.history.filter(
       (each, i) => !this.history.slice(i + 1).some((b) => !isBelow(each, b) && !isBelow(b, each)),
     );
@@ -92,7 +93,7 @@ class Publishing {
     expect(before?.version).toBe(targets[0]?.version);
     if (targets.length === 0) return;
     const back = step.action === 'withdraw' ? targets[0]! : targets[step.choice % targets.length]!;
-    this.#publish(entryOf(back), back.also_available, true);
+    this.#publish(entryOf(back), back.also_available, { isWithdrawal: true });
   }
 
   #newVersion(minimum: string | null): void {
@@ -103,7 +104,7 @@ class Publishing {
     this.#publish({ version, dmg, minimum_license_expiry: minimum }, also);
   }
 
-  #publish(entry: ManifestEntry, also_available: ManifestEntry[], isWithdrawal = false): void {
+  #publish(entry: ManifestEntry, also_available: ManifestEntry[], { isWithdrawal = false } = {}): void {
     const offer = { entry, also_available, expires: EXPIRES };
     const content = nextManifest(this.#live, offer, { product: PRODUCT, now: NOW });
     const context = { live: this.#live, versions: this.versions, product: PRODUCT, now: NOW, isWithdrawal };
@@ -116,8 +117,11 @@ class Publishing {
   }
 }
 
-/** The newest version that is not withdrawn and that a license of this expiry covers. */
-function newestOwned(
+/**
+ * The newest version that is not withdrawn and that a license of this expiry covers.
+ * @param expiry null if the license never expires; undefined if there is no license
+ */
+function newestCovered(
   history: readonly ManifestContent[],
   expiry: string | null | undefined,
 ): string | undefined {
@@ -145,7 +149,7 @@ test('after any publications and withdrawals, a license is offered the newest ve
         const { history, signed, versions } = publishing;
         const text = JSON.stringify(signManifest(signed.at(-1)!, [privateKey]));
         for (const license_expires_at of expiries) {
-          const newest = newestOwned(history, license_expires_at);
+          const newest = newestCovered(history, license_expires_at);
           const judge = (app_version: string) =>
             judgeManifest(text, trusted, seen, {
               product: PRODUCT,

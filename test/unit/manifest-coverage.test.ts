@@ -95,7 +95,7 @@ describe('versions', () => {
 
 describe('what a license covers', () => {
   test.each(vectors.covers)(
-    'a license until $license_expires_at and the minimum $minimum_license_expiry: $covered',
+    'a license until $license_expires_at covers a version with the minimum $minimum_license_expiry: $covered',
     (vector) => {
       const expiry = vector.license_expires_at === null ? null : new Date(vector.license_expires_at);
       expect(covers(vector.minimum_license_expiry, expiry)).toBe(vector.covered);

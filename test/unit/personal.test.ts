@@ -55,8 +55,11 @@ describe('a text that looks personal', () => {
     ['a URL', 'x-app://open'],
   ])('is %s: %s', (_what, text) => expect(looksPersonal(text!)).toBe(true));
 
-  test('has four numbers, unless it may be a version', () => {
-    expect([looksPersonal('1.2.3.4'), looksPersonal('1.2.3.4', true)]).toEqual([true, false]);
+  test('may be four numbers with dots, unless the field may contain a version', () => {
+    expect([looksPersonal('1.2.3.4'), looksPersonal('1.2.3.4', { mayContainVersion: true })]).toEqual([
+      true,
+      false,
+    ]);
   });
 });
 

@@ -34,7 +34,7 @@ test('a replica needs all that was written more than a minute ago', () => {
   expect(positions.requiredPosition(START + 10 * MINUTE + 1)).toBe(`0/${9 * MINUTE + 2_000}`);
 });
 
-test('while the primary is unavailable, a replica needs its last known position, and is used for a day', () => {
+test('while the primary is unavailable, a replica needs the last known position of the primary, and is used for a day', () => {
   requiredAfter(MINUTE);
   expect(positions.requiredPosition(START + 3 * MINUTE)).toBe(`0/${MINUTE}`);
   expect(positions.requiredPosition(START + MINUTE + MAX_POSITION_AGE_MS)).toBe(`0/${MINUTE}`);

@@ -16,7 +16,7 @@ const ALL_BUT_TIMERS = [
 beforeEach(() => void jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMERS] }));
 afterEach(() => void jest.useRealTimers());
 
-/** The interval in which Replica checks its server. */
+/** The interval at which `Replica` checks the replica. */
 const CHECK_INTERVAL_MS = 2_000;
 const COMMANDS = [
   'heartbeat',
@@ -33,7 +33,10 @@ interface Query {
   readonly values: [string[], string];
 }
 
-/** A replica whose server, whose primary and whose timers wait for a scheduler. */
+/**
+ * A `Replica` whose queries to the replica and to the primary end in the order of a scheduler, and whose timers run when a
+ * command advances the time.
+ */
 class ScheduledReplica {
   readonly replica: Replica;
   readonly violations: string[] = [];

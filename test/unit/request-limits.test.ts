@@ -6,7 +6,7 @@ import { extendLimits } from '../support/request-limits.js';
 
 test('the time limits of production let each answer to a client go out within 2 seconds', () => {
   expect(LIMITS.answer).toBeLessThan(2_000);
-  // Each step ends before the limit of the answer, whatever part of the database is unavailable.
+  // No step ends after the limit of the answer, whatever part of the database is unavailable.
   expect(LIMITS.connection + LIMITS.statement).toBeLessThan(LIMITS.answer);
   expect(LIMITS.connection + LIMITS.silence).toBeLessThanOrEqual(LIMITS.answer);
   expect(LIMITS.statement).toBeLessThan(LIMITS.silence);
@@ -22,7 +22,7 @@ test('the connections of requests have these time limits', () => {
   });
 });
 
-test('tests that do not check the time limits have limits that no machine exceeds', () => {
+test('tests that are not about the time limits have limits that even a slow computer does not exceed', () => {
   const wide = extendLimits(LIMITS);
   const names = ['connection', 'statement', 'silence', 'idleInTransaction', 'answer', 'telemetry'] as const;
   for (const name of names) expect(wide[name]).toBeGreaterThan(40_000);

@@ -162,8 +162,8 @@ describe('a rotation', () => {
     expect(open.publishedKeys().map(({ kid }) => kid)).toEqual(expect.arrayContaining(before));
   });
 
-  test('that cannot be written changes nothing, and leaves no key behind', async () => {
-    // The ring has more than 1,024 bytes, and the process may write no larger file: it can write the key, but not the ring.
+  test('that cannot be written changes no file, and leaves no key behind', async () => {
+    // The ring has more than 1,024 bytes, and the process may write at most 1,024 bytes to a file: the key, but not the ring.
     for (let i = 1; i <= 6; i++) await rotateKeys(dir, at(i * 5));
     const before = await folderContents();
     const script = `import('${ROTATION}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
@@ -343,7 +343,7 @@ describe('concurrent commands', () => {
     expect(revoked.size).toBeGreaterThan(5);
   });
 
-  test('of several processes do not either, although one of them is killed', async () => {
+  test('of several processes never lose a revocation, and always leave one key that signs, although one process is killed', async () => {
     // All processes use one clock that runs ten thousand times as fast as the real one.
     const script = `
       const [dir, start, began] = process.argv.slice(1);

@@ -230,13 +230,13 @@ describe('verifying a manifest', () => {
     [{ ...manifest, signatures: Array(17).fill(manifest.signatures[0]) }, 'signatures'],
     [{ ...manifest, signatures: [null] }, 'signatures'],
     [{ ...manifest, signatures: [{ key_id: 1, signature: manifest.signature }] }, 'signatures'],
-  ])('names what a malformed document lacks: %#', (doc, member) => {
+  ])('names the wrong member of a malformed document: %#', (doc, member) => {
     expect(() => verifyManifest(doc, trusted)).toThrow(
       new RegExp(`^The manifest's ${member} must be .*\\w{4}.*\\.$`),
     );
   });
 
-  test('reads at most 131,072 characters before it looks at a signature', () => {
+  test('refuses a `signed` of more than 131,072 characters before it verifies a signature', () => {
     const { signatures } = manifest;
     expect(() => verifyManifest({ signed: ' '.repeat(131_072), signatures }, trusted)).toThrow(
       'The signature of the manifest is wrong',

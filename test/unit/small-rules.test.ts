@@ -6,16 +6,22 @@ import { reasonField } from '../../src/fields/reason.js';
 import { DailyLimit } from '../../src/telemetry/daily-limit.js';
 import { higherState, PURCHASE_STATES } from '../../src/purchases/purchase.rules.js';
 
-describe('the reason of a staff write', () => {
+describe('the reason of a change by staff', () => {
+  test.each([
+    'x',
+    'x'.repeat(500),
+    '😀'.repeat(500),
+    'three seats @ 20 euros',
+    '@ the fair. Nothing more',
+    'three @ 2.5',
+  ])('%j is accepted', (reason) => expect(reasonField.parse(reason)).toBe(reason));
+
   test.each([
     ['', 'must say why, in a sentence'],
     [' \n ', 'must say why, in a sentence'],
     [undefined, 'must say why, in a sentence'],
     [7, 'must say why, in a sentence'],
-    ['x', undefined],
-    ['x'.repeat(500), undefined],
     ['x'.repeat(501), 'must have at most 500 characters'],
-    ['😀'.repeat(500), undefined],
     ['asked by ada@example.com', 'must not hold an e-mail address'],
     ['asked by ada@example', 'must not hold an e-mail address'],
     ['asked by ada@ example.com', 'must not hold an e-mail address'],
@@ -24,11 +30,8 @@ describe('the reason of a staff write', () => {
     ['asked by ada @ mail.example.com', 'must not hold an e-mail address'],
     ['asked by ada＠example．com', 'must not hold an e-mail address'],
     ['asked by ада @ почта。рф', 'must not hold an e-mail address'],
-    ['three seats @ 20 euros', undefined],
-    ['@ the fair. Nothing more', undefined],
-    ['three @ 2.5', undefined],
-  ])('%j is checked: %s', (reason, wrong) =>
-    expect(reasonField.parse(reason)).toEqual(wrong === undefined ? reason : new Invalid(wrong)),
+  ])('%j is refused: %s', (reason, sentence) =>
+    expect(reasonField.parse(reason)).toEqual(new Invalid(sentence)),
   );
 });
 

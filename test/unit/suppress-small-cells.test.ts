@@ -7,7 +7,7 @@ import {
   type ShownCell,
 } from '../../src/telemetry/suppress-small-cells.js';
 
-/** Counts around the threshold, and the few that a rare value has. */
+/** Small counts, as rare values have them, counts around the threshold, and large ones. */
 const heartbeats = fc.oneof(
   fc.integer({ min: 1, max: SMALL_CELL_THRESHOLD - 1 }),
   fc.integer({ min: SMALL_CELL_THRESHOLD - 2, max: SMALL_CELL_THRESHOLD + 2 }),

@@ -3,9 +3,9 @@ import { Config, ConfigError } from '../../src/core/config.js';
 import { isLoopbackHost } from '../../src/core/connection-urls.js';
 
 const MAIL_FROM = 'App <licenses@example.com>';
-const SECRET = 'kanari-secret';
+const SECRET = 'a-password';
 
-describe('a loopback host', () => {
+describe('the host of a URL:', () => {
   test.each([
     'localhost',
     'LOCALHOST',
@@ -102,7 +102,7 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
   });
 
   test.each(['postgres:///mooring', 'postgres:///mooring?host=', 'postgres://%zz/mooring'])(
-    '%s names no host',
+    '%s is refused, because it names no valid host',
     (url) => expect(() => usedUrl(url)).toThrow(/must be an address of the form/),
   );
 });
@@ -153,7 +153,7 @@ describe('a service in production', () => {
     (PUBLIC_URL) => expect(new Config({ ...production, PUBLIC_URL }).production).toBe(true),
   );
 
-  test('is the only environment in which a PUBLIC_URL of http is refused', () => {
+  test('is the only one that refuses a PUBLIC_URL of http', () => {
     expect(new Config({ PUBLIC_URL: 'http://licensing.example.com' }).production).toBe(false);
   });
 

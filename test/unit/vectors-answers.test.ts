@@ -20,8 +20,8 @@ interface Case {
   body?: unknown;
   body_base64?: string;
   /**
-   * What the client must read. `believed` says whether the answer is a confirmation or a problem of the service; if it is
-   * false, the client handles the answer like no answer.
+   * What the client must read. `believed` is true if the client accepts the answer as a confirmation or a problem of the
+   * service. Otherwise the client handles the answer like no answer.
    */
   expected: Record<string, unknown>;
 }

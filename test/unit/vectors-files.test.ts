@@ -13,7 +13,7 @@ const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
 type Vectors = Record<string, unknown>;
 const read = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Vectors;
 
-/** The lists of cases in a file: every list of objects. */
+/** All cases in a file: the entries of all its lists. */
 function cases(file: string): Vectors[] {
   return Object.values(read(file)).flatMap((value) => (Array.isArray(value) ? (value as Vectors[]) : []));
 }

@@ -56,7 +56,7 @@ const vectors = JSON.parse(readFileSync(new URL('../vectors/manifests.json', imp
 /** A string is used as it is, an object as JSON. */
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body));
 
-describe('a manifest, to the reference client', () => {
+describe('manifests.json, as the reference client judges it', () => {
   test.each(vectors.cases)('$name', ({ state, body, expected }) => {
     const trusted = state.trusted_keys.map(trustedKey);
     const { check, sequences } = judgeManifest(textOf(body), trusted, state.seen, {
@@ -73,7 +73,7 @@ describe('a manifest, to the reference client', () => {
   });
 });
 
-describe('a manifest, to the publisher’s tools and the service', () => {
+describe('manifests.json, as the publisher’s commands and the service verify it', () => {
   test.each(vectors.cases)('$name', ({ state, body, expected }) => {
     expect(publisherVerifies(textOf(body), state.trusted_keys)).toBe(expected.verifies);
   });
@@ -94,14 +94,14 @@ describe('a manifest, to the publisher’s tools and the service', () => {
   }
 });
 
-describe('a manifest, to an independent program', () => {
+describe('manifests.json, as an independent program verifies it', () => {
   let dir: string;
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'vectors-'));
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  // LibreSSL, which macOS calls openssl, does not know -rawin; then Node's own verify is the weaker verifier.
+  // LibreSSL, which macOS calls openssl, does not know -rawin. Then Node verifies, which the service uses too.
   const help = spawnSync('openssl', ['pkeyutl', '-help']);
   const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 

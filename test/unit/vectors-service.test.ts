@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('telemetry.json, to the service', () => {
+describe('telemetry.json, as the service stores it', () => {
   let token: string;
   beforeAll(async () => {
     token = (await service.activate(license)).json.token;
@@ -47,19 +47,20 @@ describe('telemetry.json, to the service', () => {
     );
   });
 
-  test('holds a stored value of every field', () => {
+  test('the stored values of the cases cover every field', () => {
     const stored = new Set(telemetry.flatMap(({ expected }) => Object.keys(expected.values)));
     expect([...stored].toSorted()).toEqual([...TELEMETRY_NAMES].toSorted());
   });
 });
 
-describe('telemetry.json, to the reference client', () => {
+describe('telemetry.json, as the reference client sends it', () => {
+  // The blocks with an app_version of which the service drops no member.
   const good = telemetry.filter(({ telemetry: block, expected: { stored, values } }) => {
     const sent = stored && Object.keys(block as Block).length === Object.keys(values).length;
     return sent && 'app_version' in values;
   });
 
-  test.each(good)('sends the block unchanged: $name', ({ telemetry: block }) => {
+  test.each(good)('the block is sent unchanged: $name', ({ telemetry: block }) => {
     const fields = block as Telemetry & CrashSignature;
     expect(
       telemetryBlock(
@@ -71,7 +72,7 @@ describe('telemetry.json, to the reference client', () => {
     ).toEqual(block);
   });
 
-  test('leaves out what is not in the list', () => {
+  test('a member that is no telemetry field is not sent', () => {
     const { telemetry: block } = telemetry.find(({ name }) => name.startsWith('A member that is not known'))!;
     expect(
       telemetryBlock(
@@ -87,7 +88,7 @@ describe('telemetry.json, to the reference client', () => {
   });
 });
 
-describe('machine-ids.json, to the service', () => {
+describe('machine-ids.json, as the service reads it', () => {
   test.each(machines)('$name', async ({ machine_id, accepted, mch }) => {
     const { status, json } = await service.activate(license, 'a machine', { machine_id });
     expect([200, 201].includes(status)).toBe(accepted);

@@ -27,7 +27,7 @@ interface Vectors {
 const file = new URL('../vectors/token-reading.json', import.meta.url);
 const { key, second_key, unknown_key, cases } = JSON.parse(readFileSync(file, 'utf8')) as Vectors;
 
-describe('token-reading.json, to the reference client', () => {
+describe('token-reading.json, as the reference client reads it', () => {
   test.each(cases)('$name', async ({ token, offline_until, machine_id, token_keys, expected }) => {
     const license = {
       license_key: '',
@@ -52,12 +52,12 @@ describe('token-reading.json, to the reference client', () => {
   });
 });
 
-test('jose accepts the same tokens under a shipped key as the client', async () => {
+test('under a shipped key, jose accepts the same tokens as the reference client', async () => {
   const publicKeys = [key, second_key, unknown_key].map(({ x }) => ({
     kid: trustedKey(x).key_id,
     key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
   }));
-  // jose accepts a signature in any encoding, and ignores the times.
+  // Two kinds of cases are left out: jose accepts a signature in any encoding, and it ignores the times of a token.
   const shipped = cases.filter(
     ({ name, token_keys, expected }) =>
       token_keys.length > 0 &&

@@ -40,13 +40,18 @@ const EXPIRY = new Date('2026-06-01T00:00:00Z');
 const old = published('3.1', '2026-01-01T00:00:00Z');
 const restricted = published('3.2', '2026-06-02T00:00:00Z');
 
-describe('whether a license covers a version', () => {
+describe('whether a license covers a version:', () => {
   test.each([
-    ['a version whose minimum it meets', '3.1', EXPIRY, true],
-    ['a version that demands a day more', '3.2.0', EXPIRY, false],
-    ['a version that demands just this expiry', '3.2', new Date('2026-06-02T00:00:00Z'), true],
-    ['a version that was never published', '9.9', EXPIRY, true],
-    ['every version, where it never expires', '3.2', null, true],
+    ['a version whose minimum the license meets is covered', '3.1', EXPIRY, true],
+    ['a version whose minimum is a day after the expiry is not covered', '3.2.0', EXPIRY, false],
+    [
+      'a version whose minimum is exactly the expiry is covered',
+      '3.2',
+      new Date('2026-06-02T00:00:00Z'),
+      true,
+    ],
+    ['a version that was never published is covered', '9.9', EXPIRY, true],
+    ['every version is covered if the license never expires', '3.2', null, true],
   ])('%s', async (_what, version, expiry, isCovered) => {
     const { coverage, manifests } = coverageOf(versions(old, restricted));
     expect(coverage.covers(version, expiry)).toBe(isCovered);

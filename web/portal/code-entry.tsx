@@ -17,7 +17,7 @@ const texts = messages.signIn;
 interface Props {
   /** The address to which a code was mailed. */
   readonly email: string;
-  /** The text that a code was mailed to `{email}`. */
+  /** The text above the field, which says that a code was mailed to `{email}`. */
   readonly lead?: string;
   readonly submit: string;
   readonly onSignedIn: () => Promise<void>;

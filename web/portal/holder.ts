@@ -1,6 +1,6 @@
 import type { HolderActivation, HolderLicense, HolderLicensesAnswer } from '../shared/api-types.js';
 
-/** The status of a license that the page shows. It includes the expiry, which the service's status does not. */
+/** The status that the page shows for a license. Unlike the `status` of the service, it depends on the expiry. */
 export type DisplayStatus = HolderLicense['status'] | 'expired' | 'updates_ended';
 
 export function displayStatus({ status, expires_at, on_expiry }: HolderLicense): DisplayStatus {

@@ -74,8 +74,8 @@ export const messages = {
     notNow: 'Not now',
     again: 'Sign in again',
     endedNotice: 'Your session has ended: what you see may be out of date.',
-    changed: 'You are signed in again.',
-    proven: 'You are signed in with a code.',
+    signedInAgain: 'You are signed in again.',
+    signedInByCode: 'You are signed in with a code.',
   },
 
   license: {
@@ -113,7 +113,7 @@ export const messages = {
     captionEnded: 'Machines no longer in use',
     ended: { one: '# machine no longer in use', other: '# machines no longer in use' },
     machine: 'Machine',
-    /** {id} is the end of the activation id. */
+    /** `{id}` is the end of the activation id. */
     details: 'Activated {day} with {version} · {id}',
     filter: 'Find a machine',
     filtered: { one: '# machine found', other: '# machines found' },
@@ -148,8 +148,9 @@ export const messages = {
     self: 'Release',
     selfTitle: 'Release {machine}?',
     left: {
-      one: 'You can do this # more time without asking support. Each release counts for 365 days.',
-      other: 'You can do this # more times without asking support. Each release counts for 365 days.',
+      one: 'You can do this # more time without asking support. A release uses up one of your releases for 365 days.',
+      other:
+        'You can do this # more times without asking support. A release uses up one of your releases for 365 days.',
     },
     confirm: 'Release it',
     done: 'It is released. Its place is free.',
@@ -200,7 +201,7 @@ export const messages = {
     'The service cannot be reached just now. What you typed is still here: try again in a moment.',
   failed: 'Something went wrong on our side. Try again in a moment.',
   retry: 'Try again',
-  /** By the `code` of a problem; for other codes the page shows the service's `detail`. */
+  /** By the `code` of a problem. For other codes the page shows the service's `detail`, or `failed` from status 500 on. */
   refused: {
     license_not_found:
       'No license has this key together with this e-mail address. Check both, or say that you lost your key.',

@@ -18,7 +18,7 @@ interface Props extends HolderSession {
 /** The page of a signed-in holder. */
 export function Overview({ isStale, ...session }: Props) {
   const { holder, onEnded, openSignInByCode } = session;
-  // The application may open the page for another machine, which changes only the hash of its address.
+  // If the application opens the page again for another machine, only the hash of the URL changes, and nothing is reloaded.
   useEffect(() => {
     const refresh = () => session.update({ ...holder }, thisMachineElement(holder));
     addEventListener('hashchange', refresh);

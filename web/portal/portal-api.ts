@@ -1,7 +1,7 @@
 import { ask } from '../shared/api.js';
 import type { HolderActivation, WaitingErasure, HolderLicensesAnswer } from '../shared/api-types.js';
 
-// One function for each route of the portal API (docs/contract.md#portal).
+// The requests of the page to the portal API (docs/contract.md#portal).
 export const readHolder = () => ask<HolderLicensesAnswer>('GET', 'api/licenses');
 export const signInByKey = (email: string, license_key: string) =>
   ask('POST', 'api/session', { email, license_key });

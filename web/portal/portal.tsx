@@ -21,7 +21,7 @@ type Stage = 'waiting' | 'unavailable' | 'failed' | 'signed-out' | HolderLicense
 export function Portal() {
   const [stage, setStage] = useState<Stage>('waiting');
   const [signInReason, setSignInReason] = useState<SignInReason | null>(null);
-  // Each change is a new object, so that the same element can be focused again.
+  // The element that gets the focus. Each change is a new object, so that the same element can be focused again.
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
   const holder = typeof stage === 'object' ? stage : null;
 
@@ -49,7 +49,7 @@ export function Portal() {
       signInReason && typeof signInReason === 'object' ? signInReason.focusAfterwards : undefined,
     );
     setSignInReason(null);
-    toast(signInReason === 'ended' ? messages.session.changed : messages.session.proven);
+    toast(signInReason === 'ended' ? messages.session.signedInAgain : messages.session.signedInByCode);
   };
   const handleSignedOut = () => {
     setSignInReason(null);
@@ -100,7 +100,7 @@ interface SignedOutPageProps {
   readonly onSignedIn: () => Promise<void>;
 }
 
-/** The page without a signed-in holder, also while the holder is loaded. */
+/** The page while no holder is signed in, or while it is not yet known whether one is. */
 function SignedOutPage({ stage, onRetry, onSignedIn }: SignedOutPageProps) {
   useEffect(() => void (document.title = messages.question), []);
   return (

@@ -37,7 +37,8 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const releaseAfterCode = async () => {
     const current = await readHolder();
     await releaseNow(current).catch((error: unknown) => {
-      // The code was accepted, so the dialog asks for no further one. If no release is left, it asks support instead.
+      // The code was accepted, so the dialog asks for no further code. If no self-release is left, the row of the machine
+      // shows the dialog that asks support instead.
       update(current);
       toastError(explain(error));
     });

@@ -9,6 +9,7 @@ import { messages } from './messages.js';
 interface Props {
   /** The address that is already filled in. */
   readonly email?: string;
+  /** Whether the form for a code is shown first, instead of the form for a license key. */
   readonly byCode?: boolean;
   /** Whether only a sign-in by code is offered. */
   readonly codeOnly?: boolean;

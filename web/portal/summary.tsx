@@ -48,7 +48,7 @@ function headlineOf(licenses: readonly HolderLicense[]): string {
   return texts.ended[displayStatus(first) as keyof typeof texts.ended];
 }
 
-/** Says how many machines are free and, with several licenses, which of their keys a new machine can use. */
+/** Says how many more machines can be used and, with several licenses, which of their keys a new machine can use. */
 function freeText(free: number, licenses: readonly HolderLicense[]): string {
   if (licenses.length === 1) return plural(free, texts.free);
   const withPlace = licenses.filter((license) => isUsable(license) && freePlaces(license) > 0);

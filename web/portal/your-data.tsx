@@ -10,7 +10,7 @@ import { messages } from './messages.js';
 
 const texts = messages.data;
 
-/** Download and deletion of the data of a holder who signed in by code. Other holders are asked to do so first. */
+/** Download and deletion of the data of a holder who signed in by code. Other holders are asked to sign in by code first. */
 export function YourData() {
   const { holder, openSignInByCode } = useHolderSession();
   return (

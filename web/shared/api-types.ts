@@ -7,7 +7,7 @@ export interface Activation {
   readonly activated_at: string;
   readonly state: 'active' | 'released' | 'refunded';
   readonly ended_at: string | null;
-  /** Null while the binding is active. */
+  /** Null while the activation is active. */
   readonly ended_reason: 'released' | 'refunded' | null;
 }
 
@@ -18,16 +18,16 @@ export interface AuditAnswer {
 export interface AuditEvent {
   readonly id: string;
   readonly at: string;
-  /** A staff member or a command. */
+  /** The e-mail address of a staff member, or the name of a command or job, such as `cli`. */
   readonly actor: string;
   readonly action: string;
   readonly license_id: null | string;
-  /** The end of the key of this license; null without a license, and once it is deleted. */
+  /** The last two symbols of the license key; null if the entry has no license, or the license was deleted. */
   readonly key_hint: string | null;
-  /** The staff member whom the entry concerns; null without one, and once the person is removed. */
+  /** The staff member whom the action changed; null if there is none, or the person was removed. */
   readonly staff_email: string | null;
   readonly reason: string | null;
-  /** What exactly: ids, new values, and in `before` the values that a change replaced. */
+  /** Ids, new values, and in `before` the values that a change replaced. */
   readonly change: unknown;
 }
 
@@ -47,21 +47,22 @@ export interface Erased {
   readonly licenses: number;
   readonly activations: number;
   readonly purchases: number;
-  /** Until when their transaction ids, statuses and days stay; null where there is none. */
+  /** The last day on which their transaction ids, statuses and days are kept; null without purchases. */
   readonly purchases_kept_until: string | null;
 }
 
 export interface Erasure {
   readonly id: string;
-  /** Null once it was honoured or taken back. */
+  /** Null if the request was carried out or cancelled. */
   readonly email: string | null;
   readonly asked_by: 'holder' | 'staff';
   readonly reason: string | null;
   readonly received_on: string;
   readonly due_on: string;
-  /** Below 0 it is overdue; null once it has ended. */
+  /** The days until `due_on`, negative if the request is overdue; null if it was carried out or cancelled. */
   readonly days_left: number | null;
   readonly runs_at: string;
+  /** A request that was carried out is `honoured`, one that was cancelled is `taken_back`. */
   readonly state: 'waiting' | 'honoured' | 'taken_back';
   readonly honoured_at: string | null;
   readonly cancelled_at: string | null;
@@ -88,7 +89,7 @@ export interface FailingMail {
 }
 
 export interface FleetAnswer {
-  /** No cell counts fewer heartbeats. */
+  /** The smallest number of heartbeats in a cell. */
   readonly threshold: 280;
   readonly weeks: readonly FleetWeek[];
   readonly crash_groups: readonly CrashGroup[];
@@ -135,11 +136,11 @@ export interface FleetWeek {
   readonly week_end: string;
   readonly app_version: FleetCells;
   readonly os_version: FleetCells;
-  /** Macs beside their chips; the counts of a chip are the sum of its Macs'. */
+  /** Pairs of a Mac model and its chip. The count of a chip is the sum of its pairs. */
   readonly hardware: readonly (FleetHardwareCell | FleetOther)[];
   readonly ram_gb_bucket: FleetCells;
   readonly detector_compute: readonly (FleetComputeCell | FleetOther)[];
-  /** How long the detector took, by chip, where enough of them reported it. */
+  /** Percentiles of `recent_inference_ms`, for each chip in `hardware` with at least 280 heartbeats that reported it. */
   readonly latency: readonly FleetLatency[];
 }
 
@@ -175,9 +176,9 @@ export interface HolderLicense {
 export interface HolderLicensesAnswer {
   readonly signed_in_by: 'key' | 'code';
   readonly email: string;
-  /** The deletion request that waits. */
+  /** The waiting erasure request; null if there is none. */
   readonly erasure: WaitingErasure | null;
-  /** Until when an erasure would leave what the law asks for of the purchases. Of a session by code alone. */
+  /** The last day on which an erasure would leave data of the purchases, for tax. Null without purchases, and in a session by license key. */
   readonly purchases_kept_until: string | null;
   readonly licenses: readonly HolderLicense[];
 }
@@ -200,7 +201,7 @@ export interface LicenseDetailAnswer {
     readonly machines_in_use: number;
     readonly created_at: string;
     readonly activations: readonly Activation[];
-    /** What staff say of it; `status` is what the purchase says as well. */
+    /** The status that staff set; `status` also takes the purchase into account. */
     readonly staff_status: 'active' | 'suspended' | 'revoked';
     /** Identifies the values that staff can change, for `if-match`. */
     readonly revision: string;
@@ -218,9 +219,9 @@ export interface LicenseView {
   readonly id: string;
   /** The last two symbols of the key. */
   readonly key_hint: string;
-  /** Null where its holder was erased, or where a restored backup no longer knows the address. */
+  /** Null if the holder was erased, or if a restore lost the address. */
   readonly email: string | null;
-  /** Whether a restored backup no longer knows the address. The license keeps running; it activates no further machine until staff set its `email` again. */
+  /** Whether a restore lost the address. The license stays valid, but activates no further machine until staff set its `email` again. */
   readonly is_address_lost: boolean;
   readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
   readonly expires_at: string | null;
@@ -235,7 +236,7 @@ export interface LiveManifestLine {
   readonly sequence: number;
   readonly version: string;
   readonly expires_at: string;
-  /** Whole days; below 0 it has expired. */
+  /** Whole days until it expires; negative if it has expired. */
   readonly days_left: number;
 }
 
@@ -247,7 +248,7 @@ export interface ManifestListAnswer {
     readonly published_at: string;
     readonly expires_at: string;
     readonly minimum_license_expiry: string | null;
-    /** Whether it took the version before it back. */
+    /** Whether it withdrew the version of the manifest before it. */
     readonly withdrawal: boolean;
   }[];
 }
@@ -270,7 +271,7 @@ export interface PrivacyData {
   readonly tables: readonly {
     readonly name: string;
     readonly what: string;
-    /** How long, and from when. */
+    /** For how long and from when, or why no retention rule deletes the rows. */
     readonly kept: string;
     /** Whether a retention rule deletes the rows. Otherwise they are kept, moved to another table, removed by people, or deleted together with the rows that they belong to. */
     readonly leaves: boolean;
@@ -298,7 +299,7 @@ export interface Purchase {
 
 export interface ReleaseAnswer {
   readonly activation: Activation;
-  /** Whether this request released it; false if it had ended before. */
+  /** Whether this request released the machine; false if the activation had ended before. */
   readonly was_active: boolean;
 }
 
@@ -341,9 +342,9 @@ export interface RetentionListAnswer {
     readonly as_of: string;
     readonly started_at: string;
     readonly finished_at: string | null;
-    /** Rows by table. */
+    /** The number of deleted rows by table. */
     readonly deleted: Readonly<Record<string, number>>;
-    /** Tables where the run failed. */
+    /** A sentence that names the tables where the run failed. */
     readonly error?: string;
   }[];
 }
@@ -354,14 +355,14 @@ export interface ServiceStatusAnswer {
   readonly mail: {
     /** Mails that are not yet sent, including failing ones. */
     readonly waiting: number;
-    /** Mails that no instance sends and that are due for five minutes. */
+    /** Mails that have been due for five minutes and that no instance is sending. */
     readonly late: number;
-    /** Mails with a failed attempt, also after the last one. */
+    /** Mails with a failed attempt, including those after their last attempt. */
     readonly failed: number;
-    /** The first of them, the oldest first. */
+    /** The mails with a failed attempt, oldest first. */
     readonly failing: readonly FailingMail[];
   };
-  /** The unfinished jobs of each kind. */
+  /** The unfinished jobs of each task. */
   readonly jobs: readonly {
     readonly task: string;
     readonly waiting: number;

@@ -61,7 +61,7 @@ function throwUnavailable(): never {
 
 function errorOf(status: number, text: string): Error {
   const { code, detail, ...members } = parseJson(text) ?? {};
-  // A proxy answers with these statuses while the service is unavailable; the service itself with the code `unavailable`.
+  // A proxy answers with one of these statuses while the service is unavailable. The service itself answers 503 `unavailable`.
   if ([502, 503, 504].includes(status)) return new ServiceUnavailable();
   if (typeof code !== 'string') return new Refused(status, 'unknown', '');
   return new Refused(status, code, typeof detail === 'string' ? detail : '', members);

@@ -1,4 +1,4 @@
-/** Dates have the language of the page, as its texts have, in the reader's regional form of it, such as en-GB. */
+/** The language of the page. Dates are in this language, like the texts, in the regional form of the reader, such as en-GB. */
 const language = document.documentElement.lang;
 const locale = navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
 
@@ -29,7 +29,7 @@ const timeFormat = new Intl.DateTimeFormat(locale, {
 
 export const formatNumber = (value: number) => numberFormat.format(value);
 
-/** Fills a count into its form: `plural(2, { one: '# machine', other: '# machines' })` returns `2 machines`. */
+/** Returns the form for a count, with the count: `plural(2, { one: '# machine', other: '# machines' })` is `2 machines`. */
 export function plural(count: number, forms: { one: string; other: string }): string {
   const form = pluralRules.select(count) === 'one' ? forms.one : forms.other;
   return form.replace('#', formatNumber(count));
@@ -41,7 +41,7 @@ export function formatDay(time: string): string {
   return (date.getFullYear() === new Date().getFullYear() ? dayWithoutYearFormat : dayFormat).format(date);
 }
 
-/** Formats the day of a time in UTC, which is the same for all readers: `4 January 2027`. Mails have the same form. */
+/** Formats the day of a time in UTC: `4 January 2027`. It is the same day for all readers, and in the mails. */
 export const formatUtcDay = (time: string) => utcDayFormat.format(new Date(time));
 
 /** Formats the day of a time in UTC without the year: `4 Jan`. */

@@ -7,7 +7,7 @@ interface Props {
   readonly children: ComponentChildren;
   /** Called by Escape and by buttons in the dialog. */
   readonly onClose: () => void;
-  /** While the work runs the dialog cannot be closed. */
+  /** Whether an action runs. Until it ends, the dialog cannot be closed. */
   readonly busy?: boolean;
   /** Whether Escape would discard something that was typed. The first Escape then only warns. */
   readonly isFilled?: boolean;

@@ -8,7 +8,7 @@ interface Props {
   readonly role?: 'search';
 }
 
-/** A form that the page validates and sends. The browser would show its own error messages, and would leave the page. */
+/** A form that the page validates and sends, because the browser would show its own error messages and leave the page. */
 export function Form({ element, onSubmit, children, role }: Props) {
   return (
     <form

@@ -8,7 +8,7 @@ interface Props {
   readonly onRetry: () => void;
 }
 
-/** A notice that the service cannot be reached, with a button to try again. */
+/** A notice that something could not be loaded, with a button to try again. */
 export function Unavailable({ text, retry, busy = false, onRetry }: Props) {
   return (
     <Notice kind="danger">

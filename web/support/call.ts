@@ -1,7 +1,10 @@
 import { ask, isSignedOut } from '../shared/api.js';
 import type { StaffSessionAnswer } from '../shared/api-types.js';
 
-/** `ended`: a request was refused without a session. `resumed`: the same person has signed in again. `changed`: the role changed. */
+/**
+ * `ended`: a request was refused because the session has ended. `resumed`: the same person has signed in again. `changed`: the
+ * signed-in person has another role now.
+ */
 export const sessionEvents = new EventTarget();
 
 let current: StaffSessionAnswer | undefined;

@@ -4,10 +4,10 @@ import { App } from './app.js';
 import { takeLink } from './sign-in/link.js';
 import './support.css';
 
-// The link is removed from the URL before the page renders or sends a request.
+// The secret of a one-time link is removed from the URL before the page renders or sends a request.
 const link = takeLink();
 
-// The fragment says which view is shown: the link that skips to the content must not change it.
+// The fragment of the URL names the view that is shown, so the link that skips to the content must not change it.
 document.querySelector('.skip')?.addEventListener('click', (event) => {
   event.preventDefault();
   moveFocus(document.getElementById('main'));

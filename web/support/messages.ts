@@ -360,7 +360,7 @@ export const messages = {
     confirm: 'Type the e-mail to confirm',
     confirmWrong: 'This is not the holder’s e-mail.',
     submit: 'Erase',
-    done: 'The holder is being erased. Deletion requests shows when it is done.',
+    done: 'The holder is being erased. The view “Deletion requests” shows when it is done.',
   },
   issue: {
     button: 'Issue a license',
@@ -598,7 +598,7 @@ export const messages = {
       latency: 'Milliseconds that half, 90 % and 95 % of the heartbeats stay under.',
     } as Record<string, string>,
     adoptionNote: 'Share of the heartbeats shown for each week.',
-    chartOf: 'Chart: share of each version by week. The same numbers stand in the table below.',
+    chartOf: 'Chart: share of each version by week. The table below has the counts.',
     rest: 'all others',
     ms: '{value} ms',
     quantiles: { p50: 'p50', p90: 'p90', p95: 'p95' },

@@ -7,9 +7,9 @@ export interface Load<T> {
   /** Why the last request failed; undefined if it did not. */
   readonly error: unknown;
   readonly busy: boolean;
-  /** Loads the data again; the earlier data stays until then. Never throws. */
+  /** Loads the data again; the earlier data stays until the response. Never throws. */
   readonly reload: () => Promise<void>;
-  /** Shows data that another answer contained. */
+  /** Replaces the data by newer data, which the answer to another request contained. */
   readonly set: (data: T) => void;
 }
 
@@ -56,7 +56,7 @@ export function useLoad<T>(path: string): Load<T> {
   }, [reload]);
   useEffect(() => {
     // Another tab or another person may have changed the data meanwhile.
-    // After the end of the session, `resumed` loads it again.
+    // After the end of the session, the event `resumed` loads the data again.
     const reloadIfVisible = () =>
       document.visibilityState === 'visible' && !isSignedOut(lastError.current) && void reload();
     addEventListener('focus', reloadIfVisible);

@@ -15,7 +15,7 @@ import { databaseUrl, POOL_SIZE, loadVersions } from './shared.ts';
 
 // The "idiomatic" server: NestJS controllers, repositories, entities that are found and saved, DTOs with class-validator.
 
-/** Replaces ValidationPipe, which needs class-transformer. */
+/** Validates a body with class-validator, as ValidationPipe does, but without the conversion by class-transformer. */
 @Injectable()
 class DtoPipe implements PipeTransform {
   async transform(value: unknown, { type, metatype }: ArgumentMetadata): Promise<unknown> {

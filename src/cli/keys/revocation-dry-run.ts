@@ -13,7 +13,7 @@ export interface AffectedCounts {
   /** The e-mail address of the license changed after the activation, or is unknown since a restore. */
   readonly address_changed: number;
   readonly key_replaced_and_address_changed: number;
-  /** The key of the license was replaced by a version of Mooring that did not record replaced keys. */
+  /** A version of Mooring that did not record replaced keys has replaced the key of the license. */
   readonly key_not_recorded: number;
 }
 
@@ -38,14 +38,17 @@ const COUNT = `
     where a.ended_at is null and a.activated_at <= coalesce($1, 'infinity'::timestamptz)
   ) affected`;
 
-/** Counts the activations that a revocation affects. Heartbeats are not recorded, so these are upper bounds. */
+/**
+ * Counts the activations that a revocation affects. The counts are upper bounds: heartbeats are not recorded, so it is unknown
+ * which key signed the token of a client.
+ */
 export function countAffected(dataSource: DataSource, key: KeySummary): Promise<AffectedCounts> {
   return queryOne<AffectedCounts>(dataSource, COUNT, [latestSigningTime(key)]);
 }
 
 /**
- * Returns the latest time at which a key may have signed: null for the active key, 1970 for a `next` key, which has never signed.
- * RING_PROPAGATION_MS allows for instances that reload the ring a few seconds after a rotation.
+ * Returns the latest time at which a key may have signed: null for the active key, which still signs, and 1970 for a `next`
+ * key, which has never signed. RING_PROPAGATION_MS allows for instances that reload the ring a few seconds after a rotation.
  */
 function latestSigningTime({ state, since }: KeySummary): Date | null {
   if (state === 'active') return null;

@@ -127,7 +127,7 @@ async function* textOf(
   };
   for await (const chunk of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
     const bytes = Buffer.concat([rest, chunk]);
-    // The last byte may be the first half of \r\n.
+    // A `\r` in the last byte does not count as a line end yet, because it may be the first half of `\r\n`.
     const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r', -2)) + 1;
     yield decode(bytes.subarray(0, end));
     rest = bytes.subarray(end);

@@ -158,7 +158,7 @@ async function findLicense({ config, dataSource }: CommandContext, idOrKey: stri
   const key = readLicenseKey(idOrKey, config.licenseKeyPrefix);
   const query = isUuid(idOrKey) ? { id: idOrKey } : key && { key_hash: licenseKeyHash(key) };
   const found = query ? await findLicenses(dataSource, query) : [];
-  // The id of a purchase can have the form of a license id or of a key.
+  // A transaction id can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
   if (view) return view;
   const hasTypo = key !== null && !hasValidCheckSymbol(key);

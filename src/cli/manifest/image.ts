@@ -7,7 +7,7 @@ const CHUNK_BYTES = 1 << 20;
 
 /**
  * Computes the size and the digest of a disk image, which is read in chunks.
- * @param onProgress called after each chunk with the bytes read and their total
+ * @param onProgress called after each chunk, with the number of bytes read so far and the size of the file
  * @returns the size and the SHA-256 (hex)
  * @throws Refused if the path is not a file, or the file is empty or changed while it was read
  */
@@ -23,7 +23,7 @@ export async function readImage(
   await using handle = await open(file).catch((error: unknown) => refuse(file, error));
   const digest = createHash('sha256');
   let done = 0;
-  // All chunks share one buffer. A stream would allocate one for each, and gigabytes of them would wait for garbage collection.
+  // All chunks share one buffer. A stream would allocate a buffer for each, and gigabytes would wait for garbage collection.
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (;;) {
     const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, done);

@@ -49,7 +49,10 @@ async function fetchText(url: string): Promise<{ ok: boolean; status: number; bo
   }
 }
 
-/** Finds the live manifest: in `previous` if it is given, else at the public address, else in the database. */
+/**
+ * Finds the live manifest: in `previous` if it is given, else at the public address, else in the database. Without PUBLIC_URL
+ * the database is read before the public address.
+ */
 export async function findLive(previous: string | undefined, config: Config): Promise<FoundManifest> {
   if (previous !== undefined) {
     const isUrl = /^https?:\/\//.test(previous);
@@ -59,7 +62,7 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   }
   const url = `${config.publicUrl}/v1/manifest`;
   const isConfigured = process.env['PUBLIC_URL'] !== undefined;
-  // If PUBLIC_URL is set but does not answer, a manifest may still be live. That is an error, unless a database is configured.
+  // Unless a database is configured, a PUBLIC_URL that does not answer is an error, because a manifest may be live there.
   const isOptional = !isConfigured || config.databaseUrl !== undefined;
   const readServed = async () => ({
     document: await fetchManifest(url).catch((error: unknown) => {

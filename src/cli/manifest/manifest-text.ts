@@ -41,7 +41,7 @@ export function contentRows(content: ManifestContent): string[][] {
   ];
 }
 
-/** A member that differs between two manifests; null if one of them does not have it. */
+/** A member that differs between two manifests. `from` or `to` is null if its manifest has no value for the member. */
 export interface Difference {
   readonly member: string;
   readonly from: string | number | null;

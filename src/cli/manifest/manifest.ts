@@ -32,7 +32,10 @@ interface KeygenOptions {
   readonly passphrase: boolean;
 }
 
-/** The publisher's commands. All except `publish` and `show` work without a server and a database. */
+/**
+ * The publisher's commands. Only `publish` needs a database. The others work without a server and a database if their arguments
+ * and options name the files that they read.
+ */
 export function manifestCommands(manifest: Command): void {
   manifest
     .command('keygen')

@@ -40,7 +40,7 @@ export async function publish(file: string, options: PublishOptions, command: Co
         `Versions above ${content.version} are withdrawn: they are not offered any more. Installed copies stay until a higher version is published.`,
       );
     const url = `${context.config.publicUrl}/v1/manifest`;
-    // The address is checked before the embedded database is closed, because a running server may use it.
+    // The address is checked before the embedded database is closed, because the server at that address may use this database.
     const fault = await checkPublicAddress(url, readDocument(document).signed, content.sequence, trusted);
     printMessage(
       fault === null ? `${url} serves the published manifest.` : `The manifest is published, but ${fault}`,
@@ -51,7 +51,7 @@ export async function publish(file: string, options: PublishOptions, command: Co
   });
 }
 
-/** Verifies what a client receives from the public address. @returns a sentence about what is wrong; null if nothing is */
+/** Verifies what a client receives from the public address. @returns a sentence about what is wrong; null if all is right */
 async function checkPublicAddress(
   url: string,
   signed: string,

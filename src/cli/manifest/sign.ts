@@ -24,7 +24,7 @@ export interface SignOptions extends SigningOptions, AttachOptions {
   readonly sequence?: number;
 }
 
-/** `manifest sign`. It needs neither a server nor a database if an option gives the live manifest as a file or URL. */
+/** `manifest sign`. It needs no database with --first, or if --previous gives the live manifest as a file or URL. */
 export async function sign(options: SignOptions, command: Command): Promise<void> {
   if (options.prepared !== undefined || options.attach) return attach(options, command);
   const { first, sequence } = options;

@@ -4,15 +4,19 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Config } from '../../core/config.js';
 import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519.js';
 import { encryptedPrivateKey } from '../../keys/encrypted-private-key.js';
-import { developmentManifestKey, trustedManifestKeys } from '../../keys/key-material.js';
+import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
 import { fromWorkingDirectory, fileError, Refused, printMessage, UsageError } from '../terminal/output.js';
 
-/** Reads the settings on a publisher's machine, which needs none of the settings that a production server requires. */
+/**
+ * Reads the settings of a publisher's machine. They are read as those of development, because production, or a public HOST,
+ * would require the settings of a server.
+ */
 export function publisherConfig(): Config {
   return new Config({ ...process.env, NODE_ENV: 'development', HOST: undefined });
 }
 
+// This is read from the environment, because the settings of `publisherConfig` are always those of development.
 const isDevelopment = () => process.env['NODE_ENV'] !== 'production';
 
 /** Creates a key in a new file of mode 0600. @param ask null for a key that is not encrypted */
@@ -51,14 +55,14 @@ export async function signingKeys(
 /** Returns the public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or the development key if there is one. */
 export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObject[] {
   if (config.manifestPublicKeys) return config.manifestPublicKeys.map(publicKeyFromX);
-  if (!isDevelopment() || !existsSync(developmentManifestKey(config))) return [];
+  if (!isDevelopment() || !existsSync(developmentManifestKeyFile(config))) return [];
   return trustedManifestKeys(config).then((keys) => [...keys.values()]);
 }
 
 async function developmentKey(config: Config): Promise<KeyObject> {
   // This call creates the key if it is missing, unless MANIFEST_PUBLIC_KEYS is set.
   if (isDevelopment()) await trustedManifestKeys(config);
-  const file = developmentManifestKey(config);
+  const file = developmentManifestKeyFile(config);
   if (!isDevelopment() || !existsSync(file)) throw new UsageError('--key must name the key to sign with.');
   printMessage(`Signing with the development key, ${file}.`);
   return createPrivateKey(await readFile(file));

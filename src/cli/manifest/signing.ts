@@ -122,7 +122,7 @@ export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
 }
 
 /**
- * Makes a manifest, and signs it, writes its bytes (--prepare) or prints its changes (--dry-run).
+ * Makes a manifest. Then signs it, or writes the bytes to sign (--prepare), or prints what it would change (--dry-run).
  * @throws PublishRefused if the server would refuse it
  */
 export async function makeManifest(
@@ -136,23 +136,24 @@ export async function makeManifest(
   const { product } = config;
   const content = nextManifest(live, { ...offer, expires }, { product, now, first });
   refuseUnpublishable(content, { ...publishedState, product, now });
-  const signed = manifestBytes(content);
+  const textToSign = manifestBytes(content);
   if (options.dryRun) {
     const changes = differences(live?.content ?? null, content);
     return print(command, { live: live?.content ?? null, next: content, changes }, differenceText(changes));
   }
-  if (options.prepare !== undefined) return prepare(signed, fromWorkingDirectory(options.prepare), command);
-  await writeManifest(signManifest(signed, keys), options.out, command);
+  if (options.prepare !== undefined)
+    return prepare(textToSign, fromWorkingDirectory(options.prepare), command);
+  await writeManifest(signManifest(textToSign, keys), options.out, command);
 }
 
 /** Writes the exact bytes to sign elsewhere, without a line end, which would change the signed text. */
-async function prepare(signed: string, file: string, command: Command): Promise<void> {
-  await writeNew(file, signed);
+async function prepare(textToSign: string, file: string, command: Command): Promise<void> {
+  await writeNew(file, textToSign);
   const text = [
     `The bytes to sign are in ${file}. Sign them unchanged (Ed25519, not hashed before), then:`,
     `  mooring manifest sign --prepared ${file} --attach SIGNATURE --public-key X --out manifest.json`,
   ];
-  print(command, { file, bytes: Buffer.byteLength(signed) }, text.join('\n'));
+  print(command, { file, bytes: Buffer.byteLength(textToSign) }, text.join('\n'));
 }
 
 /** Writes the document to --out, or to standard output without it, and prints a summary unless --json is given. */

@@ -14,8 +14,8 @@ import { contentRows } from './manifest-text.js';
 import { aligned, print, Refused, UsageError } from '../terminal/output.js';
 
 /**
- * `manifest verify`: exit code 0 if a server that trusts these keys would publish the manifest, as far as this can be decided
- * without the live one. A client is less strict: it ignores key ids and the outer copies of members.
+ * `manifest verify`: checks the signatures, the unsigned copies and the expiry of a manifest. A server checks more when the
+ * manifest is published (docs/keys.md#publishing). A client checks less: it ignores key ids and the unsigned copies.
  */
 export async function verify(
   file: string,

@@ -97,7 +97,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   let failure: string | undefined;
   child.once('error', (error) => (failure = error.message));
   child.once('exit', () => (failure ??= ''));
-  // The pid file is read instead of connecting: another process can listen on the port until the server reports it as its own.
+  // The server is ready when its pid file says so. A connection to the port would prove less: another process may listen there.
   const isReady = () => {
     const pidFile = readPidFile(cluster);
     return pidFile?.pid === child.pid && pidFile?.status === 'ready';

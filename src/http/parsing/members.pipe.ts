@@ -44,6 +44,7 @@ export class MembersPipe extends ValidationPipe {
   private namesOf(dto: Dto): string[] {
     const cached = this.#names.get(dto);
     if (cached) return cached;
+    // The last three arguments are the defaults: no schema, and no validation groups.
     const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
     const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
     // `import type` of the class would leave `Object` here, which accepts everything.

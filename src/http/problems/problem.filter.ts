@@ -21,7 +21,7 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
 /**
  * Turns everything that is thrown into a response: a problem as it is, a temporary error of the database as 503, a request whose
  * client disconnected as `malformed_request`, an error of Fastify or Nest as the problem of its status, and any other error as
- * a 500 without details. An unexpected error with a status from 500 on is logged completely, in one line.
+ * a 500 without details. An unexpected error with a status from 500 on is logged in one line, without its message.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {

@@ -2,7 +2,7 @@ import { rfc3339OrNull } from '../../core/clock.js';
 
 /**
  * The instruction to the client. Nothing stops a paid application but `stop`, or a restart after seven days offline
- * (docs/contract.md#errors). So a code has `stop` only if the license itself is not valid.
+ * (docs/contract.md#errors). So a code has `stop` only if the license is not valid on this machine.
  */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 

@@ -31,14 +31,14 @@ export function servePrepared(
   log: AppLogger,
 ): void {
   const { path } = route;
-  const [...fastifyListeners] = server.listeners('request');
+  const [...earlierListeners] = server.listeners('request');
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     const startedAt = performance.now();
     const prepared =
       server.listening && isPlainGet(request, path) ? route.respond(request.headers['if-none-match']) : null;
     if (!prepared) {
-      for (const listener of fastifyListeners) listener.call(server, request, response);
+      for (const listener of earlierListeners) listener.call(server, request, response);
       return;
     }
     response.writeHead(prepared.status, prepared.headers).end(prepared.body);

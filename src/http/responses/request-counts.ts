@@ -11,7 +11,7 @@ declare module 'fastify' {
 
 /** Bounds of the histogram. A client waits for at most 2 seconds (docs/decisions/0004). */
 const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
-/** The methods with routes. Node's parser knows about thirty others. */
+/** The methods that are counted by name. Node's parser knows about thirty others, which are counted together. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** The routes of files of the pages. They are counted together, because the names of the files change with each build. */
 const ASSETS = /^(.*\/assets)\/.+$/;

@@ -34,7 +34,7 @@ interface Ring {
   byHeader: Map<string, TokenKey>;
 }
 
-/** The token-signing keys of a directory (docs/keys.md#license-tokens). */
+/** The token key ring of a directory (docs/keys.md#token-key-ring). */
 export class KeyRing {
   #lastError: string | null = null;
   #reloading: Promise<unknown> = Promise.resolve();

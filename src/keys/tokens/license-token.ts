@@ -5,7 +5,7 @@ import type { KeyRing, TokenKey } from './key-ring.js';
 export const ISSUER = 'mooring';
 /** The time for which a token allows the application to restart without the network (docs/contract.md#heartbeat). */
 export const OFFLINE_SECONDS = 7 * 86_400;
-/** The largest number of ASCII characters, and so of bytes (docs/contract.md#heartbeat). */
+/** The largest length of a token in characters, for service and client (docs/clients.md#which-responses-to-accept). */
 export const MAX_TOKEN_LENGTH = 2048;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -54,7 +54,7 @@ export function verifyLicenseToken(ring: KeyRing, product: string, token: string
   if (token.length > MAX_TOKEN_LENGTH) return null;
   const [header, payload, signature, ...furtherParts] = token.split('.');
   if (!header || !payload || !signature || furtherParts.length > 0) return null;
-  // The encoded header is looked up as a whole: one with another alg, typ or kid has no key (docs/keys.md#license-tokens).
+  // The encoded header is looked up as a whole: no key has a header with another alg, typ or kid (docs/keys.md#license-tokens).
   const key = ring.byHeader(header);
   if (!key || !isValidSignature(key, `${header}.${payload}`, signature)) return null;
   const claims = readClaims(payload);

@@ -45,10 +45,10 @@ export async function writeRing(dir: string, entries: RingEntry[], moveFile = re
   }
 }
 
-/** The members of an entry that lists and responses contain. */
+/** The members of an entry that the command line shows. */
 export type KeySummary = Pick<RingEntry, 'kid' | 'state' | 'since'>;
 
-/** Returns the ring for a list, with times to the second. */
+/** Returns the entries as the command line shows them, with times to the second. */
 export function summarizeKeys(entries: readonly RingEntry[]): KeySummary[] {
   return entries.map(({ kid, state, since }) => ({ kid, state, since: rfc3339(new Date(since)) }));
 }

@@ -5,7 +5,7 @@ import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } fr
 /** After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds. */
 export const RING_PROPAGATION_MS = 5_000;
 
-/** A rotation takes a key's time that is this far in the future, or further, for the time of a wrong clock. */
+/** If the time of the next key is at least this far in the future, a rotation assumes that a clock is or was wrong. */
 const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 
 /** The reason why the ring is not changed, as one sentence for the operator. */
@@ -72,7 +72,7 @@ function promote(
   const wait = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
   // A wait that is too long means that a clock is or was wrong, and the change goes ahead. A revocation goes ahead if the time of
   // `next` is in the future at all: until then, the leaked key would sign. Instances that do not know `next` yet refuse its tokens
-  // for at most 2 seconds, and their clients activate again.
+  // for at most 2 seconds, and the clients that sent these tokens activate again.
   const isClockWrong =
     formerState === 'revoked' ? wait > RING_PROPAGATION_MS : wait >= MAX_CLOCK_DIFFERENCE_MS;
   if (wait > 0 && !isClockWrong) {

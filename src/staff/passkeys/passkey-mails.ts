@@ -17,6 +17,7 @@ export class PasskeyMails implements OnModuleInit {
 
   private composeAdded(): MailMessage {
     return {
+      // The recipient was stored when the mail was enqueued.
       to: null,
       subject: 'A new passkey signs you in to support',
       body: [

@@ -9,6 +9,9 @@ import { Sessions } from '../../http/sessions/sessions.js';
 import { PasskeyChallenges } from './passkey-challenges.js';
 import { RelyingParty } from './relying-party.js';
 
+/** The challenge of a sign-in belongs to no staff member: only the answer shows who signs in. */
+const NO_STAFF_MEMBER = null;
+
 interface StoredPasskey {
   readonly id: string;
   readonly staff_id: string;
@@ -32,7 +35,7 @@ export class PasskeySignIn {
 
   /** Creates the WebAuthn options of a sign-in. @returns the options, and the challenge id for the cookie of the browser */
   async createOptions() {
-    const { id, challenge } = await this.challenges.create(null);
+    const { id, challenge } = await this.challenges.create(NO_STAFF_MEMBER);
     return { id, options: await this.relyingParty.createSignInOptions(challenge) };
   }
 
@@ -44,7 +47,7 @@ export class PasskeySignIn {
    * @throws Problem `passkey_invalid`, `too_many_requests`
    */
   async signIn(response: AuthenticationResponseJSON, challengeId: string | undefined): Promise<string> {
-    const challenge = await this.challenges.consume(challengeId, null);
+    const challenge = await this.challenges.consume(challengeId, NO_STAFF_MEMBER);
     if (!challenge) throw problem('passkey_invalid');
     const passkey = await queryRow<StoredPasskey>(
       this.dataSource,

@@ -84,7 +84,10 @@ export class RelyingParty {
     return credential && idBytes >= 1 && idBytes <= MAX_CREDENTIAL_ID_BYTES ? credential : null;
   }
 
-  /** @returns the new signature count; null if the answer is wrong or the count has not increased */
+  /**
+   * @returns the new signature count, which is 0 for an authenticator that does not count; null if the answer is wrong, or if the
+   *   count of an authenticator that counts has not increased
+   */
   async verifySignIn(
     response: AuthenticationResponseJSON,
     challenge: Buffer,

@@ -146,7 +146,7 @@ test.each([
   expect(() => readFileSync(terminal.file('unwritten.json'))).toThrow('ENOENT');
 });
 
-test('--prepare signs nothing, and overwrites nothing', async () => {
+test('--prepare refuses an existing file, a key, another output and an invalid sequence', async () => {
   const before = readFileSync(terminal.file('prepared'));
   const refused = async (...moreArgs: string[]) =>
     terminal.run(signArgsWithoutKey('1.0.0', '--first', ...moreArgs), { env: WITHOUT_SERVER });

@@ -103,7 +103,7 @@ describe('--dry-run', () => {
     expect(stdout).not.toContain('product');
   });
 
-  test('of the first manifest shows all members, without a server, a database or a key', async () => {
+  test('of the first manifest shows each member that is not null, without a server, a database or a key', async () => {
     const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: undefined };
     const args = [...signArgsWithoutKey('1.0.0', '--first', '--sequence', '7'), '--dry-run', '--json'];
     const { json } = await expectNoChange(() => terminal.run(args, { env }));
@@ -194,7 +194,7 @@ describe('--dry-run', () => {
   // These are one mistake of each kind. refusals.test.ts tests all mistakes without --dry-run.
   test.each([
     'an untrusted key',
-    'another outer version',
+    'another unsigned copy of version',
     'no predecessor',
     'an older version that was withdrawn',
     '--withdraw with a new version',

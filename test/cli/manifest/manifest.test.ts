@@ -98,7 +98,7 @@ describe('keygen', () => {
   });
 });
 
-test('verify prints the signing keys, and refuses what a client would refuse', async () => {
+test('verify prints the signing keys, and refuses a manifest that is untrusted, changed or expired', async () => {
   const document = await terminal.sign('1.0.0', '--first');
   const verify = (changed: unknown, ...moreArgs: string[]) =>
     terminal.run(['manifest', 'verify', '-', '--json', ...moreArgs], {
@@ -142,7 +142,7 @@ test('verify prints the signing keys, and refuses what a client would refuse', a
   });
 });
 
-test('publish makes a manifest the live one, show prints it, and refusals have a reason', async () => {
+test('publish makes a manifest the live one, show prints it, and each refusal has its reason', async () => {
   const first = await terminal.sign('1.0.0', '--first');
   const published = await terminal.run([
     'manifest',

@@ -164,7 +164,7 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
       (response, document) => void response.end(JSON.stringify({ ...document, version: '9.9.9' })),
     ],
     [
-      'another manifest of its sequence',
+      'another manifest of the same sequence',
       "$URL serves another manifest of the same sequence: it is not this server's.",
       (response, { signed }) =>
         void response.end(JSON.stringify(manifests.sign({ ...JSON.parse(signed), version: '9.9.9' }))),

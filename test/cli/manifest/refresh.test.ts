@@ -86,7 +86,7 @@ describe('refresh', () => {
   test.each([
     ['earlier than the live one', () => inDays(199)],
     ['at the same time as the live one', () => parseSigned(manifests.service.live!.signed).expires_at],
-    ['earlier by default, without --expires', () => null],
+    ['earlier than the live one, because --expires is omitted', () => null],
   ])('is refused if it would expire %s', async (_when, expires) => {
     await manifests.service.refresh();
     const { expires_at } = manifests.service.live!.content;
@@ -144,7 +144,7 @@ describe('withdraw', () => {
           `^Versions above ${good} are withdrawn: they are not offered any more\\. Installed copies stay until a higher version is published\\.\n`,
         ),
       );
-      // A client that runs the withdrawn version is offered nothing and loses nothing; the others are offered the good one.
+      // A client that runs the withdrawn version is offered nothing and loses nothing; others are offered `good`.
       expect(checkByClient(run.json, bad, null)).toBe('up_to_date');
       expect(checkByClient(run.json, '0.9', null)).toBe(good);
     }
@@ -179,7 +179,7 @@ describe('withdraw', () => {
   });
 });
 
-test('refresh and withdraw refuse a live manifest that no known key signed, or of another product', async () => {
+test('refresh and withdraw refuse a live manifest that no known key signed, or that is for another product', async () => {
   const live = terminal.written('live.json', manifests.sign(manifests.service.live!.content));
   const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: terminal.one };
   for (const args of [renewArgs('refresh', '--previous', live), renewArgs('withdraw', '--previous', live)]) {

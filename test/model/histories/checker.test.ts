@@ -18,7 +18,7 @@ import {
 
 const verdict = (...operations: Operation[]) => check(stateWithLicense(), operations).verdict;
 
-describe('a history is linearizable if an order of its operations explains it', () => {
+describe('a history is linearizable if an order of its operations explains it:', () => {
   test('sequential operations', () => {
     expect(verdict(activate('a', [0, 1], 'A'), release('A', [2, 3]), activate('b', [4, 5], 'B'))).toBe(
       'linearizable',
@@ -89,7 +89,7 @@ test('a heartbeat that a replica confirms may be from before the last release, b
   expect(verdict(...before, heartbeat('A', [4, 5]))).toBe('not linearizable');
 });
 
-test('an instance whose clock is set during an operation may have read the clock before or after that', () => {
+test('an instance whose clock is set during an operation may have read the clock before or after it was set', () => {
   const expiring = stateWithLicense({ expires_at: NOW + 1000 });
   const template = activate('a', [0, 1], 'A');
   const accepted = { ...template, outcome: { ...template.outcome!, expires_at: NOW + 1000 } };
@@ -106,8 +106,9 @@ test('an aborted search does not count as linearizable', () => {
   const many = Array.from({ length: 6 }, (_, i) =>
     withLostResponse(activate(`machine ${i}`, [0, 1], UNKNOWN_ID)),
   );
-  const impossible = activate('a', [2, 3], 'A', 9, 9);
-  expect(check(stateWithLicense({ machines_allowed: 6 }), [...many, impossible], 10).verdict).toBe(
+  const impossible = activate('a', [2, 3], 'A', { inUse: 9, allowed: 9 });
+  const maxVisited = 10;
+  expect(check(stateWithLicense({ machines_allowed: 6 }), [...many, impossible], maxVisited).verdict).toBe(
     'undecided',
   );
   expect(check(stateWithLicense({ machines_allowed: 6 }), [...many, impossible]).verdict).toBe(
@@ -116,7 +117,7 @@ test('an aborted search does not count as linearizable', () => {
 });
 
 test('a history that is not linearizable is reduced to the operations of the contradiction', () => {
-  const [excess, before] = [activate('b', [40, 41], 'B', 2), activate('a', [0, 1], 'A')];
+  const [excess, before] = [activate('b', [40, 41], 'B', { inUse: 2 }), activate('a', [0, 1], 'A')];
   const consistent = [2, 4, 6, 8].flatMap((at) => [
     heartbeat('A', [at, at + 1]),
     refusedActivate('b', [at + 10, at + 11]),

@@ -3,8 +3,8 @@ import { keyOf, statesAfter, type State } from './transition.js';
 
 /*
  * Checks whether a history is linearizable: whether its operations have an order in which the model gives each response, and in
- * which an operation that returned before another was invoked precedes it. The algorithm is that of Wing and Gong with Lowe's
- * extension: it remembers which sets of ordered operations it has tried with which state.
+ * which an operation that returned before another was invoked precedes that one. The algorithm is that of Wing and Gong with
+ * Lowe's extension: it remembers which sets of ordered operations it has tried with which state.
  */
 
 export type Verdict = 'linearizable' | 'not linearizable' | 'undecided';

@@ -1,7 +1,7 @@
 import { UNRESTRICTED_VERSION, type Command } from '../license-model.js';
 import type { CommandTemplate } from './plan.js';
 
-/** What the clients of a license know about it from their responses. All clients share it. */
+/** What the clients of a license know about it from their responses. All clients share this knowledge. */
 export interface ClientKnowledge {
   /** The start of the scenario, to which planned expiries are relative. */
   readonly start: number;
@@ -15,13 +15,16 @@ export interface ClientKnowledge {
 }
 
 const MINUTE_MS = 60_000;
-/** Expiries, relative to the start. The faults set a clock 30 or 120 minutes ahead or back (`faults.ts`), past some of them. */
+/** Expiries relative to the start. A fault sets a clock 30 or 120 minutes ahead or back, and so past some of them. */
 const EXPIRY_OFFSETS_MS = [null, -120 * MINUTE_MS, -10 * MINUTE_MS, 20 * MINUTE_MS, 90 * MINUTE_MS];
 const MACHINES = 4;
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
-/** Makes a command from a template. While there is no activation that it could be about, it activates a machine. */
+/**
+ * Makes a command from a template. While no activation is known, a template that needs one becomes the activation of a
+ * machine. An unusual command uses the key before the newest one, or may name an ended activation.
+ */
 export function commandOf({ kind, pick, isUnusual }: CommandTemplate, known: ClientKnowledge): Command {
   const { email, generation, tokens, ended, start } = known;
   const licenseIndex = 0;

@@ -63,7 +63,7 @@ export class FaultedDeployment implements Deployment {
     return Date.now();
   }
 
-  /** Executes a statement, and repeats it if a fault breaks its connection, so that it may be executed twice. */
+  /** Executes a statement, and repeats it if a fault breaks the connection. So the statement may be executed twice. */
   async sql(text: string, values: unknown[] = []): Promise<unknown> {
     for (;;) {
       try {

@@ -17,9 +17,9 @@ export interface Fault {
   readonly kind: FaultKind;
   /** The number of invoked operations at which the fault begins. */
   readonly startsAtOperation: number;
-  /** The number of operations after which a fault ends that does not end by itself. */
+  /** A fault that does not end by itself is ended after this number of operations. */
   readonly durationOperations: number;
-  /** The index of the instance that a fault of one instance affects. */
+  /** The index of the affected instance, if the fault affects one instance only. */
   readonly instance: number;
   /** By how much a stepped clock is wrong. */
   readonly clockOffsetMs: number;
@@ -28,12 +28,15 @@ export interface Fault {
 const REPLICA_FAULTS: readonly FaultKind[] = ['replica paused', 'replica frozen'];
 /** The lowest and the highest number of operations from one fault to the next. */
 const OPERATIONS_BETWEEN_FAULTS = [20, 70] as const;
-/** An instance takes seconds to restart, so one is killed only in the first of so many rounds. */
+/** An instance takes seconds to restart, so one is killed only in the first of this many rounds. */
 const ROUNDS_PER_KILL = 10;
 const MINUTE_MS = 60_000;
 const CLOCK_OFFSETS_MS = [-120, -30, 30, 120].map((minutes) => minutes * MINUTE_MS);
 
-/** Plans rounds in which each kind of fault occurs once, with the exception above. The seed decides the order. */
+/**
+ * Plans rounds. In each round every kind of fault occurs once, but an instance is killed only in one of `ROUNDS_PER_KILL`
+ * rounds. The seed decides the order.
+ */
 export function planFaults(seed: number, operations: number): Fault[] {
   const random = new Random(seed);
   const faults: Fault[] = [];

@@ -15,29 +15,38 @@ export interface ReadViews {
 export interface Operation {
   readonly number: number;
   readonly client: number;
-  /** The index of the instance that was called. */
+  /** The number of the instance that was called, from 1. */
   readonly instance: number;
   readonly command: Command | ReadViews;
   /** When the request was sent, in milliseconds of a monotonic clock. */
   readonly invoked: number;
-  /** When the response came. Null without a response or after a 503: then the operation may take effect later or never. */
+  /**
+   * When the response came. Null without a response, and after one that tells nothing about the effect, such as a 503: then
+   * the operation may take effect later or never.
+   */
   readonly returned: number | null;
-  /** The response may show the state from this time on. For a confirmation by a replica it is before the request. */
+  /**
+   * The earliest time whose state the response may show: the time of the request, or an earlier one for a confirmation that
+   * may come from a replica, which lags.
+   */
   readonly earliest: number;
-  /** The lowest and the highest time that the instance's wall clock may have shown meanwhile. */
+  /** The lowest and the highest time that the instance's wall clock may have shown during the operation. */
   readonly clock: readonly [number, number];
-  /** Null without a response and after a 503. */
+  /** Null exactly if `returned` is null. */
   readonly outcome: Outcome | null;
-  /** The id in the response to an activation that is treated as unanswered. Other operations refer to it. */
+  /** The id of the activation in a response that `withoutResponse` removed, kept because other operations contain it. */
   readonly observedId?: string;
-  /** Why there is no response. */
+  /** Why there is no outcome: `connection lost`, or the code or status of a response that tells nothing about the effect. */
   readonly lossReason?: string;
 }
 
 /** The outcome of `read-views`. */
 export type ViewsOutcome = Outcome & { readonly views: Views };
 
-/** Whether an operation with this response changes nothing, so that it may be left out of a contradiction. */
+/**
+ * Whether an operation with this response changes nothing, so that `shrinkHistory` may remove it from a history that is not
+ * linearizable.
+ */
 export function isWithoutEffect({ command, outcome }: Operation): boolean {
   return (
     command.type === 'heartbeat' ||
@@ -70,7 +79,9 @@ export function formatHistory(operations: readonly Operation[]): string {
       const { client, instance, command, invoked, returned, outcome, lossReason } = operation;
       const interval = `${time(invoked)}–${returned === null ? '' : time(returned)} ms`;
       const { type, ...parameters } = command;
-      const { result, ...members } = outcome ?? { result: `no answer (${lossReason ?? 'not needed'})` };
+      const { result, ...members } = outcome ?? {
+        result: `no answer (${lossReason ?? 'the later response is left out'})`,
+      };
       const line = `${interval}, client ${client}, instance ${instance}: ${type} ${toText(parameters)} → ${result} ${toText(members)}`;
       return withNames(line, names);
     })

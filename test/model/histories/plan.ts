@@ -3,7 +3,7 @@ import type { OnExpiry } from '../../../src/core/config.js';
 
 /*
  * Plans from a seed the operations of the clients of one license, as templates without ids. The activation of a template is
- * chosen when it is executed, from the ones that the clients know at that time.
+ * chosen when the template is executed, from the ones that the clients know at that time.
  */
 
 /** The kinds of commands, with their weights. */

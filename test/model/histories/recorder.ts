@@ -9,7 +9,7 @@ import { isConnectionLost } from '../../support/harness.js';
 import { LicenseRequests } from './requests.js';
 import type { State } from './transition.js';
 
-/** How old the state of a confirmation by a replica may be: a minute (docs/decisions/0013), and the interval of the checks. */
+/** How old the state of a confirmation by a replica may be: a minute (docs/decisions/0013) plus the interval of checks. */
 const MAX_REPLICA_LAG_MS = 65_000;
 /** An instance whose clock is wrong by more than this refuses no license as expired (docs/decisions/0015). */
 const CLOCK_TOLERANCE_MS = 3_600_000;
@@ -132,7 +132,7 @@ class Recorder {
     this.operations.push({ ...common, command, earliest: invoked, clock: [0, 0], outcome });
   }
 
-  /** Returns the index of the planned instance, or of another one if that is down. */
+  /** Returns the index of the planned instance; if it is down, that of another one. */
   private runningInstance(planned: number): number {
     const { instances } = this.deployment;
     const running = [...instances.keys()].filter((i) => instances[i]!.isUp);

@@ -111,7 +111,7 @@ export class LicenseRequests {
 
   private async readForHolder(instance: () => Instance): Promise<unknown> {
     for (;;) {
-      // An erasure may have ended the session of the clients, and one whose response was lost may still end this session.
+      // An erasure may have ended the session of the clients. An erasure whose response was lost may still end this session.
       const holder = await createHolderSession(this.deployment, this.email);
       const read = () => call(instance().url, 'GET', '/portal/api/licenses', undefined, holder);
       const { status, json } = await retryUntilAnswered(read);

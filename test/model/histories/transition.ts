@@ -123,7 +123,7 @@ function toComparableLicense(value: unknown): unknown {
   });
 }
 
-/** Gives each activation whose response was lost the id of an equal activation of the view that no other one has. */
+/** Gives each activation whose response was lost the id of an equal activation in the view. Each id is given only once. */
 function withShownIds(state: ModelState, shown: ShownLicense | null): ModelState {
   const [{ bindings }] = state.licenses as [License];
   if (!shown || bindings.every(({ id }) => id !== UNKNOWN_ID)) return state;

@@ -54,7 +54,7 @@ function operation(
 }
 
 type Times = [invoked: number, returned: number];
-export const activate = (machine: string, times: Times, id: string, inUse = 1, allowed = 1) => {
+export const activate = (machine: string, times: Times, id: string, { inUse = 1, allowed = 1 } = {}) => {
   const request = {
     licenseIndex: 0,
     generation: 1,

@@ -65,7 +65,8 @@ export class Restored {
   /** Starts the server, and waits until it has recovered. @returns its URL */
   async start(settings: Record<string, string> = {}): Promise<string> {
     const log = join(this.#directory, 'postgres.log');
-    const { pid, port } = await launch(this.cluster, log, { ...serverSettings(false), ...settings });
+    const notDurable = serverSettings(false);
+    const { pid, port } = await launch(this.cluster, log, { ...notDurable, ...settings });
     this.#pid = pid;
     const url = new URL(this.#original);
     url.port = String(port);

@@ -30,13 +30,13 @@ export class FragilePostgres {
     return postgres;
   }
 
-  /** Ends the server as a power cut would: it sends nothing to its clients and completes no work. */
+  /** Ends the server as a power cut would: its clients receive nothing more, and no transaction completes. */
   async stop(): Promise<void> {
     this.#proxy.close();
     await this.kill('SIGQUIT');
   }
 
-  /** Ends the postmaster alone. After SIGKILL its children continue until they notice. */
+  /** Ends the postmaster. SIGQUIT also ends its children; after SIGKILL they continue until they notice. */
   async kill(signal: 'SIGKILL' | 'SIGQUIT' = 'SIGKILL'): Promise<void> {
     const { pid } = readPidFile(this.cluster)!;
     process.kill(pid, signal);

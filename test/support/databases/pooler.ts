@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Which of the free server processes executes a statement: the one that was used most or least recently. */
+/** Which of the free connections to PostgreSQL executes a statement: the one that was used most or least recently. */
 export type ReuseOrder = 'most recently' | 'least recently';
 
 /**

@@ -9,8 +9,9 @@ import { baseBackup } from './base-backup.js';
 import { TcpProxy, signalServer, type FragilePostgres } from './outage-harness.js';
 
 const SETTINGS = {
+  // Not durable, like every server of the tests.
   ...serverSettings(false),
-  // The replica reconnects to its primary and reports its position without delay.
+  // The defaults, 5 and 10 seconds, would make tests wait.
   wal_retrieve_retry_interval: '100ms',
   wal_receiver_status_interval: '1s',
 };

@@ -8,7 +8,7 @@ import { TcpProxy, processesOf } from './outage-harness.js';
 
 /** The size of the disk. A new cluster and its write-ahead log need about 60 MB. */
 const DISK_SIZE = '128m';
-/** Options of `unshare` for a mount namespace, whose disk no other process sees and whose creation does not need root. */
+/** Options of `unshare` for a mount namespace: creating it needs no root, and no other process sees a disk mounted in it. */
 const NAMESPACE_OPTIONS = ['-U', '--map-root-user', '--mount'];
 const MOUNT = `mount -t tmpfs -o size=${DISK_SIZE} none "$0" && exec "$@"`;
 const program = fileURLToPath(new URL('./small-disk.mjs', import.meta.url));

@@ -4,7 +4,7 @@
  */
 
 /** The path of a hidden request. A response to it would show that request smuggling is possible. */
-export const MARKER = '/v1/kanari-smuggled';
+export const MARKER = '/v1/smuggled-request';
 
 const crlf = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
 const HIDDEN = crlf(`GET ${MARKER} HTTP/1.1`, 'host: x');
@@ -14,8 +14,8 @@ const get = (target: string, ...headers: string[]) => crlf(`GET ${target} HTTP/1
 const chunks = (body: string) => post('transfer-encoding: chunked') + body;
 
 /**
- * Bodies that an intermediary and a server may end at different places. The hidden request is inside what one of the two takes
- * for the body. A server that answers it as a separate request has read too short a body.
+ * Requests in which an intermediary and a server may find different ends of the body. What one of the two takes for the body
+ * contains the hidden request. A server that answers the hidden request has read too short a body.
  */
 export const SMUGGLED: Readonly<Record<string, string>> = {
   'length and chunked, the length longer': `${post(`content-length: ${5 + HIDDEN.length}`, 'transfer-encoding: chunked')}0\r\n\r\n${HIDDEN}`,
@@ -64,9 +64,9 @@ export const ODD: Readonly<Record<string, string>> = {
     'sec-websocket-version: 13',
     'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
   ),
-  'a hello of TLS': '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03' + '\x00'.repeat(64),
-  'a tunnel': crlf('CONNECT 127.0.0.1:22 HTTP/1.1', 'host: 127.0.0.1:22'),
-  'the whole server': crlf('OPTIONS * HTTP/1.1', 'host: x'),
+  'a ClientHello of TLS': '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03' + '\x00'.repeat(64),
+  'a CONNECT for a tunnel': crlf('CONNECT 127.0.0.1:22 HTTP/1.1', 'host: 127.0.0.1:22'),
+  'OPTIONS of the whole server': crlf('OPTIONS * HTTP/1.1', 'host: x'),
   'an absolute address': get('http://other.example/v1/keys'),
   'an absolute address with a user': get('http://a:b@other.example/v1/keys'),
   'an authority alone': get('other.example:80'),
@@ -80,7 +80,7 @@ export const ODD: Readonly<Record<string, string>> = {
   'bare line feeds': 'GET /v1/keys HTTP/1.1\nhost: x\n\n',
   'blank lines first': `\r\n\r\n${get('/v1/keys')}`,
   'tabs for spaces': 'GET\t/v1/keys\tHTTP/1.1\r\nhost: x\r\n\r\n',
-  'a small letter': 'get /v1/keys HTTP/1.1\r\nhost: x\r\n\r\n',
+  'a method in small letters': 'get /v1/keys HTTP/1.1\r\nhost: x\r\n\r\n',
   'a method of a thousand letters': `${'A'.repeat(1000)} / HTTP/1.1\r\nhost: x\r\n\r\n`,
   'HTTP/1.2': 'GET /v1/keys HTTP/1.2\r\nhost: x\r\n\r\n',
   'ten thousand headers': get('/v1/keys', ...Array.from({ length: 10_000 }, (_, i) => `x${i}: y`)),
@@ -88,22 +88,22 @@ export const ODD: Readonly<Record<string, string>> = {
   'a header that ends another': get('/v1/keys', 'x: a%0d%0aset-cookie: a=b'),
   'slashes and dots': get('//v1//../v1/./keys'),
   'encoded slashes and dots': get('/v1/%2e%2e%2f%2e%2e%2fetc%2fpasswd'),
-  'twice encoded': get('/v1/%252e%252e/keys'),
+  'dots that are encoded twice': get('/v1/%252e%252e/keys'),
   'overlong UTF-8': get('/v1/%c0%ae%c0%ae/keys'),
   'a backslash': get('/v1\\keys'),
-  'an encoded return': get('/v1/keys%0d%0aset-cookie:%20a=b'),
+  'an encoded line end': get('/v1/keys%0d%0aset-cookie:%20a=b'),
   'a fragment': get('/v1/keys#x'),
   'raw UTF-8': 'GET /v1/\xc3\xa9 HTTP/1.1\r\nhost: x\r\n\r\n',
-  'a path of the pages that leaves them': get('/portal/../../package.json'),
-  'an encoded path of the pages that leaves them': get('/portal/%2e%2e/%2e%2e/package.json'),
+  'a path that leaves the folder of the pages': get('/portal/../../package.json'),
+  'an encoded path that leaves the folder of the pages': get('/portal/%2e%2e/%2e%2e/package.json'),
   'an expectation': `${post('expect: 100-continue', 'content-length: 2')}{}`,
-  'an expectation never met': post('expect: 100-continue', 'content-length: 2'),
+  'an expectation without a body': post('expect: 100-continue', 'content-length: 2'),
   'a body to a GET': `${get('/v1/keys', 'content-length: 5')}hello`,
   ranges: get('/v1/keys', `range: bytes=${'0-,'.repeat(500)}`),
   'an override of the method': get('/v1/keys', 'x-http-method-override: DELETE'),
   'chunks with extensions and a trailer': chunks('2;a=b;c="d"\r\n{}\r\n0;e\r\nx-trailer: y\r\n\r\n'),
   'a thousand chunks of a byte': chunks(`${'1\r\n \r\n'.repeat(1000)}0\r\n\r\n`),
   'a request and garbage': `${get('/health/live')}\x01\x02\x03garbage\r\n\r\n`,
-  'a request, cut': get('/v1/keys').slice(0, -7),
+  'an incomplete request': get('/v1/keys').slice(0, -7),
   nothing: '',
 };

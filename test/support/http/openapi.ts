@@ -123,7 +123,7 @@ function responsePlace(verb: string, path: string, status: number): Place<Respon
   // The response to HEAD is that to GET without the body.
   const method = verb === 'HEAD' ? 'get' : verb.toLowerCase();
   const fitting = Object.keys(openapi.paths).filter((known) => matches(known, path));
-  // A fixed path may match the route of another method that takes an id.
+  // `/licenses/search` also matches the template `/licenses/{id}`, which has other methods.
   const template = fitting.find((known) => method in openapi.paths[known]!) ?? fitting[0];
   if (template === undefined) {
     return status === 404

@@ -14,7 +14,10 @@ export interface RawAnswer {
 
 type Part = string | Uint8Array | ((socket: Socket) => Promise<unknown>);
 
-/** The time without bytes, by the event loop (`loopTime`), after which the server is assumed to wait for more bytes itself. */
+/**
+ * If the server sends nothing for this time, it is assumed to wait for more bytes. The time is measured by `loopTime`, so that a
+ * slow computer does not shorten it.
+ */
 const SILENCE_TIMEOUT_MS = 3_000;
 
 /**
@@ -92,7 +95,9 @@ export function readAnswers(text: string): RawAnswer[] {
   }
 }
 
-/** Expects a problem of the catalogue (`PROBLEMS`) with its status, which is below 500, its title and its client action. */
+/**
+ * Expects a problem with the status, title and client action that `PROBLEMS` has for its code. The status must be below 500.
+ */
 export function expectProblem(answer: RawAnswer, code?: ProblemCode): void {
   expect(answer).toMatchObject({
     headers: {

@@ -40,7 +40,7 @@ const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** A text with one character added, removed or replaced. */
+/** A text with at most one character added, removed or replaced. */
 const misspelt = (text: string) =>
   fc
     .tuple(fc.nat(text.length), fc.constantFrom('', 'x', '0', ' ', '\0', 'é'), fc.nat(1))

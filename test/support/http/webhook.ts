@@ -8,8 +8,8 @@ import type { PurchaseState } from '../../../src/licenses/license.rules.js';
 import { call, type Answer, type Service } from '../harness.js';
 
 /*
- * The side of the payment processor (reports) and of buyers (mails). Reports are signed according to Standard Webhooks without
- * the library that the service uses.
+ * Sends reports as a payment processor does, and reads the mails that buyers receive. Reports are signed according to Standard
+ * Webhooks, without the library that the service uses.
  */
 
 /** The path of purchase reports. */
@@ -65,8 +65,9 @@ export interface StoredPurchase {
   readonly paid: boolean;
   readonly license_id: string | null;
   readonly staff_status: string | null;
-  /** The license key that was mailed to the buyer, or would be if the license were not refunded. */
+  /** The first key of the license, which was mailed to the buyer unless the license is refunded; empty without a license. */
   readonly license_key: string;
+  /** The address of the license; empty if there is none. */
   readonly email: string;
 }
 

@@ -79,7 +79,7 @@ export class ServerProcess {
     }
   }
 
-  /** Waits until the service listens and, in development, has printed its welcome. */
+  /** Waits until the service listens and has printed its welcome, which it prints only in development. */
   async ready(): Promise<this> {
     await this.waitForOutput('stderr', /The command line: .*\n/);
     return this;

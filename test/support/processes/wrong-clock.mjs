@@ -1,5 +1,5 @@
-// A module that is preloaded into a service and makes its wall clock wrong: by TEST_CLOCK_OFFSET, until a message sets another
-// offset. Timers and `performance` are not affected, as on a computer whose clock is set.
+// A module that is preloaded into a service and makes its wall clock wrong by TEST_CLOCK_OFFSET (milliseconds), until a message
+// sets another offset. Timers and `performance` are not affected, as on a computer whose clock is set.
 const ActualDate = Date;
 let offset = Number(process.env.TEST_CLOCK_OFFSET ?? 0);
 

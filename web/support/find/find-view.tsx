@@ -26,7 +26,7 @@ export interface Search {
 
 export const EMPTY_SEARCH: Search = { text: '', kind: 'email' };
 
-/** Replaces a license in the results by its current state, so that going back to them does not show an old one. */
+/** Replaces a license in the results by its current state, so that going back to the results does not show an old state. */
 export const withLicense = (search: Search, license: LicenseView): Search => ({
   ...search,
   ...(search.licenses && {
@@ -36,11 +36,11 @@ export const withLicense = (search: Search, license: LicenseView): Search => ({
 
 interface Props {
   readonly search: Search;
-  readonly onSearch: (change: (before: Search) => Search) => void;
+  readonly setSearch: (change: (before: Search) => Search) => void;
   readonly isAdmin: boolean;
 }
 
-export function FindView({ search, onSearch, isAdmin }: Props) {
+export function FindView({ search, setSearch, isAdmin }: Props) {
   const { find: texts } = messages;
   const form = useRef<HTMLFormElement>(null);
   const action = useAction();
@@ -58,10 +58,10 @@ export function FindView({ search, onSearch, isAdmin }: Props) {
     const query = text.trim();
     setIsTextMissing(query === '');
     if (query === '') return focusFirstError(form.current!);
-    onSearch(() => ({ text, kind: queryKinds(query)[0] }));
+    setSearch(() => ({ text, kind: queryKinds(query)[0] }));
     const isAnswered = await action.run(async () => {
       const result = await findByAnyKind(query);
-      onSearch((before) => ({ ...before, ...result }));
+      setSearch((before) => ({ ...before, ...result }));
       // If another view was opened meanwhile, it stays open.
       if (form.current) showResult(query, result);
     });
@@ -78,7 +78,7 @@ export function FindView({ search, onSearch, isAdmin }: Props) {
         busy={action.busy}
         onText={(typed) => {
           setIsTextMissing(false);
-          onSearch((before) => ({ ...before, text: typed }));
+          setSearch((before) => ({ ...before, text: typed }));
         }}
         onSearch={runSearch}
       >
@@ -97,7 +97,7 @@ interface Result {
   readonly licenses: readonly LicenseView[];
 }
 
-/** Searches by each kind that the text may be until a license is found. @returns an empty result of the first kind if none is */
+/** Searches by each kind that the text may be, until a license is found. If none is found, the result has the first kind. */
 async function findByAnyKind(text: string): Promise<Result> {
   const kinds = queryKinds(text);
   for (const kind of kinds) {

@@ -10,7 +10,7 @@ import { Section } from './section.js';
 
 /** The number of versions with a line of their own; all further versions share one more line. */
 const MAX_VERSION_LINES = 5;
-/** A smaller rest is the error of the rounding. */
+/** A smaller rest is only a rounding error. */
 const MIN_REST_SHARE = 0.0005;
 
 /** A chart of how versions spread: the share of each version by week. */

@@ -44,7 +44,7 @@ export type Dimension = keyof typeof COUNT_READERS;
 export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
   const sums = new Map<string, Count>();
   for (const count of COUNT_READERS[dimension](week)) {
-    // A telemetry value may be "other" as well. It is a different count.
+    // A telemetry value may be the text "other". It is not counted together with the rare values.
     const key = `${count.isOther} ${count.label}`;
     sums.set(key, { ...count, heartbeats: (sums.get(key)?.heartbeats ?? 0) + count.heartbeats });
   }
@@ -53,6 +53,6 @@ export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
   );
 }
 
-/** The sum of the counts. It is the only total of a week that is shown. */
+/** The sum of the counts. The service sends no other total of a week. */
 export const totalOf = (counts: readonly Count[]) =>
   counts.reduce((sum, { heartbeats }) => sum + heartbeats, 0);

@@ -25,7 +25,7 @@ interface Props {
   readonly onPoint: (index: number | undefined) => void;
 }
 
-/** A line chart of shares over time, on a canvas. Its numbers are also in a table, for people who cannot see it. */
+/** A line chart of shares over time, on a canvas. For people who cannot see it, a table has the counts. */
 export function LineChart({ label, days, lines, onPoint }: Props) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -75,7 +75,7 @@ function optionsOf(
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
-    // Each range is wider than its data, so that also a single week is shown, in the middle.
+    // Each range is wider than its data, so that a single week is shown too, in the middle of the chart.
     scales: {
       x: { time: false, range: [-0.25, Math.max(days.length - 0.75, 0.25)] },
       y: { range: (_chart, _min, max) => [0, Math.max(max * 1.05, 0.1)] },

@@ -20,7 +20,7 @@ export function useQueues(): Queues {
   const requests = useLoad<ReleaseQueueAnswer>('release-requests');
   const erasures = useLoad<ErasureListAnswer>('erasures');
   useRefresh(() => {
-    // After the end of a session both queues load again by themselves as soon as there is a new one.
+    // After the end of a session both queues load again by themselves as soon as there is a new session.
     if (isSignedOut(requests.error) || isSignedOut(erasures.error)) return;
     void requests.reload();
     void erasures.reload();

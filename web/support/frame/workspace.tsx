@@ -119,10 +119,10 @@ function Views({
       break;
     case 'find':
   }
-  return <FindView search={search} onSearch={setSearch} isAdmin={isAdmin} />;
+  return <FindView search={search} setSearch={setSearch} isAdmin={isAdmin} />;
 }
 
-/** Whether there is a session: another person may have signed in after this one ended. Throws if the service does not answer. */
+/** Whether there is a session, which another person may have begun in another tab. Throws if the service does not answer. */
 const hasSession = () =>
   findSession().then(
     () => true,
@@ -134,7 +134,7 @@ const hasSession = () =>
 
 const refresh = ({ requests, erasures }: Queues) => Promise.all([requests.reload(), erasures.reload()]);
 
-/** The number comes first, because a browser tab cuts long titles. */
+/** Sets the title of the browser tab. The number comes first, because a tab cuts long titles. */
 function useTitle({ view }: Route, waiting: number): void {
   useEffect(() => {
     const name = view === 'license' ? messages.find.license : messages.nav[view];

@@ -14,7 +14,7 @@ import { expiresField, machinesField } from './term-fields.js';
 
 interface Props extends Omit<LicenseDialogProps, 'onDone'> {
   readonly onDone: (license: LicenseDetail) => void;
-  /** Another person has changed the license since the dialog was opened. */
+  /** Called if another person has changed the license since the dialog was opened. */
   readonly onConflict: () => void;
 }
 
@@ -59,7 +59,7 @@ function fieldsOf(license: LicenseDetail, email: string) {
   const emailCheck = (value: string) => value !== email && !value.includes('@') && texts.emailWrong;
   return {
     status: { label: texts.status, value: license.staff_status, options: texts.statuses },
-    machines_allowed: machinesField(texts.machinesHint, String(license.machines_allowed)),
+    machines_allowed: machinesField({ hint: texts.machinesHint, value: String(license.machines_allowed) }),
     // Only the day is shown. The time of day is kept unless the day is changed.
     expires_at: expiresField(
       texts.expiresHint,

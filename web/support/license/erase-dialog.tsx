@@ -6,12 +6,12 @@ import { emailField } from '../parts/email-field.js';
 import { reasonField } from '../parts/reason.js';
 import type { LicenseDialogProps } from './dialog-props.js';
 
-/** An erasure cannot be undone, so the address has to be typed. */
+/** Asks for an erasure. It cannot be undone, so the address has to be typed. */
 export function EraseDialog({ email, onClose, onDone }: LicenseDialogProps) {
   const { erase: texts, reason: reasons } = messages;
   const fields = {
     email: emailField(texts.confirm, (value) => value.toLowerCase() !== email && texts.confirmWrong),
-    reason: reasonField(reasons.erase),
+    reason: reasonField({ usual: reasons.erase }),
   };
   return (
     <ConfirmDialog

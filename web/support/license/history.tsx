@@ -6,7 +6,7 @@ import { messages } from '../messages.js';
 /** What was done to a license, by whom and why. */
 export function History({ license }: { license: LicenseDetail }) {
   const { history: texts } = messages;
-  // An activation is shown by the label of its machine instead of its id, as long as it is stored.
+  // As long as an activation is stored, the label of its machine is shown instead of the id.
   const labels = new Map(
     license.activations.map(({ id, hostname_hint }) => [id, machineText(hostname_hint)] as const),
   );

@@ -15,7 +15,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
   if (issued) return <IssuedDialog {...issued} onClose={onClose} />;
   const fields = {
     email: emailField(texts.email, (value) => !value.includes('@') && change.emailWrong),
-    machines_allowed: machinesField(texts.machinesHint, '', true),
+    machines_allowed: machinesField({ hint: texts.machinesHint, isOptional: true }),
     expires_at: expiresField(texts.expiresHint),
   };
   return (

@@ -112,7 +112,7 @@ function LicenseSections({ license, searched, isAdmin, onLicense, onChange }: Li
   );
 }
 
-/** Returns the license with an activation that has just ended. */
+/** Returns the license with the new state of an activation that has just ended. */
 function withActivation(license: LicenseDetail, activation: Activation): LicenseDetail {
   const activations = license.activations.map((each) => (each.id === activation.id ? activation : each));
   return {

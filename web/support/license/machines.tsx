@@ -13,7 +13,7 @@ import type { Activation } from '../../shared/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 
-/** Also the number of machines above which they can be filtered. */
+/** A license with more machines than this also gets a filter. */
 const ROWS_SHOWN_AT_FIRST = 25;
 const texts = messages.machines;
 

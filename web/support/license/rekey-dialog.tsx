@@ -12,7 +12,7 @@ export function RekeyDialog({ license, email, onClose, onDone }: LicenseDialogPr
       title={t(texts.rekeyTitle, { hint: license.key_hint })}
       submit={texts.rekeySubmit}
       danger
-      fields={{ reason: reasonField(reason.rekey) }}
+      fields={{ reason: reasonField({ usual: reason.rekey }) }}
       onConfirm={(body) => call('POST', `licenses/${license.id}/rekey`, body).then(onDone)}
       onClose={onClose}
     >

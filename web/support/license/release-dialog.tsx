@@ -21,7 +21,7 @@ export function ReleaseDialog({ activation, onClose, onReleased }: Props) {
       title={fill(texts.title, { machine: <UntrustedText text={machineText(hostname_hint)} /> })}
       submit={texts.submit}
       danger
-      fields={{ reason: reasonField(reason.release) }}
+      fields={{ reason: reasonField({ usual: reason.release }) }}
       onConfirm={async (body) =>
         onReleased(await call<ReleaseAnswer>('POST', `activations/${id}/release`, body))
       }

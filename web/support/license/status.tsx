@@ -8,7 +8,7 @@ export function Status({ license: { status } }: { license: Pick<LicenseView, 'st
   return <span class={`tag ${TAG_CLASSES[status]}`}>{messages.license.status[status]}</span>;
 }
 
-/** Returns who set the status, such as "by staff"; empty for an active license. */
+/** Returns who or what caused the status, such as "by staff"; empty for an active license. */
 export function statusReason({ status, staff_status }: LicenseDetail): string {
   const texts = messages.license.statusReasons;
   return status === 'suspended' && staff_status === 'active' ? texts.disputed : texts[status];

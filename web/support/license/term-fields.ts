@@ -4,8 +4,19 @@ import { messages } from '../messages.js';
 const MACHINES_MAX = 100_000;
 const texts = messages.change;
 
-/** A number of machines; an empty one is allowed if `isOptional`. */
-export const machinesField = (hint: string, value = '', isOptional = false): DialogField => ({
+interface MachinesFieldOptions {
+  readonly hint: string;
+  readonly value?: string;
+  /** Whether the field may be empty. */
+  readonly isOptional?: boolean;
+}
+
+/** A number of machines. */
+export const machinesField = ({
+  hint,
+  value = '',
+  isOptional = false,
+}: MachinesFieldOptions): DialogField => ({
   label: texts.machines,
   value,
   hint,

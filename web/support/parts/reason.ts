@@ -4,8 +4,20 @@ import { messages } from '../messages.js';
 const REASON_MAX_LENGTH = 500;
 const texts = messages.reason;
 
-/** The reason that staff give for every change. @param value the first value, such as the reason of the holder */
-export const reasonField = (usual?: readonly string[], hint = texts.hint, value = ''): DialogField => ({
+interface ReasonFieldOptions {
+  /** Usual reasons, each of which can be entered with one click. */
+  readonly usual?: readonly string[];
+  readonly hint?: string;
+  /** The first value, such as the reason of the holder. */
+  readonly value?: string;
+}
+
+/** The reason that staff give for every change. */
+export const reasonField = ({
+  usual,
+  hint = texts.hint,
+  value = '',
+}: ReasonFieldOptions = {}): DialogField => ({
   label: texts.label,
   value,
   hint,
@@ -14,4 +26,4 @@ export const reasonField = (usual?: readonly string[], hint = texts.hint, value 
   check: (value) => (value === '' ? texts.missing : value.includes('@') && texts.email),
 });
 
-export const staffReasonField = () => reasonField(undefined, texts.hintOfStaff);
+export const staffReasonField = () => reasonField({ hint: texts.hintOfStaff });

@@ -29,9 +29,9 @@ export function DecideDialog({ request, decision, onClose, onDecided }: Props) {
       danger={isRelease}
       fields={{
         reason: isRelease
-          ? reasonField(reasons.release, undefined, request.reason ?? '')
+          ? reasonField({ usual: reasons.release, value: request.reason ?? '' })
           : {
-              ...reasonField(reasons.decline, texts.declineReasonHint),
+              ...reasonField({ usual: reasons.decline, hint: texts.declineReasonHint }),
               label: texts.declineReason,
             },
       }}

@@ -51,7 +51,8 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
     const next = waiting[index + 1] ?? waiting[index - 1];
     setDeciding(undefined);
     load.set({ release_requests: waiting.filter((request) => request.id !== id) });
-    // The next request gets the focus, so that a queue can be worked through by keyboard.
+    // The next request gets the focus, so that a queue can be worked through by keyboard. After the last one the id is empty,
+    // so the heading gets the focus.
     showChange(text, next?.id ?? '');
     await load.reload();
   }

@@ -1,8 +1,8 @@
 import { isPlainKey, useShortcuts } from '../parts/use-shortcuts.js';
 
 /**
- * Works through the rows of a queue by keyboard: J and K focus the next and the previous row, and other keys press the button
- * of the focused row that has this `data-key`.
+ * Works through the rows of a queue by keyboard: J and K focus the next and the previous row. Another letter presses the button
+ * in the focused row whose parent element has this letter as `data-key`.
  */
 export function useRowKeys(): void {
   useShortcuts((event) => {

@@ -7,7 +7,7 @@ interface Props {
   readonly texts: Readonly<Partial<Record<PasskeyFailed['reason'], string>>> & { readonly failed: string };
 }
 
-/** Shows why a passkey could not be made or used. If the person cancelled, that is only a warning. */
+/** Shows why a sign-in failed, or why a passkey could not be made. If the person cancelled, that is only a warning. */
 export function Failure({ error, texts }: Props) {
   if (error === undefined) return null;
   if (!(error instanceof PasskeyFailed)) return <Notice kind="danger">{problemText(error)}</Notice>;

@@ -13,7 +13,7 @@ interface Props {
   readonly onDiscardLink: () => void;
 }
 
-/** The page without a session. A link is used by a click, not by opening it, because mail scanners open links. */
+/** The page to sign in. A link is used by a click, not by opening it, because mail scanners open links. */
 export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
   const action = useAction();
   const { signIn } = messages;

@@ -6,7 +6,10 @@ import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
 export interface SessionState {
-  /** The signed-in person: undefined until it is known, null without a session. */
+  /**
+   * The signed-in person: undefined until it is known, null if no person is signed in. After the end of a session this stays
+   * the person who was signed in, so that the page stays as it was.
+   */
   readonly session: StaffSessionAnswer | null | undefined;
   /** Why the session could not be read. */
   readonly error: unknown;
@@ -14,7 +17,7 @@ export interface SessionState {
   readonly endedCount: number;
   /** Reads who is signed in now. @throws Refused without a session, ServiceUnavailable if it is not known */
   readonly read: () => Promise<void>;
-  /** Reads it again, and stores the result or the error here. */
+  /** Reads the session again, and stores the result or the error here. */
   readonly retry: () => void;
   /** Notes that the signed-in person has a passkey now. */
   readonly markEnrolled: () => void;
@@ -69,7 +72,7 @@ export function useSession(): SessionState {
 
   const isSignedIn = Boolean(session);
   useEffect(() => {
-    // All tabs share one session. If another person has signed in in another tab, actions in this tab are theirs too.
+    // All tabs share one session. If another person has signed in in another tab, this tab acts for that person too.
     const refresh = () =>
       void findSession().then(
         (found) => {

@@ -45,7 +45,7 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
       planting.intercept(ACTIVATE, (statement) => activateWrongly(statement, { countedRows: 'true' })),
   },
   {
-    name: 'a second activation of an active machine counts twice',
+    name: 'a machine that activates twice counts twice',
     seed: 1,
     shape: ONE_CLIENT,
     // Each row gets another machine id, so that a repeated activation neither finds the first one nor violates the unique index.

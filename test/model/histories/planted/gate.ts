@@ -10,14 +10,14 @@ interface HeldStatement {
 }
 
 /**
- * Holds a statement until another event has occurred, so that an interleaving does not depend on chance. If the event cannot
- * occur any more, because every other client has finished or is held too, the statement is executed.
+ * Holds a statement until a certain event has occurred, so that an interleaving does not depend on chance. If the event
+ * cannot occur any more, because every other client has finished or is held too, the statement is executed.
  */
 export class Gate implements Observer {
   #clientsLeft = 1;
   #held: HeldStatement[] = [];
 
-  /** Waits until another statement calls this method. */
+  /** Waits until this method is called for another statement. */
   async waitForAnother(): Promise<void> {
     const others = this.#held.filter(
       ({ isReleasedByReturn, isReleasedByWait }) => !isReleasedByReturn && !isReleasedByWait,

@@ -25,7 +25,7 @@ export const TWO_CLIENTS: ScenarioShape = { clients: 2, templates: 2 };
 
 let runs = 0;
 
-/** Runs the scenario of a bug on instances with the bug. @throws Error if it was not planted */
+/** Runs the scenario of a bug on instances with the bug. @throws Error if the bug was not planted */
 export async function runWith(deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> {
   const planting = new Planting(deployment);
   try {

@@ -20,7 +20,7 @@ type Handler = (statement: Statement) => Promise<pg.QueryResult>;
 const USE_COUNTER = 'planted_bug_used';
 
 /**
- * Plants a bug in running instances: it replaces statements at the database driver, which it finds by their text, or adds a
+ * Plants a bug in running instances: it finds statements by their text and replaces them at the database driver, or it adds a
  * trigger to the database. `remove` undoes both. The classes of the driver are not changed.
  */
 export class Planting {
