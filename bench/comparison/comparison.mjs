@@ -38,7 +38,7 @@ function parseOptions() {
 async function measureAll({ url, folder, processes, progress }, options) {
   const { migrate } = await import('../../dist/database/migrations.js');
   const { makeData, seatIds } = await import('../load/data.mjs');
-  const { checkAnswers } = await import('../load/checks.mjs');
+  const { startServers } = await import('./start-servers.mjs');
   const { measureRequestKinds } = await import('../load/measure-request-kinds.mjs');
   const { measureDatabase } = await import('../load/pgbench.mjs');
   progress('data');
@@ -46,16 +46,7 @@ async function measureAll({ url, folder, processes, progress }, options) {
   const data = await makeData(url, folder, seatIds(options.seats));
   progress('starting the servers and checking their responses');
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
-  const settings = { ...data.settings, FLOOR_BODY: data.manifest };
-  const servers = [
-    await processes.startService(data.settings, flags),
-    await processes.startComparisonServer('plain', 'plain.mjs', settings),
-    await processes.startComparisonServer('idiomatic', 'idiomatic.ts', settings),
-    await processes.startComparisonServer('floor', 'floor.mjs', settings),
-  ];
-  const manifest = await fetch(`http://127.0.0.1:${servers[0].port}/v1/manifest`);
-  const etag = manifest.headers.get('etag');
-  await checkAnswers(servers, { ...data, etag });
+  const { servers, etag } = await startServers(processes, data, flags);
   const load = processes.startLoad(data.file);
   const plan = options.kinds.map((requestKind) => ({
     requestKind,

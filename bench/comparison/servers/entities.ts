@@ -60,6 +60,16 @@ export class ReleaseRequest {
   @ManyToOne(() => Activation) @JoinColumn({ name: 'activation_id' }) activation!: Activation;
   @Column('timestamptz') asked_at!: Date;
   @Column('timestamptz', { nullable: true }) decided_at!: Date | null;
+  @Column('text', { nullable: true }) decision!: 'release' | 'decline' | null;
+}
+
+@Entity('audit_event')
+export class AuditEvent {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid', { nullable: true }) license_id!: string | null;
+  @Column('text') action!: string;
+  @Column('jsonb') change!: Record<string, unknown>;
+  @Column('text', { nullable: true }) reason!: string | null;
 }
 
 @Entity('manifest')
@@ -84,6 +94,7 @@ export const ENTITIES = [
   Session,
   ErasureRequest,
   ReleaseRequest,
+  AuditEvent,
   Manifest,
   Telemetry,
 ];

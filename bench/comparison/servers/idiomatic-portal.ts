@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { Controller, Get, Headers } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, MoreThan, Repository } from 'typeorm';
+import { IsNull, JsonContains, MoreThan, Repository } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../../../src/core/clock.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { licenseStatus } from '../../../src/licenses/license.rules.js';
-import { Activation, ErasureRequest, ReleaseRequest, Session } from './entities.ts';
+import { Activation, AuditEvent, ErasureRequest, ReleaseRequest, Session } from './entities.ts';
 
 @Controller('portal/api/licenses')
 export class LicensesController {
@@ -14,6 +14,7 @@ export class LicensesController {
     @InjectRepository(Activation) private readonly activations: Repository<Activation>,
     @InjectRepository(ErasureRequest) private readonly erasures: Repository<ErasureRequest>,
     @InjectRepository(ReleaseRequest) private readonly requests: Repository<ReleaseRequest>,
+    @InjectRepository(AuditEvent) private readonly events: Repository<AuditEvent>,
   ) {}
 
   @Get()
@@ -32,6 +33,7 @@ export class LicensesController {
       relations: { activation: true },
     });
     const requestTimes = new Map(requests.map(({ activation, asked_at }) => [activation.id, asked_at]));
+    const declines = await this.readDeclines(license.id);
     const { id, key_hint, email, expires_at, on_expiry, machines_allowed, staff_status, purchase } = license;
     return {
       signed_in_by: 'key',
@@ -49,10 +51,31 @@ export class LicensesController {
           machines_in_use: bindings.filter(({ ended_at }) => ended_at === null).length,
           // The service allows no self-release by default, and the bench keeps that.
           self_releases_left: 0,
-          activations: bindings.map((binding) => bindingView(binding, requestTimes.get(binding.id) ?? null)),
+          activations: bindings.map((binding) => ({
+            ...bindingView(binding, requestTimes.get(binding.id) ?? null),
+            release_declined: declines.get(binding.id) ?? null,
+          })),
         },
       ],
     };
+  }
+
+  private async readDeclines(licenseId: string) {
+    const declined = await this.requests.find({
+      where: { activation: { license: { id: licenseId }, ended_at: IsNull() }, decision: 'decline' },
+      relations: { activation: true },
+      order: { decided_at: 'ASC' },
+    });
+    const declines = new Map<string, { declined_at: string; reason: string | null }>();
+    for (const { id, activation, decided_at } of declined) {
+      const event = await this.events.findOneBy({
+        license_id: licenseId,
+        action: 'release_request.decide',
+        change: JsonContains({ release_request_id: id }),
+      });
+      declines.set(activation.id, { declined_at: rfc3339(decided_at!), reason: event?.reason ?? null });
+    }
+    return declines;
   }
 
   private async session(cookie: string | undefined, now: Date): Promise<Session> {

@@ -44,12 +44,27 @@ export async function overview(pool, cookie) {
     license.id,
   );
   const requestTimes = new Map(requests.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
+  const declined = await query(
+    `select distinct on (r.activation_id) r.activation_id, r.decided_at,
+            (select e.reason from audit_event e where e.license_id = $1 and e.action = 'release_request.decide'
+               and e.change ->> 'release_request_id' = r.id::text) as reason
+     from release_request r join activation a on a.id = r.activation_id
+     where a.license_id = $1 and a.ended_at is null and r.decision = 'decline'
+     order by r.activation_id, r.decided_at desc`,
+    license.id,
+  );
+  const declines = new Map(
+    declined.map(({ activation_id, decided_at, reason }) => [
+      activation_id,
+      { declined_at: rfc3339(decided_at), reason },
+    ]),
+  );
   return {
     signed_in_by: 'key',
     email: license.email,
     erasure: erasure ? { ...erasure, runs_at: rfc3339(erasure.runs_at) } : null,
     purchases_kept_until: null,
-    licenses: [licenseView(license, bindings, requestTimes)],
+    licenses: [licenseView(license, bindings, requestTimes, declines)],
   };
 }
 
@@ -57,6 +72,7 @@ function licenseView(
   { id, key_hint, expires_at, on_expiry, machines_allowed, ...facts },
   bindings,
   requestTimes,
+  declines,
 ) {
   const { length } = bindings.filter(({ ended_at }) => ended_at === null);
   return {
@@ -75,6 +91,7 @@ function licenseView(
       state: binding.ended_reason ?? 'active',
       ended_at: rfc3339OrNull(binding.ended_at),
       release_requested_at: rfc3339OrNull(requestTimes.get(binding.id) ?? null),
+      release_declined: declines.get(binding.id) ?? null,
     })),
   };
 }

@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { createDatabase } from '../support/harness.js';
+
+// The bench is JavaScript without types.
+const importFromBench = (file: string) => import(new URL(`../../bench/${file}`, import.meta.url).href);
+
+test('the servers of `npm run bench` give the responses of the service', async () => {
+  const { Processes } = await importFromBench('load/processes.mjs');
+  const { makeData, seatIds } = await importFromBench('load/data.mjs');
+  const { startServers } = await importFromBench('comparison/start-servers.mjs');
+  const directory = mkdtempSync(join(tmpdir(), 'mooring-comparison-'));
+  const database = await createDatabase();
+  const processes = new Processes();
+  try {
+    const data = await makeData(database.url, directory, seatIds(20));
+    // This throws if a response differs.
+    const { servers } = await startServers(processes, data);
+    expect(servers.map(({ name }: { name: string }) => name)).toEqual([
+      'service',
+      'plain',
+      'idiomatic',
+      'floor',
+    ]);
+  } finally {
+    await processes.end();
+    await database.drop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
