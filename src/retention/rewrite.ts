@@ -55,9 +55,10 @@ export async function tablesToRewrite(
   largeTableHour: number,
 ): Promise<string[]> {
   await runner.query(UPSERT_FILE_STATE, [REWRITTEN_TABLES, LARGE_TABLE_BYTES, now]);
-  const files = await queryRows<FileState>(runner, 'select * from file_rewrite');
-  const rewritten = files.filter(({ table_name }) => REWRITTEN_TABLES.includes(table_name));
-  return rewritten
+  // An earlier version may have recorded a table that is not rewritten any more.
+  const sql = 'select * from file_rewrite where table_name = any($1)';
+  const files = await queryRows<FileState>(runner, sql, [REWRITTEN_TABLES]);
+  return files
     .filter(({ is_large, rewritten_at }) => {
       // A time in the future was recorded by a clock that was ahead.
       const age = Math.abs(now.getTime() - rewritten_at.getTime());

@@ -8,11 +8,19 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../src/database/embedded/embedded-postgres.js';
+import { withMaintenanceConnection } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/migrations.js';
+import { queryOne } from '../../src/database/sql.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../src/retention/rewrite.js';
+import {
+  DeletedRowsRemain,
+  LARGE_TABLE_BYTES,
+  REWRITTEN_TABLES,
+  rewriteTable,
+  tablesToRewrite,
+} from '../../src/retention/rewrite.js';
 import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
 import { retryWhileUnavailable, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
@@ -136,11 +144,44 @@ test('while a transaction can read deleted rows, a run reports an error and rewr
   await service.sql('delete from one_time_code');
   const report = await retention.run();
   expect(report).toMatchObject({ failed: [{ table: 'file_rewrite' }], files_rewritten: 0 });
-  expect(report!.failed[0]!.error).toBeInstanceOf(DeletedRowsRemain);
+  expect(report!.failed[0]!.error).toEqual(new DeletedRowsRemain());
+  expect(new DeletedRowsRemain().message).toMatch(
+    /^Tables are not rewritten, because .* End it; .* tries again\.$/,
+  );
   expect(await rewriteTimes()).toEqual(before);
   await reader.query('commit');
   await reader.end();
   expect(await retention.run()).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
+});
+
+test('a run waits for a transaction that can read deleted rows and ends soon, and then rewrites', async () => {
+  service.clock.advance(21 * HOUR_MS);
+  const reader = new pg.Client(server.url);
+  await reader.connect();
+  await reader.query('begin isolation level repeatable read; select 1');
+  await service.sql('select txid_current()');
+  const run = retention.run();
+  // The last statement of the run is that with which it looks for such transactions.
+  const waiting = `select from pg_stat_activity where query like '%pg_prepared_xacts%' and pid <> pg_backend_pid()`;
+  while ((await service.sql(waiting)).length === 0) await turn();
+  await reader.query('commit');
+  await reader.end();
+  expect(await run).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
+});
+
+test('a rewrite sets the lock timeout of a run again, also if it fails, and a table of an earlier version is not rewritten', async () => {
+  await service.sql(`insert into file_rewrite values ('no_such_table', false, '2000-01-01')`);
+  await withMaintenanceConnection(server.url, async (dataSource) => {
+    const runner = dataSource.createQueryRunner();
+    const lockTimeout = () => queryOne(runner, 'show lock_timeout');
+    const now = service.clock.now();
+    await rewriteTable(runner, 'session', now);
+    expect(await lockTimeout()).toEqual({ lock_timeout: '5s' });
+    await expect(rewriteTable(runner, 'no_such_table', now)).rejects.toThrow('does not exist');
+    expect(await lockTimeout()).toEqual({ lock_timeout: '5s' });
+    expect(await tablesToRewrite(runner, now, now.getUTCHours())).not.toContain('no_such_table');
+  });
+  await service.sql(`delete from file_rewrite where table_name = 'no_such_table'`);
 });
 
 test('a run gives up on a table that is being read, so that heartbeats are answered, and the next run rewrites it', async () => {
