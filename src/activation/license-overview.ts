@@ -54,7 +54,21 @@ const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
   activation_id: 'l.id = (select license_id from activation where id = $1)',
 };
 
-interface LicenseRow extends LicenseFacts {
+/** The columns of a `LicenseRow`; the license has the alias `l`. */
+// The purchase is read by a subquery. For a join the planner, which has no statistics of e-mail addresses, would read all
+// purchases.
+export const LICENSE_COLUMNS = `
+  l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
+  l.address_lost_at is not null as is_address_lost,
+  (select state from purchase where id = l.purchase_id) as purchase_state`;
+
+/** The columns and the order of activations; the activation has the alias `a`. */
+export const ACTIVATION_COLUMNS = `
+  a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason`;
+export const ACTIVATION_ORDER = 'a.ended_at is not null, a.activated_at desc, a.id desc';
+export const LICENSE_ORDER = 'l.created_at desc, l.id desc';
+
+export interface LicenseRow extends LicenseFacts {
   readonly id: string;
   readonly key_hint: string;
   readonly email: string | null;
@@ -75,28 +89,27 @@ export async function findLicenses(
   const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | Buffer]];
   const licenses = await queryRows<LicenseRow>(
     dataSource,
-    // The purchase is read by a subquery. For a join the planner, which has no statistics of e-mail addresses, would read all
-    // purchases.
-    `select l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
-            l.address_lost_at is not null as is_address_lost,
-            (select state from purchase where id = l.purchase_id) as purchase_state
-     from license l
-     where ${CONDITIONS[criterion]} order by l.created_at desc, l.id desc`,
+    `select ${LICENSE_COLUMNS} from license l where ${CONDITIONS[criterion]} order by ${LICENSE_ORDER}`,
     [value],
   );
   const activations = await queryRows<Activation>(
     dataSource,
-    `select a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason
-     from activation a join license l on l.id = a.license_id
-     where a.license_id = any($1) and (not $2 or ${sinceCurrentHolder('a.ended_at')})
-     order by a.ended_at is not null, a.activated_at desc, a.id desc`,
+    `select ${ACTIVATION_COLUMNS} from activation a join license l on l.id = a.license_id
+     where a.license_id = any($1) and (not $2 or ${sinceCurrentHolder('a.ended_at')}) order by ${ACTIVATION_ORDER}`,
     [licenses.map(({ id }) => id), isForHolder],
   );
   const byLicense = Map.groupBy(activations, ({ license_id }) => license_id);
-  return licenses.map((license) => licenseView(license, byLicense.get(license.id) ?? []));
+  return licenses.map((license) => {
+    const own = byLicense.get(license.id) ?? [];
+    return { ...licenseFactsView(license, own), activations: own.map(activationView) };
+  });
 }
 
-function licenseView(license: LicenseRow, activations: Activation[]): LicenseView {
+/** Shows a license without its activations, of which it counts the active ones. */
+export function licenseFactsView(
+  license: LicenseRow,
+  activations: readonly Pick<Activation, 'ended_at'>[],
+): Omit<LicenseView, 'activations'> {
   return {
     id: license.id,
     key_hint: license.key_hint,
@@ -108,7 +121,6 @@ function licenseView(license: LicenseRow, activations: Activation[]): LicenseVie
     machines_allowed: license.machines_allowed,
     machines_in_use: activations.filter(({ ended_at }) => ended_at === null).length,
     created_at: rfc3339(license.created_at),
-    activations: activations.map(activationView),
   };
 }
 

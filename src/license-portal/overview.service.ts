@@ -1,15 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import {
-  findLicenses,
+  ACTIVATION_COLUMNS,
+  ACTIVATION_ORDER,
+  activationView,
+  LICENSE_COLUMNS,
+  LICENSE_ORDER,
+  licenseFactsView,
   type ActivationView,
-  type LicenseQuery,
+  type LicenseRow,
   type LicenseView,
 } from '../activation/license-overview.js';
+import type { Activation } from '../activation/activation.entity.js';
 import { queryRows } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import { DECISION_REASON } from '../releases/release-decisions.js';
-import { countSelfReleases } from '../releases/self-releases.js';
+import { countSelfReleasesSql, selfReleaseWindowStart } from '../releases/self-releases.js';
 import { Clock, rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
@@ -42,6 +48,38 @@ export interface Overview {
   readonly licenses: HolderLicense[];
 }
 
+interface HolderLicenseRow extends LicenseRow {
+  readonly self_releases: number;
+}
+
+interface HolderActivationRow extends Activation {
+  readonly requested_at: Date | null;
+  readonly declined_at: Date | null;
+  readonly decline_reason: string | null;
+}
+
+// Without a license there is one row, whose id is null; without the session there is none.
+const selectLicenses = (condition: string) => `
+  select ${LICENSE_COLUMNS}, (${countSelfReleasesSql('$3')}) as self_releases
+  from session s left join license l on ${condition} = $2
+  where s.id = $1 order by ${LICENSE_ORDER}`;
+const SELECT_LICENSES_BY_EMAIL = selectLicenses('l.email');
+const SELECT_LICENSE_BY_ID = selectLicenses('l.id');
+
+// The address is compared again, because a license may have got another holder since it was read.
+const SELECT_ACTIVATIONS = `
+  select ${ACTIVATION_COLUMNS}, request.asked_at as requested_at, decline.decided_at as declined_at,
+         decline.reason as decline_reason
+  from activation a join license l on l.id = a.license_id
+  left join release_request request
+    on request.activation_id = a.id and request.decided_at is null and a.ended_at is null
+  left join lateral (
+    select r.decided_at, ${DECISION_REASON} as reason from release_request r
+    where r.activation_id = a.id and r.decision = 'decline' and ${sinceCurrentHolder('r.asked_at')}
+    order by r.decided_at desc limit 1) decline on a.ended_at is null
+  where a.license_id = any($1) and l.email = $2 and ${sinceCurrentHolder('a.ended_at')}
+  order by ${ACTIVATION_ORDER}`;
+
 /** Reads the licenses of a holder, in any state. */
 @Injectable()
 export class HolderOverviewService {
@@ -52,95 +90,62 @@ export class HolderOverviewService {
   ) {}
 
   /**
-   * Reads the session and the licenses in one snapshot, so that a holder whose license gets another address meanwhile does
-   * not see data of the new holder.
+   * The session and the licenses are read by one statement, so that a holder whose license gets another address meanwhile
+   * does not see data of the new holder.
    * @throws Problem `sign_in_required` if the session has ended
    */
   async read(holder: Holder): Promise<Overview> {
-    return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
-      const sql = 'select 1 from session where id = $1';
-      const sessions = await queryRows<unknown>(manager, sql, [holder.id]);
-      if (sessions.length === 0) throw problem('sign_in_required');
-      return this.readInTransaction(manager, holder);
-    });
-  }
-
-  private async readInTransaction(manager: EntityManager, holder: Holder): Promise<Overview> {
     const isSignedInByCode = holder.email !== null;
-    const query: LicenseQuery = isSignedInByCode ? { email: holder.email } : { id: holder.license_id! };
-    const licenses = await findLicenses(manager, query, { isForHolder: true });
-    const email = isSignedInByCode ? holder.email : licenses[0]?.email;
-    if (!email) throw problem('sign_in_required');
-    const { taxRetentionYears } = this.config;
+    const rows = await queryRows<HolderLicenseRow>(
+      this.dataSource,
+      isSignedInByCode ? SELECT_LICENSES_BY_EMAIL : SELECT_LICENSE_BY_ID,
+      [holder.id, holder.email ?? holder.license_id, selfReleaseWindowStart(this.clock.now())],
+    );
+    const email = holder.email ?? rows[0]?.email;
+    if (rows.length === 0 || !email) throw problem('sign_in_required');
     return {
       signed_in_by: isSignedInByCode ? 'code' : 'key',
       email,
-      erasure: await findWaitingErasure(manager, email),
+      erasure: await findWaitingErasure(this.dataSource, email),
       purchases_kept_until: isSignedInByCode
-        ? await readRetentionEndByEmail(manager, email, taxRetentionYears)
+        ? await readRetentionEndByEmail(this.dataSource, email, this.config.taxRetentionYears)
         : null,
-      licenses: await this.toHolderLicenses(manager, licenses),
+      licenses: await this.toHolderLicenses(
+        rows.filter(({ id }) => id !== null),
+        email,
+      ),
     };
   }
 
-  private async toHolderLicenses(manager: EntityManager, licenses: LicenseView[]): Promise<HolderLicense[]> {
+  private async toHolderLicenses(
+    licenses: readonly HolderLicenseRow[],
+    email: string,
+  ): Promise<HolderLicense[]> {
     const ids = licenses.map(({ id }) => id);
-    const selfReleaseCounts = await countSelfReleases(manager, ids, this.clock.now());
-    const requestedAt = await readOpenReleaseRequests(manager, ids);
-    const declines = await readLastDeclines(manager, ids);
-    return licenses.map((license) => ({
-      id: license.id,
-      key_hint: license.key_hint,
-      status: license.status,
-      expires_at: license.expires_at,
-      on_expiry: license.on_expiry,
-      machines_allowed: license.machines_allowed,
-      machines_in_use: license.machines_in_use,
-      self_releases_left: Math.max(
-        0,
-        this.config.selfReleasesPerYear - (selfReleaseCounts.get(license.id) ?? 0),
-      ),
-      activations: license.activations.map((activation) => ({
-        ...activation,
-        release_requested_at: rfc3339OrNull(requestedAt.get(activation.id) ?? null),
-        release_declined: declines.get(activation.id) ?? null,
-      })),
-    }));
+    const rows = await queryRows<HolderActivationRow>(this.dataSource, SELECT_ACTIVATIONS, [ids, email]);
+    const byLicense = Map.groupBy(rows, ({ license_id }) => license_id);
+    return licenses.map((license) => {
+      const activations = byLicense.get(license.id) ?? [];
+      const {
+        email: _email,
+        is_address_lost: _isLost,
+        created_at: _createdAt,
+        ...facts
+      } = licenseFactsView(license, activations);
+      return {
+        ...facts,
+        self_releases_left: Math.max(0, this.config.selfReleasesPerYear - license.self_releases),
+        activations: activations.map(holderActivation),
+      };
+    });
   }
 }
 
-/** Reads when the open release requests were made. @returns the times by activation id */
-async function readOpenReleaseRequests(
-  manager: EntityManager,
-  licenseIds: readonly string[],
-): Promise<Map<string, Date>> {
-  const rows = await queryRows<{ activation_id: string; asked_at: Date }>(
-    manager,
-    `select r.activation_id, r.asked_at from release_request r join activation a on a.id = r.activation_id
-     where a.license_id = any($1) and a.ended_at is null and r.decided_at is null`,
-    [licenseIds],
-  );
-  return new Map(rows.map(({ activation_id, asked_at }) => [activation_id, asked_at]));
-}
-
-/** Reads the last declined release request of each active machine, with the reason of staff. @returns it by activation id */
-async function readLastDeclines(
-  manager: EntityManager,
-  licenseIds: readonly string[],
-): Promise<Map<string, NonNullable<HolderActivation['release_declined']>>> {
-  const rows = await queryRows<{ activation_id: string; decided_at: Date; reason: string | null }>(
-    manager,
-    `select distinct on (r.activation_id) r.activation_id, r.decided_at, ${DECISION_REASON} as reason
-     from release_request r join activation a on a.id = r.activation_id join license l on l.id = a.license_id
-     where a.license_id = any($1) and a.ended_at is null and r.decision = 'decline'
-       and ${sinceCurrentHolder('r.asked_at')}
-     order by r.activation_id, r.decided_at desc`,
-    [licenseIds],
-  );
-  return new Map(
-    rows.map(({ activation_id, decided_at, reason }) => [
-      activation_id,
-      { declined_at: rfc3339(decided_at), reason },
-    ]),
-  );
+function holderActivation(row: HolderActivationRow): HolderActivation {
+  const { requested_at, declined_at, decline_reason } = row;
+  return {
+    ...activationView(row),
+    release_requested_at: rfc3339OrNull(requested_at),
+    release_declined: declined_at && { declined_at: rfc3339(declined_at), reason: decline_reason },
+  };
 }

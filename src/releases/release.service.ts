@@ -52,7 +52,7 @@ export class ReleaseService {
       if (ended_at) return;
       const at = this.clock.now();
       // The releases are counted under the lock, so that concurrent releases count each other.
-      const released = (await countSelfReleases(manager, [license_id], at)).get(license_id) ?? 0;
+      const released = await countSelfReleases(manager, license_id, at);
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
       await endActivation(manager, id, { ended_at: at, released_by_holder: true });
       // An open request is obsolete.

@@ -1,28 +1,33 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
-import { queryRows } from '../database/sql.js';
+import { queryOne } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
 /** The period for which releases by holders are counted. Ended activations are kept at least as long. */
 const SELF_RELEASE_WINDOW_MS = 365 * DAY_MS;
 
+/** The time since which releases by holders are counted. */
+export const selfReleaseWindowStart = (now: Date): Date => new Date(now.getTime() - SELF_RELEASE_WINDOW_MS);
+
 /**
- * Counts the activations of each license that its current holder released within the last 365 days. Licenses without such a
- * release are omitted.
+ * An SQL query: the number of activations of a license (alias `l`) that its current holder has released since then.
+ * @param since the placeholder of `selfReleaseWindowStart`
  */
+export const countSelfReleasesSql = (since: string): string => `
+  select count(*)::integer from activation released
+  where released.license_id = l.id and released.released_by_holder and released.ended_at > ${since}
+    and ${sinceCurrentHolder('released.ended_at')}`;
+
+/** Counts the activations of a license that its current holder released within the last 365 days. */
 export async function countSelfReleases(
   database: Pick<DataSource, 'query'>,
-  licenseIds: readonly string[],
+  licenseId: string,
   now: Date,
-): Promise<Map<string, number>> {
-  const rows = await queryRows<{ license_id: string; released: number }>(
-    database,
-    `select a.license_id, count(*)::integer as released
-     from activation a join license l on l.id = a.license_id
-     where a.license_id = any($1) and a.released_by_holder and a.ended_at > $2
-       and ${sinceCurrentHolder('a.ended_at')}
-     group by 1`,
-    [licenseIds, new Date(now.getTime() - SELF_RELEASE_WINDOW_MS)],
-  );
-  return new Map(rows.map(({ license_id, released }) => [license_id, released]));
+): Promise<number> {
+  const sql = `select (${countSelfReleasesSql('$2')}) as released from license l where l.id = $1`;
+  const { released } = await queryOne<{ released: number }>(database, sql, [
+    licenseId,
+    selfReleaseWindowStart(now),
+  ]);
+  return released;
 }
