@@ -2,6 +2,7 @@ import { DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ServeStaticModule } from '@nestjs/serve-static';
 import { ActivationModule } from './activation/activation.module.js';
+import { BrandModule } from './brand/brand.module.js';
 import { CoreModule, type CoreOptions } from './core/core.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErasureModule } from './erasure/erasure.module.js';
@@ -36,6 +37,7 @@ export class AppModule {
         ScheduleModule.forRoot(),
         ServeStaticModule.forRoot(staticPagesOptions(core.config)),
         SessionsModule,
+        BrandModule,
         KeysModule,
         LicensesModule,
         StaffModule,

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { join, resolve } from 'node:path';
+import { readBrand, type Brand } from './brand.js';
 import { ConfigError } from './config-error.js';
 import { databaseHost, databaseUrlWithTls, demandTls, smtpUrlWithTls } from './connection-urls.js';
 
@@ -55,8 +56,9 @@ export class Config {
   readonly metricsPort: number | undefined;
   /** The time that an instance keeps serving after SIGTERM, until load balancers send it no more requests (docs/decisions/0016). */
   readonly shutdownDelaySeconds: number;
-  /** The sender of mails. Its display name is the name of the product in texts for people. */
+  /** The sender of mails. */
   readonly mailFrom: MailAddress;
+  readonly brand: Brand;
   readonly #databaseUrl: string | undefined;
   readonly #databaseReadUrl: string | undefined;
   readonly #licenseKeySecret: Buffer | undefined;
@@ -115,6 +117,7 @@ export class Config {
     this.#licenseKeySecret = secret('LICENSE_KEY_SECRET', read('LICENSE_KEY_SECRET'));
     this.#smtpUrl = smtpUrl(read('SMTP_URL'));
     this.mailFrom = mailFrom(read('MAIL_FROM'), this);
+    this.brand = readBrand(read, this.mailFrom.name);
     this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
     if (!this.production) return;
     this.requireProductionSettings();

@@ -31,7 +31,7 @@ export class ErasureMails implements OnModuleInit {
     const sql = 'select email, runs_at from erasure_request where id = $1';
     const row = await queryRow<{ email: string | null; runs_at: Date }>(this.dataSource, sql, [id]);
     if (!row) return null;
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     return {
       to: row.email,
       subject: `You asked for your data with ${product} to be deleted`,
@@ -48,7 +48,7 @@ export class ErasureMails implements OnModuleInit {
     const sql = 'select honoured_at, erased from erasure_request where id = $1 and honoured_at is not null';
     const row = await queryRow<{ honoured_at: Date; erased: ErasureResult }>(this.dataSource, sql, [id]);
     if (!row) return null;
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     return {
       // The address is erased. The mail is sent to the address that `mail_recipient` keeps for it.
       to: null,

@@ -87,7 +87,7 @@ export class SignInCodes implements OnModuleInit {
       }
     >(this.dataSource, sql, [id, this.clock.now()]);
     if (!code) return null;
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     return {
       to: code.email,
       subject: `Your code to sign in to ${product}`,

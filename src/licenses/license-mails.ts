@@ -29,7 +29,7 @@ export class LicenseMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     const keyMail = (subject: string, opening: string) => (id: string) =>
       this.composeKeyMail(id, subject, opening);
     this.mail.register(
@@ -81,7 +81,7 @@ export class LicenseMails implements OnModuleInit {
 
   // `LicensesService.set` enqueues this mail for the old address and for the new one. The text contains neither address.
   private composeEmailChanged(): MailMessage {
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     return {
       // The recipient was stored when the mail was enqueued.
       to: null,
@@ -108,7 +108,7 @@ export class LicenseMails implements OnModuleInit {
       [id],
     );
     if (!activation) return null;
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     return {
       to: activation.email,
       subject: `A machine was released from your license for ${product}`,

@@ -1,3 +1,5 @@
+import type { Brand } from '../core/brand.js';
+
 /** A paragraph, a text to copy on its own line, a list of named facts, or a link on its own line. */
 export type Block =
   | string
@@ -11,6 +13,17 @@ export interface MailMessage {
   readonly to: string | null;
   readonly subject: string;
   readonly body: readonly Block[];
+}
+
+/** Returns the mail with a last line about the vendor and whom to ask, if the settings name them. */
+export function withSignature<Mail extends Pick<MailMessage, 'body'>>(
+  mail: Mail,
+  { vendorName, supportContact }: Pick<Brand, 'vendorName' | 'supportContact'>,
+): Mail {
+  // In a mail an address of a page keeps its scheme, so that mail clients make it a link.
+  const support = supportContact?.url.replace(/^mailto:/, '');
+  const parts = [vendorName, support && `Support: ${support}`].filter((part) => part);
+  return parts.length > 0 ? { ...mail, body: [...mail.body, parts.join(' · ')] } : mail;
 }
 
 /** Renders the plain text part. */

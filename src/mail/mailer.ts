@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { Config } from '../core/config.js';
 import { JobFailure } from './jobs.js';
-import { messageHtml, messageText, type MailMessage } from './mail-message.js';
+import { messageHtml, messageText, withSignature, type MailMessage } from './mail-message.js';
 
 /** The time limits for each step with the mail server. */
 const SMTP_TIMEOUTS_MS = {
@@ -59,7 +59,8 @@ export class Mailer {
   ): Promise<void> {
     // nodemailer removes brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
-    const from = this.config.mailFrom;
+    const { mailFrom: from, brand } = this.config;
+    const signed = withSignature(mail, brand);
     // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
@@ -68,8 +69,8 @@ export class Mailer {
       envelope: { from, to: recipient },
       messageId: `<${mailId}@${this.#host}>`,
       subject: mail.subject,
-      text: messageText(mail),
-      html: messageHtml(mail),
+      text: messageText(signed),
+      html: messageHtml(signed),
       // Suppresses automatic replies (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     };

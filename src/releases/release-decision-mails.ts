@@ -33,7 +33,7 @@ export class ReleaseDecisionMails implements OnModuleInit {
       [id],
     );
     if (!request) return null;
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     return {
       to: request.email,
       subject: `A machine stays on your license for ${product}`,

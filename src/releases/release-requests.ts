@@ -61,7 +61,7 @@ export class ReleaseRequests implements OnModuleInit {
       [id],
     );
     if (!request) return null;
-    const product = this.config.mailFrom.name;
+    const product = this.config.brand.productName;
     return {
       to: request.email,
       subject: `You asked to release a machine from your license for ${product}`,

@@ -140,6 +140,8 @@ describe('the document', () => {
       'GET /support/api/retention',
       'GET /support/api/service',
       'GET /privacy/data',
+      'GET /brand',
+      'GET /brand/logo',
       'GET /',
       'GET /health/live',
       'GET /health/ready',

@@ -10,6 +10,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   core: [],
   database: [],
   http: [],
+  brand: [],
   keys: [],
   // One module for each kind of input value.
   fields: only('keys'),

@@ -26,7 +26,8 @@ const names = (pattern: RegExp, content: string) =>
   new Set([...content.matchAll(pattern)].map(([, name]) => name!));
 
 test('an instance is given every setting that it reads, except the data folder, and no other setting', () => {
-  const settings = names(/\bread\('([A-Z_]+)'\)/g, read('src/core/config.ts'));
+  const sources = read('src/core/config.ts') + read('src/core/brand.ts');
+  const settings = names(/\bread(?:With)?\('([A-Z_]+)'/g, sources);
   expect(settings.size).toBeGreaterThan(20);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
   // In production nothing is stored in the data folder.

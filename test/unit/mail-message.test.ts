@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { messageHtml, messageText, type Block } from '../../src/mail/mail-message.js';
+import { messageHtml, messageText, withSignature, type Block } from '../../src/mail/mail-message.js';
 
 const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body });
 /** The HTML between the tags of the body, with one line for each block. */
@@ -79,4 +79,23 @@ test('no text adds markup characters to the HTML or removes any', () => {
       expect(markupOf(html(given, one))).toBe(markupOf(html(plain, 'x')));
     }),
   );
+});
+
+test.each([
+  [
+    'the vendor and whom to ask',
+    'Example Ltd',
+    'help@example.com',
+    ['Example Ltd · Support: help@example.com'],
+  ],
+  ['the vendor', 'Example Ltd', null, ['Example Ltd']],
+  ['whom to ask, on a page', null, 'https://example.com/help', ['Support: https://example.com/help']],
+  ['nothing', null, null, []],
+])('the last line of a mail names %s', (_what, vendorName, contact, lines) => {
+  const url = contact?.includes('@') ? `mailto:${contact}` : contact;
+  const supportContact = url ? { text: 'not shown', url } : null;
+  expect(withSignature({ body: ['Hello.'] }, { vendorName, supportContact }).body).toEqual([
+    'Hello.',
+    ...lines,
+  ]);
 });

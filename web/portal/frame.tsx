@@ -3,7 +3,7 @@ import { useAction } from '../shared/action.js';
 import { Button } from '../shared/button.js';
 import { fill, UntrustedText } from '../shared/text.js';
 import { toastError } from '../shared/toast.js';
-import icon from '../shared/icon.svg';
+import { BrandFooter, BrandMark } from '../shared/brand.js';
 import { explain } from './explain.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { signOut } from './portal-api.js';
@@ -17,10 +17,7 @@ interface Props {
 export function Header({ holder, onSignedOut }: Props) {
   return (
     <>
-      <span class="brand">
-        <img src={icon} alt="" width="22" height="22" />
-        {messages.name}
-      </span>
+      <BrandMark page={messages.name} />
       {holder && <SignedInAs email={holder.email} onSignedOut={onSignedOut} />}
     </>
   );
@@ -48,8 +45,11 @@ function SignedInAs({ email, onSignedOut }: { email: string; onSignedOut: () => 
 
 export function Footer() {
   return (
-    <p>
-      <a href="../privacy/">{messages.privacy}</a>
-    </p>
+    <>
+      <BrandFooter />
+      <p>
+        <a href="../privacy/">{messages.privacy}</a>
+      </p>
+    </>
   );
 }

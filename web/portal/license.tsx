@@ -1,6 +1,8 @@
 import { useAction } from '../shared/action.js';
+import { brand, ContactLine } from '../shared/brand.js';
 import { Button } from '../shared/button.js';
 import { expiryText } from '../shared/expiry.js';
+import { common } from '../shared/messages.js';
 import { fill, t } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicense } from '../shared/api-types.js';
@@ -40,13 +42,29 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
         )}
       </header>
       {explanation && <p>{explanation}</p>}
+      {explanation && <ContactLine contact={brand.support_contact} text={common.support} />}
       <p class="quiet" hidden={hasEnded}>
         {isOneOfSeveral && `${inUseText(license.machines_in_use, license.machines_allowed)} · `}
         {expiryText(license, texts.expiry)}
       </p>
+      <NextLicense status={status} />
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}
       <Machines license={license} />
     </section>
+  );
+}
+
+/** Where to renew a license that has expired, or to buy another one after it ended. */
+function NextLicense({ status }: { status: DisplayStatus }) {
+  const hasExpired = status === 'expired' || status === 'updates_ended';
+  const url = hasExpired ? (brand.renewal_url ?? brand.shop_url) : brand.shop_url;
+  if (!url || !(hasExpired || status === 'refunded')) return null;
+  return (
+    <p>
+      <a class="button" href={url}>
+        {hasExpired ? texts.renew : texts.buy}
+      </a>
+    </p>
   );
 }
 

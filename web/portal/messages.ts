@@ -104,6 +104,8 @@ export const messages = {
       runs: 'Runs through {day}',
       runsOver: 'Ran through {day}. The application does not work with it any more.',
     },
+    renew: 'Renew the license',
+    buy: 'Buy a license',
     sendKey: 'Send me the key',
     keySent: 'The key is on its way to {email}.',
   },

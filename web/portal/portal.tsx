@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { moveFocus } from '../shared/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
+import { setTitle } from '../shared/brand.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
 import { unavailableText } from '../shared/messages.js';
@@ -102,7 +103,7 @@ interface SignedOutPageProps {
 
 /** The page while no holder is signed in, or while it is not yet known whether one is. */
 function SignedOutPage({ stage, onRetry, onSignedIn }: SignedOutPageProps) {
-  useEffect(() => void (document.title = messages.question), []);
+  useEffect(() => setTitle(messages.question), []);
   return (
     <>
       <h1 id="headline">{messages.question}</h1>

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { setTitle } from '../shared/brand.js';
 import { formatNumber, plural } from '../shared/dates.js';
 import { fill, UntrustedText, t } from '../shared/text.js';
 import type { HolderLicensesAnswer, HolderLicense } from '../shared/api-types.js';
@@ -16,7 +17,7 @@ export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
       ? fill(texts.noLicenseLead, { email: <UntrustedText text={holder.email} /> })
       : leadOf(holder.licenses);
   const onlyLicense = holder.licenses.length === 1 && holder.licenses[0];
-  useEffect(() => void (document.title = headline), [headline]);
+  useEffect(() => setTitle(headline), [headline]);
   return (
     <>
       <h1 id="headline">{headline}</h1>

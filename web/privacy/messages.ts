@@ -25,6 +25,7 @@ export const messages = {
       text: 'In the license portal you can download everything held about you, and have it deleted. It waits three days, in which you can take it back. A receipt then says what was deleted, and what is kept, why and until when.',
     },
   ],
+  contact: 'Questions about your data: {contact}',
   portal: 'Go to the license portal',
   waiting: 'Asking the service what it stores …',
   unavailable: 'The service cannot be reached just now, so what it stores cannot be listed here.',

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ServiceUnavailable } from '../shared/api.js';
 import { Unavailable } from '../shared/unavailable.js';
-import icon from '../shared/icon.svg';
+import { brand, BrandFooter, BrandMark, ContactLine, setTitle } from '../shared/brand.js';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
 import type { PrivacyData } from '../shared/api-types.js';
@@ -19,8 +19,9 @@ export function Privacy() {
     );
   };
   useEffect(() => void load(), []);
+  useEffect(() => setTitle(messages.name), []);
   return (
-    <Page header={<Brand />}>
+    <Page header={<BrandMark page={messages.name} />} footer={<BrandFooter />}>
       <h1>{messages.title}</h1>
       <p class="lead">{messages.lead}</p>
       <div class="plain">
@@ -31,6 +32,7 @@ export function Privacy() {
           </section>
         ))}
       </div>
+      <ContactLine contact={brand.privacy_contact} text={messages.contact} />
       <p>
         <a href="../portal/">{messages.portal}</a>
       </p>
@@ -43,14 +45,5 @@ export function Privacy() {
         {typeof stage === 'object' && <Report data={stage} />}
       </section>
     </Page>
-  );
-}
-
-function Brand() {
-  return (
-    <span class="brand">
-      <img src={icon} alt="" width="22" height="22" />
-      {messages.name}
-    </span>
   );
 }

@@ -31,6 +31,30 @@ export interface AuditEvent {
   readonly change: unknown;
 }
 
+export interface Brand {
+  readonly product_name: string;
+  readonly vendor_name: string | null;
+  readonly support_contact: Contact | null;
+  readonly privacy_contact: Contact | null;
+  readonly shop_url: string | null;
+  readonly renewal_url: string | null;
+  readonly accent: {
+    readonly light: string;
+    readonly light_strong: string;
+    readonly dark: string;
+    readonly dark_strong: string;
+  } | null;
+  /** Whether `/brand/logo` has an image. */
+  readonly has_logo: boolean;
+}
+
+export interface Contact {
+  /** For people: an e-mail address, or the URL of a page without its scheme. */
+  readonly text: string;
+  /** For links: a `mailto:` or a web URL. */
+  readonly url: string;
+}
+
 export interface CrashGroup {
   readonly crash_sig: string;
   readonly crash_label: string | null;

@@ -2,6 +2,8 @@
 export const common = {
   working: 'One moment …',
   dismiss: 'Dismiss',
+  support: 'Support: {contact}',
+  vendor: 'From {vendor}',
   offline: 'You are offline. Nothing is lost: try again once this device has a connection.',
   discard: 'What you typed would be lost. To discard it, press Escape again.',
 } as const;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { BrandFooter, BrandMark, setTitle } from '../shared/brand.js';
 import { toast } from '../shared/toast.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
@@ -83,6 +84,10 @@ function UnknownSession({ state: { error, retry } }: { state: SessionState }) {
 }
 
 function Frame({ children }: { children: ComponentChildren }) {
-  useEffect(() => void (document.title = messages.support), []);
-  return <Page header={<strong class="brand">{messages.product}</strong>}>{children}</Page>;
+  useEffect(() => setTitle(messages.support), []);
+  return (
+    <Page header={<BrandMark page={messages.support} />} footer={<BrandFooter />}>
+      {children}
+    </Page>
+  );
 }

@@ -1,6 +1,5 @@
 /** All texts of this page, in one file so that they can be translated. `{name}` is filled in, `#` is a number. */
 export const messages = {
-  product: 'Mooring support',
   support: 'Support',
   retry: 'Try again',
   cancel: 'Cancel',

@@ -26,11 +26,11 @@ export class RelyingParty {
   readonly #origin: string;
   readonly #name: string;
 
-  constructor({ publicUrl, mailFrom }: Config) {
+  constructor({ publicUrl, brand }: Config) {
     const { hostname, origin } = new URL(publicUrl);
     this.#id = hostname;
     this.#origin = origin;
-    this.#name = mailFrom.name;
+    this.#name = brand.productName;
   }
 
   /** Creates options that name no user, because the answer of the passkey contains the user handle. */

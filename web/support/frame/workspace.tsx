@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { isSignedOut } from '../../shared/api.js';
+import { BrandMark, setTitle } from '../../shared/brand.js';
 import { Button } from '../../shared/button.js';
 import { fill, UntrustedText } from '../../shared/text.js';
 import { Page } from '../../shared/page.js';
@@ -49,7 +50,7 @@ export function Workspace({ session, onSignedOut }: Props) {
       wide
       header={
         <>
-          <strong class="brand">{messages.product}</strong>
+          <BrandMark page={messages.support} />
           <Nav
             role={session.role}
             view={view}
@@ -138,6 +139,6 @@ const refresh = ({ requests, erasures }: Queues) => Promise.all([requests.reload
 function useTitle({ view }: Route, waiting: number): void {
   useEffect(() => {
     const name = view === 'license' ? messages.find.license : messages.nav[view];
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${messages.support}`;
+    setTitle(`${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${messages.support}`);
   }, [view, waiting]);
 }

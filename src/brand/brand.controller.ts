@@ -1,0 +1,42 @@
+import { Controller, Get, Header, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Config } from '../core/config.js';
+import { problem } from '../http/problems/problem.js';
+import { brandView, type BrandView } from './brand.view.js';
+import { Logo } from './logo.js';
+
+/** Browsers ask again after this time, so that a changed setting is soon shown. */
+const CACHE_CONTROL = 'public, max-age=300';
+
+/** `GET /brand` and `GET /brand/logo`: what the pages show about the product and its vendor. */
+@Controller('brand')
+export class BrandController {
+  readonly #view: BrandView;
+
+  constructor(
+    { brand }: Config,
+    private readonly logo: Logo,
+  ) {
+    this.#view = brandView(brand);
+  }
+
+  @Get()
+  @Header('cache-control', CACHE_CONTROL)
+  brand(): BrandView {
+    return this.#view;
+  }
+
+  @Get('logo')
+  async image(@Res() reply: FastifyReply): Promise<void> {
+    const { image } = this.logo;
+    if (!image) throw problem('not_found');
+    await reply
+      .headers({
+        'cache-control': CACHE_CONTROL,
+        'content-type': image.type,
+        // An SVG file can contain scripts. They do not run in an `img` element, nor with this policy if it is opened alone.
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      })
+      .send(image.bytes);
+  }
+}

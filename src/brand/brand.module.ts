@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { BrandController } from './brand.controller.js';
+import { Logo } from './logo.js';
+
+/** What the pages show about the product and its vendor. */
+@Module({ controllers: [BrandController], providers: [Logo] })
+export class BrandModule {}

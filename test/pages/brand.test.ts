@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { Service } from '../support/harness.js';
+import { Pages } from './browser.js';
+import { openByKey } from './portal-browser.js';
+import { startForBrowser } from './service.js';
+
+const PRODUCT = 'Fjord “Editor” <b>&amp;';
+const VENDOR = 'Example & Söhne';
+
+const folder = mkdtempSync(join(tmpdir(), 'mooring-brand-'));
+let service: Service;
+let origin: string;
+beforeAll(async () => {
+  const logo = join(folder, 'logo.svg');
+  writeFileSync(
+    logo,
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 22" width="60" height="22"><rect width="60" height="22" fill="#7a1fa2"/></svg>',
+  );
+  ({ service, origin } = await startForBrowser({
+    environment: {
+      PRODUCT_NAME: PRODUCT,
+      VENDOR_NAME: VENDOR,
+      SUPPORT_CONTACT: 'help@example.com',
+      PRIVACY_CONTACT: 'https://example.com/privacy',
+      SHOP_URL: 'https://example.com/buy',
+      RENEWAL_URL: 'https://example.com/renew',
+      ACCENT_COLOR: '#7a1fa2',
+      LOGO_FILE: logo,
+    },
+  }));
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+const browser = Pages.forThisFile();
+
+const accentOf = (page: Page) =>
+  page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--accent')`);
+const logoWidth = (page: Page) => page.evaluate(`document.querySelector('.brand img').naturalWidth`);
+
+test.each([
+  ['/portal/', 'Where is my license active?'],
+  ['/support/', 'Support'],
+  ['/privacy/', 'Privacy'],
+])('%s shows the product, the vendor, the logo and whom to ask', async (path, title) => {
+  const page = await browser.page(origin);
+  await page.goto(path);
+  await page.locator('header').getByText(PRODUCT, { exact: true }).waitFor();
+  await page.getByText(`From ${VENDOR}`).waitFor();
+  const support = page.locator('footer').getByRole('link', { name: 'help@example.com' });
+  expect(await support.getAttribute('href')).toBe('mailto:help@example.com');
+  expect(await page.title()).toBe(`${title} · ${PRODUCT}`);
+  expect(await logoWidth(page)).toBe(60);
+  expect(await accentOf(page)).toBe('#7a1fa2');
+  await browser.expectAccessibleLayout(page);
+});
+
+test('the accent colour is lighter on dark pages', async () => {
+  const page = await browser.page(origin, { colorScheme: 'dark' });
+  await page.goto('/portal/');
+  await page.getByText(`From ${VENDOR}`).waitFor();
+  const { accent } = (await service.call('GET', '/brand')).json;
+  expect(await accentOf(page)).toBe(accent.dark);
+  expect(accent.dark).not.toBe(accent.light);
+});
+
+test('the privacy page says whom to ask about data', async () => {
+  const page = await browser.page(origin);
+  await page.goto('/privacy/');
+  const contact = page.locator('main').getByRole('link', { name: 'example.com/privacy' });
+  expect(await contact.getAttribute('href')).toBe('https://example.com/privacy');
+});
+
+test.each([
+  ['stop', 'Ran through 19 November 2026.'],
+  ['keep', 'Updates ran through 19 November 2026.'],
+] as const)('an expired license with on_expiry %s leads to its renewal', async (on_expiry, sentence) => {
+  const license = await service.issue({
+    email: `${on_expiry}@example.com`,
+    on_expiry,
+    expires_at: new Date('2026-11-20T00:00:00Z'),
+  });
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await page.getByText(sentence).waitFor();
+  const renew = page.getByRole('link', { name: 'Renew the license' });
+  expect(await renew.getAttribute('href')).toBe('https://example.com/renew');
+  await browser.expectAccessibleLayout(page);
+});
+
+test('a license that works leads nowhere, and a suspended one to support', async () => {
+  const license = await service.issue({ email: 'works@example.com' });
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  expect(await page.getByRole('link', { name: /Renew|Buy/ }).count()).toBe(0);
+  expect(await page.locator('main').getByRole('link', { name: 'help@example.com' }).count()).toBe(0);
+  await service.setLicense(license.license_id, { staff_status: 'suspended' });
+  await page.reload();
+  await page.locator('main').getByRole('link', { name: 'help@example.com' }).waitFor();
+});
+
+test('while the brand cannot be read, the pages work without it', async () => {
+  const page = await browser.page(origin);
+  await page.route('**/brand', (route) => route.fulfill({ status: 503, body: '' }));
+  await page.goto('/portal/');
+  await page.locator('header').getByText('License portal').waitFor();
+  await page.getByLabel('License key').waitFor();
+  expect(await page.title()).toBe('Where is my license active?');
+  await browser.expectAccessibleLayout(page);
+});

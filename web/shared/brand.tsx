@@ -1,0 +1,74 @@
+import { ask } from './api.js';
+import type { Brand, Contact } from './api-types.js';
+import icon from './icon.svg';
+import { common } from './messages.js';
+import { fill, UntrustedText } from './text.js';
+
+/** Shown while the service does not answer: the pages then name neither the product nor the vendor. */
+const UNKNOWN: Brand = {
+  product_name: '',
+  vendor_name: null,
+  support_contact: null,
+  privacy_contact: null,
+  shop_url: null,
+  renewal_url: null,
+  accent: null,
+  has_logo: false,
+};
+
+/** What the settings say about the product and its vendor. It is read before the page is first rendered. */
+export const brand: Brand = await ask<Brand>('GET', '../brand').catch(() => UNKNOWN);
+if (brand.accent) showAccent(brand.accent);
+
+/** The content security policy allows style sheets that scripts construct, but no `style` element. */
+function showAccent({ light, light_strong, dark, dark_strong }: NonNullable<Brand['accent']>) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`
+    :root { --accent: ${light}; --accent-strong: ${light_strong}; }
+    @media (prefers-color-scheme: dark) { :root { --accent: ${dark}; --accent-strong: ${dark_strong}; } }`);
+  document.adoptedStyleSheets.push(sheet);
+}
+
+/** Sets the title of the page, followed by the name of the product. */
+export function setTitle(title: string): void {
+  document.title = brand.product_name ? `${title} · ${brand.product_name}` : title;
+}
+
+/** The logo, the name of the product, and that of the page. */
+export function BrandMark({ page }: { page: string }) {
+  return (
+    <span class="brand">
+      <img src={brand.has_logo ? '../brand/logo' : icon} alt="" height="22" />
+      {brand.product_name ? (
+        <>
+          <UntrustedText text={brand.product_name} />
+          <span class="quiet">{page}</span>
+        </>
+      ) : (
+        page
+      )}
+    </span>
+  );
+}
+
+/** Whom to ask: a sentence with a link, or nothing if the setting is not given. */
+export function ContactLine({ contact, text }: { contact: Contact | null; text: string }) {
+  return contact && <p>{fill(text, { contact: <ContactLink contact={contact} /> })}</p>;
+}
+
+const ContactLink = ({ contact }: { contact: Contact }) => (
+  <a href={contact.url}>
+    <UntrustedText text={contact.text} />
+  </a>
+);
+
+/** The lines of the footer about the vendor. */
+export function BrandFooter() {
+  const { vendor_name, support_contact } = brand;
+  return (
+    <>
+      <ContactLine contact={support_contact} text={common.support} />
+      {vendor_name && <p>{fill(common.vendor, { vendor: <UntrustedText text={vendor_name} /> })}</p>}
+    </>
+  );
+}
