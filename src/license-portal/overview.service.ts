@@ -12,7 +12,7 @@ import {
   type LicenseView,
 } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
-import { queryRows } from '../database/sql.js';
+import { poolOf } from '../database/data-source.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import { DECISION_REASON } from '../releases/release-decisions.js';
 import { countSelfReleasesSql, selfReleaseWindowStart } from '../releases/self-releases.js';
@@ -20,7 +20,7 @@ import { Clock, rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
 import { readRetentionEndByEmail } from '../erasure/erase.js';
-import { findWaitingErasure, type WaitingErasure } from '../erasure/erasure.view.js';
+import type { WaitingErasure } from '../erasure/erasure.view.js';
 import type { Holder } from './holder.js';
 
 /** An activation in the overview of its holder. */
@@ -50,6 +50,9 @@ export interface Overview {
 
 interface HolderLicenseRow extends LicenseRow {
   readonly self_releases: number;
+  readonly erasure_id: string | null;
+  readonly erasure_received_on: string;
+  readonly erasure_runs_at: Date;
 }
 
 interface HolderActivationRow extends Activation {
@@ -60,14 +63,21 @@ interface HolderActivationRow extends Activation {
 
 // Without a license there is one row, whose id is null; without the session there is none.
 const selectLicenses = (condition: string) => `
-  select ${LICENSE_COLUMNS}, (${countSelfReleasesSql('$3')}) as self_releases
-  from session s left join license l on ${condition} = $2
+  select ${LICENSE_COLUMNS}, (${countSelfReleasesSql('$2')}) as self_releases,
+         e.id as erasure_id, e.received_on::text as erasure_received_on, e.runs_at as erasure_runs_at
+  from session s left join license l on ${condition}
+  left join erasure_request e on e.email = coalesce(l.email, s.email)
   where s.id = $1 order by ${LICENSE_ORDER}`;
-const SELECT_LICENSES_BY_EMAIL = selectLicenses('l.email');
-const SELECT_LICENSE_BY_ID = selectLicenses('l.id');
+const LICENSES_BY_EMAIL = {
+  name: 'read licenses of an address',
+  text: selectLicenses('l.email = s.email'),
+};
+const LICENSE_BY_KEY = { name: 'read license of a key', text: selectLicenses('l.id = s.license_id') };
 
 // The address is compared again, because a license may have got another holder since it was read.
-const SELECT_ACTIVATIONS = `
+const ACTIVATIONS = {
+  name: 'read activations of a holder',
+  text: `
   select ${ACTIVATION_COLUMNS}, request.asked_at as requested_at, decline.decided_at as declined_at,
          decline.reason as decline_reason
   from activation a join license l on l.id = a.license_id
@@ -78,7 +88,8 @@ const SELECT_ACTIVATIONS = `
     where r.activation_id = a.id and r.decision = 'decline' and ${sinceCurrentHolder('r.asked_at')}
     order by r.decided_at desc limit 1) decline on a.ended_at is null
   where a.license_id = any($1) and l.email = $2 and ${sinceCurrentHolder('a.ended_at')}
-  order by ${ACTIVATION_ORDER}`;
+  order by ${ACTIVATION_ORDER}`,
+};
 
 /** Reads the licenses of a holder, in any state. */
 @Injectable()
@@ -96,17 +107,17 @@ export class HolderOverviewService {
    */
   async read(holder: Holder): Promise<Overview> {
     const isSignedInByCode = holder.email !== null;
-    const rows = await queryRows<HolderLicenseRow>(
-      this.dataSource,
-      isSignedInByCode ? SELECT_LICENSES_BY_EMAIL : SELECT_LICENSE_BY_ID,
-      [holder.id, holder.email ?? holder.license_id, selfReleaseWindowStart(this.clock.now())],
-    );
-    const email = holder.email ?? rows[0]?.email;
-    if (rows.length === 0 || !email) throw problem('sign_in_required');
+    const { rows } = await poolOf(this.dataSource).query<HolderLicenseRow>({
+      ...(isSignedInByCode ? LICENSES_BY_EMAIL : LICENSE_BY_KEY),
+      values: [holder.id, selfReleaseWindowStart(this.clock.now())],
+    });
+    const [first] = rows;
+    const email = holder.email ?? first?.email;
+    if (!first || !email) throw problem('sign_in_required');
     return {
       signed_in_by: isSignedInByCode ? 'code' : 'key',
       email,
-      erasure: await findWaitingErasure(this.dataSource, email),
+      erasure: waitingErasure(first),
       purchases_kept_until: isSignedInByCode
         ? await readRetentionEndByEmail(this.dataSource, email, this.config.taxRetentionYears)
         : null,
@@ -122,7 +133,10 @@ export class HolderOverviewService {
     email: string,
   ): Promise<HolderLicense[]> {
     const ids = licenses.map(({ id }) => id);
-    const rows = await queryRows<HolderActivationRow>(this.dataSource, SELECT_ACTIVATIONS, [ids, email]);
+    const { rows } = await poolOf(this.dataSource).query<HolderActivationRow>({
+      ...ACTIVATIONS,
+      values: [ids, email],
+    });
     const byLicense = Map.groupBy(rows, ({ license_id }) => license_id);
     return licenses.map((license) => {
       const activations = byLicense.get(license.id) ?? [];
@@ -139,6 +153,12 @@ export class HolderOverviewService {
       };
     });
   }
+}
+
+function waitingErasure(row: HolderLicenseRow): WaitingErasure | null {
+  if (row.erasure_id === null) return null;
+  const { erasure_id: id, erasure_received_on: received_on, erasure_runs_at } = row;
+  return { id, received_on, runs_at: rfc3339(erasure_runs_at) };
 }
 
 function holderActivation(row: HolderActivationRow): HolderActivation {

@@ -5,7 +5,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock, CLOCK_TOLERANCE_MS } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { queryRow } from '../../database/sql.js';
+import { poolOf } from '../../database/data-source.js';
 import { setCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
 
@@ -60,13 +60,16 @@ export class Sessions {
   async find(token: string | undefined): Promise<Session | null> {
     if (!token) return null;
     const now = this.clock.now();
-    const row = await queryRow<Session & { readonly created_at: Date; readonly expires_at: Date }>(
-      this.dataSource,
-      `select id, license_id, email, staff_id, created_at, expires_at from session
-       where token_hash = $1 and expires_at > $2 and created_at <= $3`,
+    const { rows } = await poolOf(this.dataSource).query<
+      Session & { readonly created_at: Date; readonly expires_at: Date }
+    >({
+      name: 'find session',
+      text: `select id, license_id, email, staff_id, created_at, expires_at from session
+             where token_hash = $1 and expires_at > $2 and created_at <= $3`,
       // A session with a creation time in the future was created with a wrong clock, and would last longer than MAX_DURATION_MS.
-      [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)],
-    );
+      values: [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)],
+    });
+    const [row] = rows;
     if (!row) return null;
     const { created_at, expires_at, ...session } = row;
     const newExpiry = Math.min(now.getTime() + IDLE_TIMEOUT_MS, created_at.getTime() + MAX_DURATION_MS);
