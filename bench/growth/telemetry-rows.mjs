@@ -55,13 +55,14 @@ export async function makeTelemetry(runner, { rows, seed, first, end }, progress
   // `setseed` accepts numbers up to 1.
   await runner.query('select setseed($1)', [(seed % 100_003) / 100_003]);
   const rowsPerDay = Math.ceil(rows / ((end - first) / DAY_MS));
-  const months =
-    (end.getUTCFullYear() - first.getUTCFullYear()) * 12 + end.getUTCMonth() - first.getUTCMonth();
+  const last = new Date(end - DAY_MS);
+  const monthCount =
+    (last.getUTCFullYear() - first.getUTCFullYear()) * 12 + last.getUTCMonth() - first.getUTCMonth() + 1;
   for (let month = 0, from = 0; from < rows; month++) {
     const next = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + month + 1, 1);
     const until = Math.min(rows, ((next - first) / DAY_MS) * rowsPerDay);
     await runner.query(INSERT, [first.toISOString().slice(0, 10), from, until - 1, rowsPerDay]);
     from = until;
-    progress(`rows of month ${month + 1} of ${months + 1}`);
+    progress(`rows of month ${month + 1} of ${monthCount}`);
   }
 }

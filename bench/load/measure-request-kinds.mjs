@@ -14,6 +14,7 @@ export async function measureRequestKinds(plan, load, { rounds, seconds, connect
   for (const { requestKind, servers } of plan) {
     progress(REQUEST_KINDS[requestKind].title);
     const runRound = ({ port }, seconds) => load({ requestKind, port, etag, seconds, connections });
+    // A first round of at most two seconds warms up each server. It is not counted.
     for (const server of servers) await runRound(server, Math.min(seconds, 2));
     const results = Object.fromEntries(servers.map(({ name }) => [name, []]));
     for (let round = 0; round < rounds; round += 1) {

@@ -21,25 +21,29 @@ export class Environment {
   publisher;
   /** The published manifest. */
   liveManifest;
-  #folder;
+  #dataFolder;
   #processes;
   #server;
   #launching;
   #ended = false;
   #service;
 
-  /** @param processes starts and ends the service; PostgreSQL is ended by `end` */
-  constructor(folder, processes) {
-    this.#folder = folder;
+  /** @param dataFolder of PostgreSQL @param processes starts and ends the service; PostgreSQL is ended by `end` */
+  constructor(dataFolder, processes) {
+    this.#dataFolder = dataFolder;
     this.#processes = processes;
   }
 
-  /** Starts PostgreSQL with licenses that were never activated. @returns the licenses, with their keys and addresses */
-  async startDatabaseWithLicenses(machineLimits, folder) {
+  /**
+   * Starts PostgreSQL with licenses that were never activated.
+   * @param deploymentFolder receives the token keys and the data of the service
+   * @returns the licenses, with their keys and addresses
+   */
+  async startDatabaseWithLicenses(machineLimits, deploymentFolder) {
     await this.#launch();
     const { url } = this.#server;
     await migrate(url);
-    const { settings, secret, publisher } = await makeDeployment(url, folder);
+    const { settings, secret, publisher } = await makeDeployment(url, deploymentFolder);
     const port = String(await freePort());
     this.settings = { ...settings, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` };
     this.publisher = publisher;
@@ -121,6 +125,7 @@ export class Environment {
 
   async startDatabase() {
     const port = Number(new URL(this.#server.url).port);
+    // The server was killed. `stop` releases the lock of its folder, which the new server takes.
     await this.#server.stop();
     await this.#launch({ port });
   }
@@ -135,11 +140,11 @@ export class Environment {
 
   async #launch(options) {
     if (this.#ended) throw new Fault('Interrupted.');
-    this.#launching = startEmbeddedPostgres(this.#folder, options);
+    this.#launching = startEmbeddedPostgres(this.#dataFolder, options);
     this.#server = await this.#launching;
   }
 
   get #cluster() {
-    return `${this.#folder}/postgres`;
+    return `${this.#dataFolder}/postgres`;
   }
 }

@@ -23,7 +23,8 @@ export class Pace {
   }
 
   /**
-   * How far the service's clock may be behind simulated time: messages set the clock, and a busy process sends them late.
+   * How far the service's clock may be behind simulated time. The simulation sets this clock by messages to the process of the
+   * service, and a message arrives late if one of the two processes is busy.
    */
   get clockToleranceMs() {
     return 2_000 * this.#factor;

@@ -22,7 +22,7 @@ export class Store {
     return this.#state;
   }
 
-  /** Reads the stored state. A crash and sequences that were saved while it could not be read are kept. */
+  /** Reads the stored state. A crash signature and manifest sequences that were saved while it could not be read are kept. */
   async load(): Promise<void> {
     const state = await this.#storage.read();
     this.#isUnread = state === undefined;

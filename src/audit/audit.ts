@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 
-/** An action of staff or of a command. */
+/** An action of staff, of a command or of retention. */
 export type AuditAction =
   | 'license.issue'
   | 'license.set'

@@ -17,7 +17,8 @@ export interface OpenDatabase {
 }
 
 /**
- * Opens the database of the settings: DATABASE_URL, or the embedded server in DATA_DIR.
+ * Provides the URL of the database. If DATABASE_URL is set, its value is returned and nothing is opened. Otherwise the embedded
+ * server in DATA_DIR is started, or found if it is running and `mayUseRunningServer` is true.
  * @param printMessage receives a sentence about a step that takes long
  * @param mayUseRunningServer true for the command line, which may use the embedded server of a running service
  */

@@ -64,9 +64,10 @@ export async function findErasedAddresses(
 }
 
 /**
- * Removes a restored address from rows that TOMBSTONE_FILE does not list: licenses, purchases, codes, sessions and mail
- * recipients. Such a license was given to another holder between the backup and the erasure. It stays valid, and loses only the
- * address and the other data of the former holder.
+ * Removes a restored address from licenses and purchases whose ids are not in TOMBSTONE_FILE (`reapplyErasures` has processed the
+ * others), and deletes its codes, sessions and mail recipients. If the id of a license is not in the file, the license already had
+ * another holder when the erasure ran, and the backup contains its former holder. It stays valid, and loses only the address and
+ * the other data of the former holder.
  * @returns the number of licenses and purchases that contained the address
  */
 export async function clearErasedAddress(

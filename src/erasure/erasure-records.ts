@@ -43,14 +43,16 @@ export class ErasureRecords {
   }
 
   /**
-   * Reads the file without the blocks of other restored copies and without erasures whose request was cancelled here.
+   * Reads the blocks that were written by this database or by one that it was restored from. Leaves out the blocks of other
+   * copies, such as that of a restore drill, and erasures whose request was cancelled here.
    * @throws ConfigError if the file exists and cannot be read
    */
   async read(database: Database): Promise<RecordedErasures> {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // A block that is older than the id of this database may be of the database that it was copied from.
+      // Blocks of earlier versions name no database. A block that is older than the first id of the lineage may be of the database
+      // that this one was restored from: the backup may have been made before that database had an id.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryRows<{ id: string }>(

@@ -35,7 +35,8 @@ export class ActivationReads {
   }
 
   /**
-   * Whether this machine is activated for a license. The method is called only before a heartbeat is refused.
+   * Whether this machine has an active activation of the license. Only a heartbeat that would be refused with
+   * `binding_released` asks this, so the query is not batched.
    * @param mch the machine digest of a verified token
    */
   async hasActive(license_id: string, mch: string): Promise<boolean> {

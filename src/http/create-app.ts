@@ -42,8 +42,8 @@ export async function createApp(
     bodyLimit: BODY_LIMIT_BYTES,
     // A request may arrive slowly, because it does not count as a request in progress until it is complete.
     requestTimeout: 20_000,
-    // This ends connections of clients that neither read nor send. It is longer than `requestTimeout`, which Node checks every
-    // 30 seconds.
+    // This ends connections of clients that neither read nor send. It is longer than the 50 seconds after which Node ends a slow
+    // request at the latest: `requestTimeout`, plus up to 30 seconds until Node's next check.
     connectionTimeout: 60_000,
     forceCloseConnections: 'idle',
     // During the shutdown, a request on an open connection is still answered; then the connection is closed.

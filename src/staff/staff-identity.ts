@@ -29,7 +29,7 @@ export class StaffIdentity {
     const session = await this.sessions.find(readCookie(request, this.config, 'staff'));
     // The session of a holder, sent in the cookie of staff, is not valid here.
     if (!session?.staff_id) return null;
-    return this.queryOne('select id, email, role, $2::uuid as session_id from staff where id = $1', [
+    return this.findStaff('select id, email, role, $2::uuid as session_id from staff where id = $1', [
       session.staff_id,
       session.id,
     ]);
@@ -39,14 +39,14 @@ export class StaffIdentity {
   async findByToken({ headers }: FastifyRequest): Promise<AuthenticatedStaff | null> {
     const [, token] = /^Bearer +([\w-]{1,200})$/i.exec(headers.authorization ?? '') ?? [];
     if (!token) return null;
-    return this.queryOne(
+    return this.findStaff(
       `select s.id, s.email, s.role, null as session_id from staff_token t join staff s on s.id = t.staff_id
        where t.token_hash = $1 and t.expires_at > $2`,
       [tokenHash(token), this.clock.now()],
     );
   }
 
-  private async queryOne(sql: string, values: unknown[]): Promise<AuthenticatedStaff | null> {
+  private async findStaff(sql: string, values: unknown[]): Promise<AuthenticatedStaff | null> {
     const row = await queryRow<AuthenticatedStaff>(this.dataSource, sql, values);
     return row ?? null;
   }

@@ -40,6 +40,7 @@ function toRunView({ id, as_of, started_at, finished_at, deleted, failed }: Rete
     started_at: rfc3339(started_at),
     finished_at: rfc3339OrNull(finished_at),
     deleted,
-    ...(failed.length > 0 && { error: `Failed tables: ${failed.join(', ')}.` }),
+    // Each step is named after its table. The step `file_rewrite` finds the tables whose files are rewritten.
+    ...(failed.length > 0 && { error: `Failed steps: ${failed.join(', ')}.` }),
   };
 }

@@ -17,7 +17,8 @@ export interface ShownCell extends Cell {
  * Selects the cells of a table that may be shown. Cells below the threshold are combined into one `other` cell. While that
  * cell is below the threshold, the next smallest cell is added to it, so that no small cell can be computed by subtracting
  * the shown cells from a known total. If the sum of all cells is below the threshold, none is shown.
- * @param cells the cells with at least the threshold @param rest the number of heartbeats in smaller cells
+ * @param cells the cells with at least `SMALL_CELL_THRESHOLD` heartbeats
+ * @param rest the heartbeats of all smaller cells together, which the caller has added up
  */
 export function suppressSmallCells(cells: readonly Cell[], rest: number): ShownCell[] {
   // Equal counts are ordered by value, so that the choice of the suppressed cell reveals nothing.

@@ -181,7 +181,7 @@ describe('refusals:', () => {
     const unknown = 'A'.repeat(43);
     for (const [kid, sentence] of [
       [revoked, `The key ${revoked} is revoked already.\n`],
-      [unknown, `The ring has no key ${unknown}: mooring keys list names them.\n`],
+      [unknown, `The ring has no key ${unknown}: run mooring keys list to see the keys.\n`],
     ] as const)
       expect(await keys.revoke(kid, '--json')).toMatchObject({ code: 1, stdout: '', stderr: sentence });
     expect(keys.text).toBe(before);

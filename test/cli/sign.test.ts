@@ -58,7 +58,7 @@ describe('sign', () => {
       expect(content.also_available.map(({ version }) => version)).toEqual(['1.0.0']);
     };
     const args = signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04', '--json');
-    const file = await terminal.run([...args, '--previous', terminal.written('first.json', first)], {
+    const file = await terminal.run([...args, '--previous', terminal.writeDocument('first.json', first)], {
       env: WITHOUT_SERVER,
     });
     expect(file.stderr).toBe('The live manifest is from first.json: version 1.0.0, sequence 1.\n');
@@ -129,7 +129,12 @@ describe('sign', () => {
     const document = await terminal.json(signArgsWithoutKey('1.0.0', '--first', '--key', 'untrusted.pem'), {
       env: WITHOUT_SERVER,
     });
-    const built = signArgs('1.1.0', '--previous', terminal.written('untrusted.json', document), '--json');
+    const built = signArgs(
+      '1.1.0',
+      '--previous',
+      terminal.writeDocument('untrusted.json', document),
+      '--json',
+    );
     const refused = await terminal.run(built, { env: WITHOUT_SERVER });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('signed by no trusted key');
@@ -139,7 +144,7 @@ describe('sign', () => {
   });
 
   test('refuses a manifest that the server would refuse, before it is signed', async () => {
-    const first = terminal.written(
+    const first = terminal.writeDocument(
       'live.json',
       await terminal.sign('1.0.0', '--first', '--minimum-license-expiry', '2027-01-04'),
     );

@@ -337,8 +337,8 @@ describe('the transport', () => {
       cancel: () => void (isCancelled = true),
     });
     const { signal } = new AbortController();
-    const ports = { clock, timers, signal, fetch: async () => new Response(body) };
-    const call = new Transport('https://license.example', ports).call({
+    const dependencies = { clock, timers, signal, fetch: async () => new Response(body) };
+    const call = new Transport('https://license.example', dependencies).call({
       method: 'GET',
       path: '/v1/manifest',
     });
@@ -361,8 +361,8 @@ describe('the transport', () => {
 
   test('sends nothing after the client was closed', async () => {
     const { clock, timers } = new FakeTime();
-    const ports = { clock, timers, signal: AbortSignal.abort(), fetch: async () => json(200, {}) };
-    const call = new Transport('https://license.example', ports).call({
+    const dependencies = { clock, timers, signal: AbortSignal.abort(), fetch: async () => json(200, {}) };
+    const call = new Transport('https://license.example', dependencies).call({
       method: 'GET',
       path: '/v1/manifest',
     });
@@ -551,7 +551,7 @@ describe('a client whose state file has the token of this machine', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('counts the seven days from the token’s iat if no time seen is stored, also with a clock that is a year behind', async () => {
+  test('counts the seven days from the token’s iat if the file has no highest_seen, also with a clock that is a year behind', async () => {
     const computer = await computerWith(MACHINE_ID);
     await computer.client.close();
     const state = JSON.parse(await readFile(computer.stateFile, 'utf8')) as object;

@@ -75,13 +75,13 @@ describe('over a real socket', () => {
     const url = await service((request, response) => {
       if (request.url === '/trickle') response.writeHead(200).write('{');
     });
-    const ports = {
+    const dependencies = {
       fetch: realFetch,
       clock: time.clock,
       timers: time.timers,
       signal: new AbortController().signal,
     };
-    const transport = new Transport(url, ports);
+    const transport = new Transport(url, dependencies);
     for (const path of ['/silence', '/trickle']) {
       const answer = transport.call({ method: 'GET', path });
       while (time.pending.size === 0) await wait(5);
@@ -97,8 +97,13 @@ describe('over a real socket', () => {
   test('closing ends a running call, and no timer keeps the process running', async () => {
     const url = await service(() => {});
     const closing = new AbortController();
-    const ports = { fetch: realFetch, clock: systemClock, timers: systemTimers, signal: closing.signal };
-    const answer = new Transport(url, ports).call({ method: 'GET', path: '/' });
+    const dependencies = {
+      fetch: realFetch,
+      clock: systemClock,
+      timers: systemTimers,
+      signal: closing.signal,
+    };
+    const answer = new Transport(url, dependencies).call({ method: 'GET', path: '/' });
     closing.abort();
     expect(await answer).toMatchObject({ kind: 'no_answer', reason: 'closed' });
     expect((systemTimers.set(() => {}, HOUR) as NodeJS.Timeout).hasRef()).toBe(false);
@@ -141,8 +146,8 @@ describe('an answer', () => {
   const LIMIT = 256 * 1_024;
   const call = (fetch: Fetch, baseUrl = 'https://license.example') => {
     const { clock, timers } = new FakeTime();
-    const ports = { fetch, clock, timers, signal: new AbortController().signal };
-    return new Transport(baseUrl, ports).call({ method: 'GET', path: '/v1/manifest' });
+    const dependencies = { fetch, clock, timers, signal: new AbortController().signal };
+    return new Transport(baseUrl, dependencies).call({ method: 'GET', path: '/v1/manifest' });
   };
   const answered = (body: string | Uint8Array<ArrayBuffer>, init?: ResponseInit) =>
     call(async () => new Response(body, init));

@@ -15,11 +15,16 @@ const untrusted = makeKey();
 type FaultAction = (service: MisbehavingService, random: Random) => unknown;
 
 const BAD_MANIFESTS: ((service: MisbehavingService) => object)[] = [
+  // An older sequence.
   ({ key }) => manifest({ sequence: 0, version: BAD_VERSION }, [key]),
+  // The current sequence, with another content.
   ({ key, sequence }) => manifest({ sequence, version: BAD_VERSION, previous: 'twin' }, [key]),
+  // Expired, with the current sequence.
   ({ key, sequence }) => manifest({ sequence, version: BAD_VERSION, expires_at: at(START) }, [key]),
+  // Of another product.
   ({ key, sequence }) =>
     manifest({ sequence: sequence + 9, version: BAD_VERSION, product: 'com.example.other' }, [key]),
+  // Signed by an untrusted key, under the key id of the trusted one.
   ({ sequence, key }) =>
     manifest({ sequence: sequence + 9, version: BAD_VERSION }, [{ ...untrusted, key_id: key.key_id }]),
 ];
@@ -56,6 +61,7 @@ export const FAULT_ACTIONS: readonly FaultAction[] = [
     service.misbehave((exchange) =>
       random.chance(0.5) ? service.answer(exchange) : random.pick(EVERY_FAULT)(exchange),
     ),
+  // Each connection is refused.
   (service) => service.refuse(),
   (service, random) => (service.clockErrorMs = random.between(-365, 365) * DAY),
   // An unusual or invalid interval.

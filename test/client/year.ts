@@ -14,7 +14,8 @@ export const HOSTNAME_CANARY = 'annas-macbook-pro';
 export class Year {
   readonly violations: string[] = [];
   readonly checks: UpdateCheck[] = [];
-  readonly counts = { runs: 0, faults: 0, late: 0 };
+  /** `lateStarts` counts the starts more than seven days after the last confirmation. */
+  readonly counts = { runs: 0, faults: 0, lateStarts: 0 };
   readonly #random: Random;
   readonly #clientRandom: Random;
   readonly #serviceRandom: Random;
@@ -25,7 +26,10 @@ export class Year {
   #version = 0;
   #telemetryOff = false;
   readonly #crashes = new Crashes();
-  /** The time and the clocks at the last confirmation, and whether the clock was set ahead since. */
+  /**
+   * The last confirmation: its true time, how far the user's clock (`skew`) and the service's clock (`clockErrorMs`) were ahead
+   * of the true time, and whether the user has set the clock ahead since.
+   */
   #confirmed = { at: Number.NaN, skew: 0, clockErrorMs: 0, setAhead: false };
 
   private constructor(
@@ -53,7 +57,8 @@ export class Year {
     while (this.computer.trueTime < end) {
       await this.#spendTime(this.#random.span(2 * HOUR, 5 * DAY));
       await this.#causeFault();
-      this.computer.remote.publish({ version: `3.${1 + Math.floor((this.counts.faults += 1) / 8)}.0` });
+      this.counts.faults += 1;
+      this.computer.remote.publish({ version: `3.${1 + Math.floor(this.counts.faults / 8)}.0` });
     }
   }
 
@@ -62,13 +67,14 @@ export class Year {
     const { remote } = this.computer;
     const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
     this.#faults.push(fault);
-    // These faults are about a client that was just confirmed, or that has seen a valid manifest.
+    // `loseActivation` needs a client that was just confirmed, and `serveInvalidManifest` one that has seen a valid manifest.
     if (fault === loseActivation || fault === serveInvalidManifest) {
       await this.#perform(() => this.computer.retry());
       await this.computer.checkForUpdate();
     }
     await fault(remote, this.#serviceRandom);
-    // An activation that is lost after a confirmation is restored before the token expires.
+    // While the activation is lost, only the old token keeps the application running. Therefore the service behaves again
+    // (below) within six days, before that token expires.
     if (fault === loseActivation) await this.#spendTime(this.#random.span(HOUR, 6 * DAY), 'careful');
     // An application that runs without a restart continues after its token has ended.
     else if (this.computer.client.status.kind === 'running' && this.#random.chance(0.25))
@@ -94,7 +100,7 @@ export class Year {
     const random = this.#random;
     const span = (shortest: number, longest: number) =>
       Math.min(random.span(shortest, longest), longestAction);
-    // A user who needs the network to continue gets online within hours.
+    // A user whose application waits for the network does not just wait: the next action comes within three hours.
     const longestPause = computer.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
     const dice = random.unit() * (user === 'absent' ? 0.62 : 1);
     if (dice < 0.5) return computer.advanceTime(span(10 * MINUTE, longestPause));
@@ -128,14 +134,16 @@ export class Year {
     if (this.#random.chance(0.2)) this.#telemetryOff = !this.#telemetryOff;
     if (this.#random.chance(0.2)) this.#version += 1;
     await this.start();
-    if (killed || this.#random.chance(0.1)) await this.#crash();
+    if (killed || this.#random.chance(0.1)) await this.#reportCrash();
   }
 
   async start(): Promise<void> {
     const { computer } = this;
     const { at, skew, clockErrorMs, setAhead } = this.#confirmed;
     const isLate = computer.trueTime - at > 7 * DAY;
-    const isAgeCertain = computer.skew === skew && skew >= 0 && clockErrorMs === 0 && !setAhead;
+    // The client knows how long ago the confirmation was if the service's clock was right, and if the user's clock was not behind
+    // and was not set since.
+    const isConfirmationAgeKnown = computer.skew === skew && skew >= 0 && clockErrorMs === 0 && !setAhead;
     this.#from = {
       attempts: computer.attempts.length,
       states: computer.states.length,
@@ -148,13 +156,13 @@ export class Year {
       appVersion: `3.0.${this.#version}`,
       telemetryOff: this.#telemetryOff,
       mayNeedNetwork: isLate || setAhead,
-      mustAsk: isLate && isAgeCertain,
+      mustAsk: isLate && isConfirmationAgeKnown,
       attempts: [],
       states: [],
       log: [],
     };
     this.counts.runs += 1;
-    if (isLate) this.counts.late += 1;
+    if (isLate) this.counts.lateStarts += 1;
     if (this.#telemetryOff) this.#crashes.deleteUnsent();
     await this.#perform(() => computer.open(this.#options()));
   }
@@ -201,7 +209,7 @@ export class Year {
     };
   }
 
-  async #crash(): Promise<void> {
+  async #reportCrash(): Promise<void> {
     const crash_label = this.#crashes.add(this.#telemetryOff);
     const crash = { crash_kind: 'native' as const, crash_label, crash_log: HOSTNAME_CANARY };
     await this.computer.client.reportCrash(crash);

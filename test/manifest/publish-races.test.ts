@@ -40,7 +40,7 @@ test('of two concurrent commands one publishes, and the other reports the live v
       publisher.run([
         'manifest',
         'publish',
-        publisher.written(`${document.version}.json`, document),
+        publisher.writeDocument(`${document.version}.json`, document),
         '--json',
       ]),
     );

@@ -191,7 +191,7 @@ async function enterCodeToRelease(page: Page, before: () => Promise<unknown> = a
   await field.pressSequentially(code);
 }
 
-test('the machine for which the application opened the page gets the focus; an unknown one is explained', async () => {
+test('a released machine for which the application opened the page gets the focus; an unknown one is explained', async () => {
   await activateMachine(service, license, 'Studio Mac');
   const ended = await activateMachine(service, license, 'Sold Mac');
   await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
@@ -255,6 +255,7 @@ test('the machine for which the application opened the page is marked, and is fi
     .first()
     .getByText(`Activated 20 November with 3.2.0 · …${id.slice(-4)}`)
     .waitFor();
+  // The focus shows the exact time, so the layout check below includes it.
   await rows.first().locator('time').focus();
   expect(await page.getByText('This machine').count()).toBe(1);
   await browser.expectAccessibleLayout(page);

@@ -98,7 +98,7 @@ describe('the retention runs', () => {
     const { runs } = (await support.get('retention')).json;
     expect(runs).toEqual([
       expect.objectContaining({ started_at: '2026-11-20T01:00:00Z', finished_at: null }),
-      expect.objectContaining({ error: 'Failed tables: license, purchase.' }),
+      expect.objectContaining({ error: 'Failed steps: license, purchase.' }),
       {
         id: '01980000-0000-7000-8000-000000000001',
         as_of: '2026-11-18T00:00:00Z',

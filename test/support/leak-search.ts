@@ -122,8 +122,8 @@ function encodings(canary: string, bytes: Buffer): Form[] {
 }
 
 /**
- * The forms in base64, also inside a longer encoded text: the characters that are the same at each of the three offsets. A few
- * bytes have too few such characters, so they are searched as a whole word.
+ * The forms in base64, also inside a longer encoded text: for each of the three offsets, the characters that depend on the bytes
+ * of the canary alone. A short canary has too few such characters, so only its own encoding is searched, as a whole word.
  */
 function base64(canary: string, bytes: Buffer): Form[] {
   return (['base64', 'base64url'] as const).flatMap((encoding) => {
@@ -175,17 +175,19 @@ export class LeakSearch {
   readonly #mayStart = new Uint8Array(0x1_0000);
   readonly #anchored = new Map<number, { form: Form; anchor: number }[]>();
   readonly #words = new Set<Form>();
-  readonly #chanceOfAByte: number;
+  /** The probability that a form begins at a given position of random data. */
+  readonly #chancePerPosition: number;
 
   constructor(readonly forms: readonly Form[]) {
     const words = forms.filter(isWord);
     this.#words = new Set(words);
     const different = new Map(forms.map((form) => [form.bytes.toString('latin1'), form]));
     const bits = [...different.values()].map((form) =>
-      // On both sides of a word there is a byte that is no symbol of a word: one of 190 values.
+      // Random text is one longer word, so a word matches by chance only among random bytes: 8 bits a character, and on each
+      // side a byte that is no symbol of a word (one of 190 values).
       this.#words.has(form) ? 8 * form.bytes.length + 2 * Math.log2(256 / 190) : bitsOf(form),
     );
-    this.#chanceOfAByte = bits.reduce((sum, each) => sum + 2 ** -each, 0);
+    this.#chancePerPosition = bits.reduce((sum, each) => sum + 2 ** -each, 0);
     for (const form of forms) {
       const anchor = anchorOf(form);
       const start = form.bytes.readUInt32BE(anchor);
@@ -198,7 +200,7 @@ export class LeakSearch {
   in(haystack: Buffer | string): Set<string> {
     const bytes = typeof haystack === 'string' ? Buffer.from(haystack) : haystack;
     const found = new Set<string>();
-    LeakSearch.#ofFile().chance += bytes.length * this.#chanceOfAByte;
+    LeakSearch.#ofFile().chance += bytes.length * this.#chancePerPosition;
     if (LeakSearch.chance > MAX_CHANCE)
       throw new Error(`A match by chance has the probability ${LeakSearch.chance}`);
     for (let at = 0; at + 3 < bytes.length; at += 1) {

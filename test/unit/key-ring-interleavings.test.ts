@@ -29,8 +29,8 @@ const CLAIMS: LicenseClaims = {
 const RELOAD_MS = 2_000;
 
 /**
- * The keys in the order in which a directory publishes them: two at the start, and another one for each rotation and each
- * revocation of the active key.
+ * The keys in the order in which a directory creates them: two at the start, one for each rotation or revocation of the active
+ * key in a plan, of which there are at most 14, and one for the rotation at the end of the test.
  */
 const KEYS = Array.from({ length: 17 }, () => {
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -222,6 +222,7 @@ test('no order of reloads, changes of the ring and failing reads brings an older
         else if (command === 'sign') await observer.sign(() => pause('signing'));
         else directory.change(command);
       });
+      // The callback checks the ring before each step of the scheduler. Its result is always true.
       await releaseAll(scheduler, Promise.all(work), () => observer.check() >= 0);
       // Once the files can be read again, one reload is enough.
       directory.failures = [false];
@@ -250,7 +251,8 @@ test('a watcher runs one reload at a time, reports each error once, and does not
         const [directory, observer] = await openDirectory(scheduler, failures);
         const { ring } = observer;
         let [lastReported, isStopped, isTicking] = [null as string | null, false, false];
-        // Violations are collected, because the watcher catches what is thrown within its callbacks.
+        // Violations are collected, because an error thrown in these callbacks would not fail the test: the watcher takes one of
+        // `onRingRead` for a failed read, and one of the function below would be an unhandled rejection.
         const violations: string[] = [];
         const stop = ring.watch(({ message }) => {
           if (isStopped) violations.push('an error was reported after the end');
@@ -265,6 +267,7 @@ test('a watcher runs one reload at a time, reports each error once, and does not
           isTicking = true;
           jest.advanceTimersByTime(RELOAD_MS);
         };
+        // Checks the ring before each step of the scheduler. The result is always true.
         const checkStep = () => {
           isTicking = false;
           if (ring.lastError === null) lastReported = null;

@@ -67,14 +67,14 @@ beforeAll(async () => {
 afterAll(async () => rm(dir, { recursive: true }));
 
 /** A token with any payload and a genuine signature. */
-function forge(payload: string, header = ring.active.header): string {
+function signPayload(payload: string, header = ring.active.header): string {
   const input = `${header}.${Buffer.from(payload).toString('base64url')}`;
   return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`;
 }
 
-/** A valid token that is longer because its JSON has extra spaces. */
-function padded(length: number): string {
-  return forge(`${' '.repeat(length)}${vector.claims}`);
+/** A valid token with this number of spaces before its JSON. */
+function paddedToken(spaces: number): string {
+  return signPayload(`${' '.repeat(spaces)}${vector.claims}`);
 }
 
 const uuid = fc.uuid().map((id) => id.toLowerCase());
@@ -135,7 +135,8 @@ describe('a license token', () => {
     const { token } = vector;
     const symbols = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let i = 0; i < token.length; i += 1) {
-      // The highest bit of a symbol is never one of the unused bits, which jose ignores.
+      // Adding 32 changes the highest of the six bits of a symbol. The last symbol of a part may have unused low bits, and jose
+      // ignores a change of those. A dot, which is no symbol, is replaced too.
       const symbol = symbols.charAt((symbols.indexOf(token.charAt(i)) + 32) % 64);
       const changed = token.slice(0, i) + symbol + token.slice(i + 1);
       expect([i, verifyLicenseToken(ring, PRODUCT, changed)]).toEqual([i, null]);
@@ -145,6 +146,7 @@ describe('a license token', () => {
   });
 
   test('has one spelling: no other last character, no padding, no other alphabet', () => {
+    // The token ends with A. B to P differ from it only in the four unused bits; the other characters change the signature.
     const body = vector.token.slice(0, -1);
     const others = [...'BCDEFGHIJKLMNOPabcdefwxyz0123456789-_Qg'].map((last) => body + last);
     const spelled = [`${vector.token}=`, `${vector.token}==`, vector.token.replaceAll('-', '+')];
@@ -165,12 +167,14 @@ describe('a license token', () => {
         'base64url',
       );
     expect(verifyLicenseToken(ring, 'com.example.other', vector.token)).toBeNull();
-    expect(verifyLicenseToken(ring, PRODUCT, forge(JSON.stringify({ ...claims, iss: 'other' })))).toBeNull();
+    expect(
+      verifyLicenseToken(ring, PRODUCT, signPayload(JSON.stringify({ ...claims, iss: 'other' }))),
+    ).toBeNull();
     for (const change of [{ alg: 'none' }, { alg: 'EdDSA' }, { typ: 'JWT' }, { kid: 'x' }, { crit: [] }]) {
-      expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims, header(change)))).toBeNull();
+      expect(verifyLicenseToken(ring, PRODUCT, signPayload(vector.claims, header(change)))).toBeNull();
     }
     const next = ring.publishedKeys().find(({ state }) => state === 'next')?.kid;
-    expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims, header({ kid: next })))).toBeNull();
+    expect(verifyLicenseToken(ring, PRODUCT, signPayload(vector.claims, header({ kid: next })))).toBeNull();
   });
 
   test('cannot be signed without the private half of the key', () => {
@@ -182,7 +186,7 @@ describe('a license token', () => {
 
 describe('a genuine signature over wrong claims is no license token:', () => {
   test('a token made in the same way is accepted where the claims are right', () => {
-    expect(verifyLicenseToken(ring, PRODUCT, forge(vector.claims))).toEqual(claims);
+    expect(verifyLicenseToken(ring, PRODUCT, signPayload(vector.claims))).toEqual(claims);
   });
 
   const upper = claims.sub.toUpperCase();
@@ -193,20 +197,22 @@ describe('a genuine signature over wrong claims is no license token:', () => {
     { iat: null }, { exp: 0.1 }, { exp: undefined }, { exp: 1e300 }, { iss: undefined }, { aud: [PRODUCT] },
   ];
   test.each(wrong)('%j', (change) => {
-    expect(verifyLicenseToken(ring, PRODUCT, forge(JSON.stringify({ ...claims, ...change })))).toBeNull();
+    expect(
+      verifyLicenseToken(ring, PRODUCT, signPayload(JSON.stringify({ ...claims, ...change }))),
+    ).toBeNull();
   });
 
   test.each(['null', '[]', '"text"', '42', '', '{', `[${vector.claims}]`])('payload %s', (payload) => {
-    expect(verifyLicenseToken(ring, PRODUCT, forge(payload))).toBeNull();
+    expect(verifyLicenseToken(ring, PRODUCT, signPayload(payload))).toBeNull();
   });
 });
 
 describe('a text that is no license token', () => {
   test('is refused over 2,048 characters, although its signature is genuine', () => {
-    expect(padded(1_100).length).toBeLessThan(2_048);
-    expect(verifyLicenseToken(ring, PRODUCT, padded(1_100))).toEqual(claims);
-    expect(padded(1_200).length).toBeGreaterThan(2_048);
-    expect(verifyLicenseToken(ring, PRODUCT, padded(1_200))).toBeNull();
+    expect(paddedToken(1_100).length).toBeLessThan(2_048);
+    expect(verifyLicenseToken(ring, PRODUCT, paddedToken(1_100))).toEqual(claims);
+    expect(paddedToken(1_200).length).toBeGreaterThan(2_048);
+    expect(verifyLicenseToken(ring, PRODUCT, paddedToken(1_200))).toBeNull();
   });
 
   test.each([

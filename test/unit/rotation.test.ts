@@ -248,7 +248,7 @@ describe('a revocation', () => {
     const next = await kidOf('next');
     await revokeKey(dir, next, at(10));
     await expectRefused(() => revokeKey(dir, next, at(20)), `The key ${next} is revoked already.`);
-    const unknown = (kid: string) => `The ring has no key ${kid}: mooring keys list names them.`;
+    const unknown = (kid: string) => `The ring has no key ${kid}: run mooring keys list to see the keys.`;
     for (const kid of ['', next.slice(0, -1), '__proto__', 'A'.repeat(43)])
       await expectRefused(() => revokeKey(dir, kid, at(20)), unknown(kid));
   });

@@ -11,7 +11,7 @@ interface Props {
   readonly email?: string;
   /** Whether the form for a code is shown first, instead of the form for a license key. */
   readonly byCode?: boolean;
-  /** Whether only a sign-in by code is offered. */
+  /** Whether the button to the other form is left out. Together with `byCode`, only a sign-in by code is offered. */
   readonly codeOnly?: boolean;
   /** The text that says what a mailed code is used for. */
   readonly codeLead?: string;

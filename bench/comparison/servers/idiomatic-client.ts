@@ -22,7 +22,7 @@ import { readLicenseKey } from '../../../src/keys/license-key-text.js';
 import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
 import { Activation, License, Telemetry } from './entities.ts';
-import { tokenResponseFor, claimsOf, checkLicense } from './shared.ts';
+import { tokenResponseFor, verifyToken, checkLicense } from './shared.ts';
 
 const VERSION = /^\d{1,9}(\.\d{1,9}){0,3}$/;
 
@@ -52,7 +52,7 @@ export class HeartbeatController {
   @Post()
   @HttpCode(200)
   async heartbeat(@Body() { token, app_version, telemetry }: HeartbeatDto) {
-    const claims = claimsOf(token);
+    const claims = verifyToken(token);
     const now = new Date();
     const relations = { license: { purchase: true } };
     const binding = await this.activations.findOne({ where: { id: claims.sub }, relations });

@@ -13,7 +13,14 @@ import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { isVersion } from '../../../src/keys/manifests/signed-manifest.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
 import { overview } from './plain-portal.mjs';
-import { tokenResponseFor, claimsOf, databaseUrl, checkLicense, POOL_SIZE, loadVersions } from './shared.ts';
+import {
+  tokenResponseFor,
+  verifyToken,
+  databaseUrl,
+  checkLicense,
+  POOL_SIZE,
+  loadVersions,
+} from './shared.ts';
 
 const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
 const INSERT_TELEMETRY = `insert into telemetry_inbox (${COLUMNS.join(', ')})
@@ -31,7 +38,7 @@ async function heartbeat({ token, app_version, telemetry }) {
   if (typeof token !== 'string' || token.length > 2048 || typeof app_version !== 'string')
     throw problem('invalid_request');
   if (!isVersion(app_version)) throw problem('invalid_request');
-  const claims = claimsOf(token);
+  const claims = verifyToken(token);
   const now = new Date();
   const [binding] = (await pool.query(READ_BINDING, [claims.sub])).rows;
   if (!binding) throw problem('token_invalid');

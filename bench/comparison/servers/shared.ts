@@ -23,7 +23,7 @@ export function loadVersions(signed: string): void {
 }
 
 /** Verifies a token and returns its claims. @throws Problem `token_invalid` */
-export function claimsOf(token: string): LicenseClaims {
+export function verifyToken(token: string): LicenseClaims {
   const [header, payload, signature] = token.split('.');
   const key = header && ring.byHeader(header);
   if (!key || !payload || !signature) throw problem('token_invalid');

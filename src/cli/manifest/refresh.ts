@@ -60,6 +60,6 @@ async function findTarget(file: string | undefined, { config }: SigningContext):
   const document = await readWithdrawalTarget(config);
   if (document !== null) return { document, from: 'the database' };
   throw new Refused(
-    'No version before the live one was found. Give the file of its manifest with --back-to.',
+    'No version to go back to was found in a database. Give the manifest file of the previous version with --back-to.',
   );
 }

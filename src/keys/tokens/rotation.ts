@@ -5,7 +5,7 @@ import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } fr
 /** After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds. */
 export const RING_PROPAGATION_MS = 5_000;
 
-/** If the time of the next key is at least this far in the future, a rotation assumes that a clock is or was wrong. */
+/** A rotation that would have to wait at least this long assumes that a clock is or was wrong. */
 const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 
 /** The reason why the ring is not changed, as one sentence for the operator. */
@@ -54,7 +54,7 @@ export function revocableKey<Key extends Pick<RingEntry, 'kid' | 'state'>>(
   kid: string,
 ): Key {
   const key = keys.find((candidate) => candidate.kid === kid);
-  if (!key) throw new RotationRefused(`The ring has no key ${kid}: mooring keys list names them.`);
+  if (!key) throw new RotationRefused(`The ring has no key ${kid}: run mooring keys list to see the keys.`);
   if (key.state === 'revoked') throw new RotationRefused(`The key ${kid} is revoked already.`);
   return key;
 }
@@ -70,9 +70,10 @@ function promote(
   formerState: RingEntry['state'],
 ): RingEntry[] {
   const wait = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
-  // A wait that is too long means that a clock is or was wrong, and the change goes ahead. A revocation goes ahead if the time of
-  // `next` is in the future at all: until then, the leaked key would sign. Instances that do not know `next` yet refuse its tokens
-  // for at most 2 seconds, and the clients that sent these tokens activate again.
+  // `next.since` is in the future only if a clock is or was wrong. A rotation is then not refused if it would have to wait an hour
+  // or more. A revocation is not refused for any `since` in the future, because the leaked key would sign in the meantime.
+  // Instances that do not know `next` yet refuse its tokens for at most 2 seconds, and the clients that sent these tokens activate
+  // again.
   const isClockWrong =
     formerState === 'revoked' ? wait > RING_PROPAGATION_MS : wait >= MAX_CLOCK_DIFFERENCE_MS;
   if (wait > 0 && !isClockWrong) {

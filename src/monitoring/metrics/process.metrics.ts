@@ -20,8 +20,8 @@ const GC_KINDS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Processor time, memory, event loop delay and garbage collection. Of prom-client's default metrics these are the ones that
- * an operator acts on; none contains the host's name.
+ * The version, uptime, processor time, memory, event loop delay and garbage collection of the process, and whether its token keys
+ * can be reloaded. These metrics replace prom-client's default metrics, most of which no operator acts on.
  */
 @Injectable()
 export class ProcessMetrics implements MetricsSource, OnApplicationShutdown {

@@ -60,6 +60,7 @@ export class PasskeySignIn {
       const token = await this.beginSession(passkey, count);
       if (token) return token;
     }
+    // Throws `too_many_requests` if ten wrong answers are counted already.
     this.#wrongAnswers.count(passkey.staff_id);
     throw problem('passkey_invalid');
   }

@@ -174,7 +174,7 @@ test('two versions, a refresh and a withdrawal can be signed by another program'
     writeSignature(`${name}.sig`, name);
     const { json } = await attach([`${name}.sig`], name);
     await expectVerifiedByOpenssl(json, terminal.two);
-    await terminal.json(['manifest', 'publish', terminal.written(`${name}.json`, json), ...publishing]);
+    await terminal.json(['manifest', 'publish', terminal.writeDocument(`${name}.json`, json), ...publishing]);
     published.push(json);
   };
   await step(signArgsWithoutKey('1.0.0', '--first', '--sequence', '41'));

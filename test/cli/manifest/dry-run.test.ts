@@ -111,8 +111,12 @@ describe('--dry-run', () => {
     expect(json.changes).toContainEqual({ member: 'sequence', from: null, to: 7 });
     expect(json.changes).toContainEqual({ member: 'version', from: null, to: '1.0.0' });
     expect(json.changes).not.toContainEqual(expect.objectContaining({ member: 'minimum_license_expiry' }));
-    const later = await terminal.run(signArgsWithoutKey('1.0.0', '--sequence', '7', '--dry-run'), { env });
-    expect(later).toMatchObject({ code: 2, stderr: '--sequence needs --first.\n' });
+  });
+
+  test('of sign refuses --sequence without --first', async () => {
+    const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: undefined };
+    const run = await terminal.run(signArgsWithoutKey('1.0.0', '--sequence', '7', '--dry-run'), { env });
+    expect(run).toMatchObject({ code: 2, stderr: '--sequence needs --first.\n' });
   });
 
   test('of refresh and withdraw shows what would change', async () => {
@@ -165,9 +169,9 @@ describe('--dry-run', () => {
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: sentence });
   });
 
-  test('of publish shows the same changes, and the manifest can be published afterwards', async () => {
+  test('of publish shows what would change, as JSON and as a table, also for a withdrawal', async () => {
     const made = await terminal.json([...SIGN_NEXT_VERSION, '--key', 'two.pem']);
-    const file = terminal.written('next.json', made);
+    const file = terminal.writeDocument('next.json', made);
     const {
       live: reported,
       next,
@@ -181,7 +185,7 @@ describe('--dry-run', () => {
       stderr: '',
       stdout: expect.stringMatching(/^Member +Live +Next\n/),
     });
-    const back = terminal.written(
+    const back = terminal.writeDocument(
       'back.json',
       await terminal.json(['manifest', 'withdraw', '--key', 'two.pem']),
     );
@@ -206,7 +210,7 @@ describe('--dry-run', () => {
       live,
       key: readPrivateKey(terminal.file('two.pem')),
     };
-    const file = terminal.written('mistake.json', signWithMistake(mistake, harness));
+    const file = terminal.writeDocument('mistake.json', signWithMistake(mistake, harness));
     const args = ['manifest', 'publish', file, '--dry-run', '--json', ...(mistake.args ?? [])];
     const run = await expectNoChange(() => terminal.run(args));
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${mistake.sentence}\n` });

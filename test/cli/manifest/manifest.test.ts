@@ -147,7 +147,7 @@ test('publish makes a manifest the live one, show prints it, and each refusal ha
   const published = await terminal.run([
     'manifest',
     'publish',
-    terminal.written('1.json', first),
+    terminal.writeDocument('1.json', first),
     '--json',
     '--as',
     'grace',
@@ -180,11 +180,11 @@ test('publish makes a manifest the live one, show prints it, and each refusal ha
     stderr: 'The manifest is signed by no trusted key.\n',
   });
 
-  const second = terminal.written(
+  const second = terminal.writeDocument(
     '2.json',
     await terminal.json(signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04')),
   );
-  const rival = terminal.written('rival.json', await terminal.json(signArgs('1.1.1')));
+  const rival = terminal.writeDocument('rival.json', await terminal.json(signArgs('1.1.1')));
   expect(await terminal.json(['manifest', 'publish', second])).toMatchObject({
     version: '1.1.0',
     sequence: 2,

@@ -37,7 +37,7 @@ async function nextDocument(): Promise<SignedManifest> {
 }
 
 function publish(document: SignedManifest, publicUrl: string, ...moreArgs: string[]): Promise<Run> {
-  const file = terminal.written('next.json', document);
+  const file = terminal.writeDocument('next.json', document);
   return terminal.run(['manifest', 'publish', file, '--json', ...moreArgs], {
     env: { PUBLIC_URL: publicUrl },
   });
@@ -52,7 +52,7 @@ async function expectLive(document: SignedManifest): Promise<void> {
 test('a first manifest with --withdraw is refused, because there is none to withdraw', async () => {
   const own = await createDatabase();
   try {
-    const file = terminal.written('first.json', await terminal.sign('1.0', '--first'));
+    const file = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
     const env = { DATABASE_URL: own.url };
     const run = await terminal.run(['manifest', 'publish', file, '--withdraw', '--json'], { env });
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('withdraws nothing') });
@@ -111,7 +111,7 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
         response.statusCode = 404;
         response.end('{"code":"no_version_published"}');
       });
-      const first = terminal.written('first.json', await terminal.sign('1.0', '--first'));
+      const first = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
       const [kept, empty] = await Promise.all([
         publish(await nextDocument(), old.url),
         terminal.run(['manifest', 'publish', first, '--json'], { env: { ...env, PUBLIC_URL: none.url } }),

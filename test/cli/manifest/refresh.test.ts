@@ -51,7 +51,7 @@ const renewArgs = (verb: string, ...moreArgs: string[]) => [
   ...moreArgs,
 ];
 const publish = (document: unknown, ...moreArgs: string[]) =>
-  terminal.run(['manifest', 'publish', terminal.written('next.json', document), '--json', ...moreArgs]);
+  terminal.run(['manifest', 'publish', terminal.writeDocument('next.json', document), '--json', ...moreArgs]);
 
 /** Checks with openssl the signature of the manifest that a command printed. @returns its content */
 async function verifiedContent(run: Run): Promise<ManifestContent> {
@@ -100,7 +100,7 @@ describe('refresh', () => {
 describe('withdraw', () => {
   test('restores the previous version from a file, with neither server nor database', async () => {
     const [before, live] = [published[1]!, published[2]!].map((each, i) =>
-      terminal.written(`${i}.json`, each),
+      terminal.writeDocument(`${i}.json`, each),
     );
     const args = ['--previous', live!, '--back-to', before!];
     const run = await terminal.run(renewArgs('withdraw', ...args), { env: WITHOUT_SERVER });
@@ -120,7 +120,7 @@ describe('withdraw', () => {
       env: WITHOUT_SERVER,
     });
     const sentence =
-      'No version before the live one was found. Give the file of its manifest with --back-to.\n';
+      'No version to go back to was found in a database. Give the manifest file of the previous version with --back-to.\n';
     expect(withoutTarget).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
@@ -180,7 +180,7 @@ describe('withdraw', () => {
 });
 
 test('refresh and withdraw refuse a live manifest that no known key signed, or that is for another product', async () => {
-  const live = terminal.written('live.json', manifests.sign(manifests.service.live!.content));
+  const live = terminal.writeDocument('live.json', manifests.sign(manifests.service.live!.content));
   const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: terminal.one };
   for (const args of [renewArgs('refresh', '--previous', live), renewArgs('withdraw', '--previous', live)]) {
     // A command also trusts the key with which it signs, so it signs with another key here.

@@ -54,7 +54,10 @@ async function published(): Promise<unknown> {
 describe('publish refuses, and stores nothing of', () => {
   test.each(Object.keys(MISTAKES))('%s', async (name) => {
     const { sentence, args = [] } = MISTAKES[name]!;
-    const file = terminal.written('mistake.json', signWithMistake(MISTAKES[name]!, { next, live, key }));
+    const file = terminal.writeDocument(
+      'mistake.json',
+      signWithMistake(MISTAKES[name]!, { next, live, key }),
+    );
     const before = await published();
     const run = await terminal.run(['manifest', 'publish', file, '--json', ...args]);
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
@@ -76,6 +79,6 @@ test('the live manifest is unchanged, and the valid next manifest can be publish
   expect(await terminal.json(['manifest', 'show'])).toEqual(live);
   // A mistake without a change leaves the manifest valid.
   const good = signWithMistake({ sentence: '' }, { next, live, key });
-  await terminal.json(['manifest', 'publish', terminal.written('good.json', good)]);
+  await terminal.json(['manifest', 'publish', terminal.writeDocument('good.json', good)]);
   expect(await terminal.json(['manifest', 'show'])).toEqual(good);
 });

@@ -74,6 +74,8 @@ function* successors(
   const before = keyOf(state);
   for (const i of unplaced) {
     const operation = operations[i]!;
+    // An operation that began after another had returned comes after that one. `earliest` is the time of its request; a
+    // confirmation that may come from a replica has an earlier time, so it may come before operations that returned.
     if (operation.earliest > firstReturn) continue;
     for (const next of statesAfter(state, operation)) {
       // An operation without a response that would change nothing need not be ordered.

@@ -164,7 +164,7 @@ export class Publisher extends Terminal {
   }
 
   /** Writes a document to a file. @returns its name */
-  written(name: string, document: unknown): string {
+  writeDocument(name: string, document: unknown): string {
     writeFileSync(this.file(name), JSON.stringify(document));
     return name;
   }

@@ -16,6 +16,7 @@ interface Props {
   readonly ownId: string;
   /** Whether a link is being mailed. */
   readonly isMailing: boolean;
+  /** The id of the staff member that was just changed, whose row is highlighted; undefined if there is none. */
   readonly changed: string | undefined;
   readonly onAction: (action: StaffAction, member: StaffMember) => void;
 }
