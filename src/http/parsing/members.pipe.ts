@@ -1,5 +1,10 @@
 import { ArgumentMetadata, Injectable, PipeTransform, ValidationPipe } from '@nestjs/common';
-import { getMetadataStorage, type ValidationError } from 'class-validator';
+import {
+  getMetadataStorage,
+  validateSync,
+  type ValidationError,
+  type ValidatorOptions,
+} from 'class-validator';
 import { Invalid, type Field } from '../../core/field.js';
 import { invalidMembers, type Problem } from '../problems/problem.js';
 import { readJson } from './json-body.js';
@@ -29,6 +34,17 @@ export class MembersPipe extends ValidationPipe {
     if (type === 'param') return String(value).toLowerCase();
     if (type !== 'body') return value;
     return super.transform(this.pickMembers(readBody(value, metatype as Dto), metatype as Dto), metadata);
+  }
+
+  // The picked members are scalars without names that the body could choose, so Nest's three walks through the value would find
+  // nothing, and each rule is synchronous: a heartbeat need not wait for promises.
+  protected override closeArrayGaps(): void {}
+  protected override stripProtoKeys(): void {}
+  protected override findNestedBinaryValues(): ValidationError[] {
+    return [];
+  }
+  protected override validate(members: object, options?: ValidatorOptions): ValidationError[] {
+    return validateSync(members, options);
   }
 
   private pickMembers(body: Readonly<Record<string, unknown>>, dto: Dto): Record<string, unknown> {
