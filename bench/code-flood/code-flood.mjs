@@ -65,7 +65,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
     for (let round = 1; round <= rounds; round += 1) {
       progress(`round ${round} of ${rounds}`);
       measured.quiet.push(await measureHeartbeats(seconds, heartbeats, pid, readProcessorTime));
-      await flood({ begin: { port, rates: { accepted_code: rate } } });
+      await flood({ begin: { port, rates: { code: rate } } });
       const [floodMeasurements, times] = await Promise.all([
         measureHeartbeats(seconds, heartbeats, pid, readProcessorTime),
         keyMailTimes({ port, data, mails, seconds }),
@@ -75,7 +75,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
       await flood({ end: true });
       measured.flood.push({
         ...floodMeasurements,
-        codes: (await flood({ collect: true })).kinds.accepted_code,
+        codes: (await flood({ collect: true })).kinds.code,
       });
     }
     await heartbeats({ end: true });

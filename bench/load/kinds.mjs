@@ -27,9 +27,8 @@ export function kindsOf(port, data) {
   const nextHeartbeat = requestsOf('telemetry', data);
   const kinds = {
     ...Object.fromEntries(measuredKinds),
-    // The load may exceed the limits of requests for codes: 503 is the limit of all addresses together, 429 that of one address.
-    code: sendPooled(() => codeRequest(data.seats), 202, 429, 503),
-    accepted_code: sendPooled(() => codeRequest(data.seats), 202),
+    // Above the limits of requests for codes the status is 503 (of all addresses together) or 429 (of one address).
+    code: sendPooled(() => codeRequest(data.seats), 202),
     purchase: sendPooled(() => purchaseReport(data.webhookSecret), 204),
     malformed: sendPooled(
       () => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }),

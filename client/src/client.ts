@@ -60,10 +60,7 @@ export class MooringClient {
     return this.#license?.status ?? { kind: 'not_activated' };
   }
 
-  /**
-   * Decides whether the application may run, and begins the background calls. Later calls return the result of the first one,
-   * unless the state could not be read.
-   */
+  /** Decides whether the application may run, and begins the background calls: once, unless the state could not be read. */
   start(): Promise<Status> {
     this.#starting ??= this.#start();
     return this.#starting;

@@ -26,10 +26,8 @@ export interface Activation {
   hostname_hint: string | null;
 }
 
-/**
- * If a background activation is refused with one of these codes, the application stops only after the token's end. Every other
- * `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
- */
+// A refusal of a background activation with one of these codes stops the application only after the token's end. Every other
+// `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
 const IGNORED_WHILE_TOKEN_IS_VALID: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /** The state machine of one license. Its calls must not overlap: the client queues them. */
@@ -130,7 +128,6 @@ export class License {
     return this.#handle(await this.#reactivate(here), here, { isActivation: true });
   }
 
-  /** Does what the response to a background call asks for. @param isActivation whether the call was an activation */
   async #handle(
     outcome: Outcome,
     license: StoredLicense,

@@ -32,7 +32,7 @@ async function open(): Promise<Page> {
 
 test('a holder signs in by e-mail address and license key, by keyboard alone, and the headline shows the license', async () => {
   const page = await open();
-  expect(await page.title()).toBe('Where is my license active?');
+  expect(await page.title()).toBe('Where is my license active? · com.example.app');
   await page.keyboard.press('Tab');
   await expectFocus(page.getByRole('link', { name: 'Skip to the content' }));
   await page.keyboard.press('Enter');
@@ -45,7 +45,7 @@ test('a holder signs in by e-mail address and license key, by keyboard alone, an
   await headline(page).waitFor();
   expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
   await expectFocus(headline(page));
-  expect(await page.title()).toBe('1 of 1 machines in use');
+  expect(await page.title()).toBe('1 of 1 machines in use · com.example.app');
 });
 
 test('a missing or wrong value is reported at its field, which gets the focus', async () => {

@@ -36,14 +36,14 @@ test('waiting requests are counted in the tab of the page and in the title of th
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support');
   await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
-  await until(async () => (await page.title()) === '(1) Find · Support');
+  await until(async () => (await page.title()) === '(1) Find · Support · com.example.app');
 
   await requestRelease('second@example.com', 'Second');
   await service.app.get(ErasureService).request('third@example.com');
   await focusWindow(page);
   await page.getByRole('link', { name: 'Release requests 2 wait' }).waitFor();
   await page.getByRole('link', { name: 'Deletion requests 1 waits' }).waitFor();
-  await until(async () => (await page.title()) === '(3) Find · Support');
+  await until(async () => (await page.title()) === '(3) Find · Support · com.example.app');
 });
 
 test('the queue of requests is worked through by keyboard, with the reason of the holder', async () => {
