@@ -73,10 +73,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
       keyMails.push(...times);
       if (round === rounds) codeMail = await holderCodeTime({ port, mails, seat: data.seats[0] });
       await flood({ end: true });
-      measured.flood.push({
-        ...floodMeasurements,
-        codes: (await flood({ collect: true })).kinds.code,
-      });
+      measured.flood.push({ ...floodMeasurements, codes: (await flood({ collect: true })).kinds.code });
     }
     await heartbeats({ end: true });
     return { version: await postgresVersion(url), ...measured, keyMails, codeMail, mails: mails.count };

@@ -50,7 +50,7 @@ export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof 
 
 /**
  * Removes each member that fails the check of `PROBLEM_MEMBERS` for this code. Members of unknown codes, and unknown members, are
- * kept unchanged, because a newer service may have added them. Only those that are nested too deeply to be stored are removed.
+ * kept unchanged, because a newer service may have added them. Only members that are nested too deeply to be stored are removed.
  */
 export function checkedMembers(code: string, members: Members): Members {
   const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};

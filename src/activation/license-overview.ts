@@ -54,9 +54,10 @@ const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
   activation_id: 'l.id = (select license_id from activation where id = $1)',
 };
 
-/** The columns of a `LicenseRow`; the license has the alias `l`. */
-// The purchase is read by a subquery. For a join the planner, which has no statistics of e-mail addresses, would read all
-// purchases.
+/**
+ * The columns of a `LicenseRow`; the license has the alias `l`. The purchase is read by a subquery. For a join the planner,
+ * which has no statistics of e-mail addresses, would read all purchases.
+ */
 export const LICENSE_COLUMNS = `
   l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
   l.address_lost_at is not null as is_address_lost,

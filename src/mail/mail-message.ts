@@ -16,7 +16,7 @@ export interface MailMessage {
 }
 
 /** Returns the mail with a last line about the vendor and whom to ask, if the settings name them. */
-export function withSignature<Mail extends Pick<MailMessage, 'body'>>(
+export function withVendorLine<Mail extends Pick<MailMessage, 'body'>>(
   mail: Mail,
   { vendorName, supportContact }: Pick<Brand, 'vendorName' | 'supportContact'>,
 ): Mail {

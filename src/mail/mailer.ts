@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { Config } from '../core/config.js';
 import { JobFailure } from './jobs.js';
-import { messageHtml, messageText, withSignature, type MailMessage } from './mail-message.js';
+import { messageHtml, messageText, withVendorLine, type MailMessage } from './mail-message.js';
 
 /** The time limits for each step with the mail server. */
 const SMTP_TIMEOUTS_MS = {
@@ -60,7 +60,7 @@ export class Mailer {
     // nodemailer removes brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const { mailFrom: from, brand } = this.config;
-    const signed = withSignature(mail, brand);
+    const fullMail = withVendorLine(mail, brand);
     // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
@@ -69,8 +69,8 @@ export class Mailer {
       envelope: { from, to: recipient },
       messageId: `<${mailId}@${this.#host}>`,
       subject: mail.subject,
-      text: messageText(signed),
-      html: messageHtml(signed),
+      text: messageText(fullMail),
+      html: messageHtml(fullMail),
       // Suppresses automatic replies (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     };

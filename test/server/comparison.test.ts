@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createDatabase } from '../support/harness.js';
-
-// The bench is JavaScript without types.
-const importFromBench = (file: string) => import(new URL(`../../bench/${file}`, import.meta.url).href);
+import { importFromBench } from '../support/import-from-bench.js';
 
 test('the servers of `npm run bench` give the responses of the service', async () => {
   const { Processes } = await importFromBench('load/processes.mjs');

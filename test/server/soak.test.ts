@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDatabase } from '../support/harness.js';
+import { importFromBench } from '../support/import-from-bench.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /*
@@ -29,15 +30,13 @@ interface Load {
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-soak-'));
-// The benchmark is JavaScript without types.
-const importFromBench = (file: string) => import(new URL(`../../bench/load/${file}`, import.meta.url).href);
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let server: ServerProcess;
 let load: Load;
 beforeAll(async () => {
   database = await createDatabase();
-  const { makeData, seatIds } = await importFromBench('data.mjs');
-  const { kindsOf } = await importFromBench('kinds.mjs');
+  const { makeData, seatIds } = await importFromBench('load/data.mjs');
+  const { kindsOf } = await importFromBench('load/kinds.mjs');
   const { settings, ...data } = await makeData(database.url, directory, seatIds(ACTIVATIONS));
   const port = await freePort();
   const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };

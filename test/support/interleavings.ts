@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type fc from 'fast-check';
 
-/** Turns of the event loop after which every promise has settled, except those that wait for the scheduler or for I/O. */
+/** Turns of the event loop after which every promise has settled, except promises that wait for the scheduler or for I/O. */
 const SETTLING_TURNS = 3;
 /** After this many turns without a scheduled task the work has failed, because one of its promises never settles. */
 const MAX_IDLE_TURNS = 1_000;
 
-/** Waits until every promise has settled, except those that wait for the scheduler or for I/O. */
+/** Waits until every promise has settled, except promises that wait for the scheduler or for I/O. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { messageHtml, messageText, withSignature, type Block } from '../../src/mail/mail-message.js';
+import { messageHtml, messageText, withVendorLine, type Block } from '../../src/mail/mail-message.js';
 
 const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body });
 /** The HTML between the tags of the body, with one line for each block. */
@@ -94,7 +94,7 @@ test.each([
 ])('the last line of a mail names %s', (_what, vendorName, contact, lines) => {
   const url = contact?.includes('@') ? `mailto:${contact}` : contact;
   const supportContact = url ? { text: 'not shown', url } : null;
-  expect(withSignature({ body: ['Hello.'] }, { vendorName, supportContact }).body).toEqual([
+  expect(withVendorLine({ body: ['Hello.'] }, { vendorName, supportContact }).body).toEqual([
     'Hello.',
     ...lines,
   ]);

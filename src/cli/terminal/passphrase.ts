@@ -18,14 +18,11 @@ export type AskPassphrase = (prompt: string) => Promise<string>;
  */
 export function passphraseSource(fd: number | undefined): AskPassphrase {
   if (fd === undefined) return askTerminal;
-  let remaining: string[] | undefined;
-  let lineForAll: string | undefined;
+  let lines: string[] | undefined;
+  let next = 0;
   return async () => {
-    if (!remaining) {
-      remaining = linesOf(fd);
-      if (remaining.length === 1) [lineForAll] = remaining;
-    }
-    const passphrase = lineForAll ?? remaining.shift();
+    lines ??= linesOf(fd);
+    const passphrase = lines.length === 1 ? lines[0] : lines[next++];
     if (passphrase === undefined)
       throw new Refused(`The file descriptor ${fd} has fewer lines than there are encrypted keys.`);
     return nonEmpty(passphrase);
