@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
 import { licenseKeyHash } from '../src/keys/license-key.js';
@@ -18,7 +19,8 @@ import { accepted, Prism, proxiedService } from './prism.js';
  * because it has one call of each route, and one case for each code of the catalogue.
  */
 
-const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1' };
+const LOGO_FILE = fileURLToPath(new URL('../web/shared/icon.svg', import.meta.url));
+const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1', LOGO_FILE };
 const UNKNOWN = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 
 let direct: Service;
@@ -100,8 +102,8 @@ describe('Prism accepts the documented answers', () => {
   test('to a report of a purchase, to health checks and for pages of documentation', async () => {
     const body = { transaction_id: 'tx-1', email: 'buyer@example.com', status: 'paid' };
     await expectSuccess(report(service, body), 'POST /v1/purchases', 204);
-    for (const path of ['/health/live', '/health/ready', '/privacy/data', '/docs/errors'])
-      await expectSuccess(service.call('GET', path), `GET ${path}`);
+    const paths = ['/health/live', '/health/ready', '/privacy/data', '/brand', '/brand/logo', '/docs/errors'];
+    for (const path of paths) await expectSuccess(service.call('GET', path), `GET ${path}`);
     // Prism would follow the redirect itself.
     await expectSuccess(direct.call('GET', '/', undefined, { accept: 'text/html' }), 'GET /', 302);
   });
