@@ -13,6 +13,18 @@ interface MemberOptions<Body> {
   readonly when?: (body: Body) => boolean;
 }
 
+/** Whether the member of an instance of a DTO class is valid. */
+type Check = (body: object) => boolean;
+const checksByDto = new Map<unknown, Map<string, Check>>();
+
+/** The members that a DTO class declares, with their checks. */
+export function checksOf(dto: { name: string }): ReadonlyMap<string, Check> {
+  const checks = checksByDto.get(dto);
+  // `import type` of the class would leave `Object` here, which accepts everything.
+  if (!checks) throw new Error(`${dto.name} names no members`);
+  return checks;
+}
+
 /** Declares a member of a request body. The property gets the canonical value; MembersPipe refuses an invalid one. */
 export function Member<Body>(
   { parse }: Field<unknown>,
@@ -26,7 +38,13 @@ export function Member<Body>(
     const parsed = value === undefined && isRead(body) ? parse(undefined) : value;
     return parsed instanceof Invalid ? parsed.sentence : undefined;
   };
+  const addCheck: PropertyDecorator = ({ constructor }, name) => {
+    const checks = checksByDto.get(constructor) ?? new Map<string, Check>();
+    checks.set(String(name), (body) => refusal(Reflect.get(body, name), body as Body) === undefined);
+    checksByDto.set(constructor, checks);
+  };
   return applyDecorators(
+    addCheck,
     Transform(({ value, obj }) => (isRead(obj) ? parse(value) : undefined)) as PropertyDecorator,
     ValidateBy({
       name: 'member',
