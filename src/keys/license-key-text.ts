@@ -8,6 +8,7 @@ const MAX_TYPED_LENGTH = 200;
 
 // What mail programs and people put around and between the symbols: spaces, dashes, quotes, full stops, invisible characters.
 const SEPARATORS = /[\s\p{Cf}`´]|(?!_)\p{P}/gu;
+const CANONICAL = /^[A-Z0-9]{2,12}_(?:[0-9A-HJKMNP-Z]{4}-){3}[0-9A-HJKMNP-Z]{4}$/;
 // The patterns are case-insensitive for ASCII only: toUpperCase alone would turn letters such as ı and ſ into I and S.
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
 const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
@@ -19,6 +20,8 @@ const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
  *   null if the text does not have the shape of a key
  */
 export function readLicenseKey(text: string, defaultPrefix = ''): string | null {
+  // A client sends the text as it is written here.
+  if (CANONICAL.test(text)) return text;
   if (text.length > MAX_TYPED_LENGTH) return null;
   const typed = text.replace(SEPARATORS, '');
   const shape = WITH_UNDERSCORE.exec(typed) ?? WITHOUT_UNDERSCORE.exec(typed);
