@@ -65,7 +65,43 @@ test('the key of an erased license cannot be mailed or replaced', async () => {
   expect(await licenses.currentKey(license_id)).toBeNull();
 });
 
+test('the key of a revoked license cannot be mailed, and the reason is given', async () => {
+  const { license_id } = await service.issue();
+  await licenses.set(license_id, { staff_status: 'revoked' }, AUDIT_CONTEXT);
+  await expect(licenses.sendKey(license_id)).rejects.toMatchObject({
+    code: 'key_not_mailable',
+    members: { reason: 'revoked' },
+  });
+});
+
+test('an empty database outside production is not taken for the wrong one', async () => {
+  const empty = await Service.start();
+  try {
+    await expect(empty.app.get(LicensesService).assertDatabaseHasLicenses()).resolves.toBeUndefined();
+  } finally {
+    await empty.close();
+  }
+});
+
 describe('a change', () => {
+  test('of the terms of a refunded license leaves its end as it is', async () => {
+    const purchase_id = randomUUID();
+    const { license_id } = await service.issue();
+    await service.sql(
+      "insert into purchase (id, transaction_id, state, recorded_on) values ($1, $1::uuid::text, 'refunded', now())",
+      [purchase_id],
+    );
+    const end = [license_id, purchase_id, NOW];
+    await service.sql('update license set purchase_id = $2, ended_at = $3 where id = $1', end);
+    service.clock.set(LATER.toISOString());
+    await licenses.set(license_id, { machines_allowed: 4 }, AUDIT_CONTEXT);
+    expect(await rowOf(license_id)).toMatchObject({
+      machines_allowed: 4,
+      ended_at: NOW,
+      end_changed_at: NOW,
+    });
+  });
+
   test('of the end sets end_changed_at, and another change does not', async () => {
     const expires_at = new Date('2027-01-01T00:00:00Z');
     const { license_id } = await service.issue({ expires_at, on_expiry: 'stop' });

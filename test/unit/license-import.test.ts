@@ -36,6 +36,21 @@ describe('a header', () => {
       `The column constructor ${unknownColumn}`,
       ['license_key', 'email', 'constructor'],
     ],
+    [
+      'a name of 16 letters',
+      `The column SeatsPerCustomer ${unknownColumn}`,
+      ['license_key', 'email', 'SeatsPerCustomer'],
+    ],
+    [
+      'a license key without a digit',
+      `Column 3 ${unknownColumn}`,
+      ['license_key', 'email', 'SEATSPERCVSTOMEW'],
+    ],
+    [
+      'the shape of a license key with a digit',
+      `Column 3 ${unknownColumn}`,
+      ['license_key', 'email', 'SEATSPERCUST0MER'],
+    ],
     ['an empty name', `Column 3 ${unknownColumn}`, ['license_key', 'email', '', 'on_expiry']],
     ['a name with a control character', `Column 3 ${unknownColumn}`, ['license_key', 'email', 'a\u001b[2Jb']],
     ['a name that begins with a hyphen', `Column 3 ${unknownColumn}`, ['license_key', 'email', '-x']],
