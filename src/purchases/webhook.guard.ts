@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { CanActivate, ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Webhook } from 'standardwebhooks';
+import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
@@ -14,9 +15,10 @@ const TIMESTAMP = /^[1-9]\d*$/;
 export class WebhookGuard implements CanActivate {
   readonly #webhook: Webhook | undefined;
   // Limits requests with a wrong signature to 60 a minute. Requests with a valid signature are not limited.
-  readonly #wrongSignatures = new RateLimit(60, 60);
+  readonly #wrongSignatures: RateLimit;
 
-  constructor({ purchaseWebhookSecret }: Config) {
+  constructor({ purchaseWebhookSecret }: Config, clock: Clock) {
+    this.#wrongSignatures = new RateLimit(60, 60, undefined, () => clock.monotonic());
     this.#webhook = purchaseWebhookSecret === undefined ? undefined : new Webhook(purchaseWebhookSecret);
   }
 
