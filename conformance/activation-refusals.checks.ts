@@ -103,7 +103,7 @@ export const activationRefusalChecks: readonly Check[] = [
     },
   },
   {
-    title: 'A machine above the limit is refused with 409, machines_allowed, machines_in_use and portal_url',
+    title: 'A machine above the limit is refused with 409, the machines, portal_url and release_url',
     run: async (service) => {
       const answer = await refusalAboveLimit(service);
       demandRefusal(answer, 409, 'machine_limit_reached');
@@ -112,6 +112,11 @@ export const activationRefusalChecks: readonly Check[] = [
       demand(
         typeof portal === 'string' && /^https?:\/\/\S+\/portal\/$/.test(portal),
         `portal_url is ${formatValue(portal)}.`,
+      );
+      const link = at(answer.json, 'release_url');
+      demand(
+        typeof link === 'string' && link.startsWith(`${portal}#release=`),
+        `release_url is ${formatValue(link)}.`,
       );
     },
   },

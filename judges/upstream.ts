@@ -65,7 +65,15 @@ const VARIANTS: Partial<Record<ProblemCode, readonly Variant[]>> = {
     ],
   ],
   machine_limit_reached: [
-    [{ machines_allowed: 1, machines_in_use: 1, portal_url: 'https://licenses.example.org/shop/portal/' }],
+    [
+      {
+        machines_allowed: 1,
+        machines_in_use: 1,
+        portal_url: 'https://licenses.example.org/shop/portal/',
+        release_url:
+          'https://licenses.example.org/shop/portal/#release=0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6.1795086600.4yJq0N3kVQ3m8y5rW1cYt7dEoZbXl2uHf9aGsKpTnRk',
+      },
+    ],
   ],
   key_not_mailable: [[{ reason: 'not_made_here' }], [{ reason: 'refunded' }], [{ reason: 'erased' }]],
   too_many_requests: [[{}, { 'retry-after': '86400' }]],

@@ -1,5 +1,5 @@
 import { CallQueue } from './call-queue.js';
-import { License } from './license.js';
+import { License, type Activation } from './license.js';
 import { trustedKey } from './manifest-signature.js';
 import { NamedTimers } from './named-timers.js';
 import { withDefaults, type ClientOptions } from './options.js';
@@ -11,14 +11,9 @@ import { pickCrash, telemetryBlock, isTelemetryDisabled, type CrashSignature } f
 import { Transport } from './transport.js';
 import { UpdateChecker } from './update-check.js';
 import type { UpdateCheck } from './update.js';
+import { WaitingActivation } from './waiting-activation.js';
 
-export * from './problem.js';
-export type { ClientOptions } from './options.js';
-export { isStoppedBy, type Status } from './status.js';
-export type { CrashSignature, Telemetry } from './telemetry.js';
-export type { Clock, Timers } from './time.js';
-export type { Offer } from './signed-manifest.js';
-export type { NoUpdateReason, UpdateCheck } from './update.js';
+export * from './public.js';
 
 /** The client: connects its parts, sets the timers, and sends one license call at a time. */
 export class MooringClient {
@@ -26,7 +21,8 @@ export class MooringClient {
   readonly #store: Store;
   readonly #transport: Transport;
   readonly #updates: UpdateChecker;
-  readonly #timers: NamedTimers<'start' | 'heartbeat' | 'manifest'>;
+  readonly #timers: NamedTimers<'start' | 'heartbeat' | 'manifest' | 'activation'>;
+  readonly #waiting: WaitingActivation;
   readonly #closing = new AbortController();
   #time: SeenTime | undefined;
   #license: License | undefined;
@@ -43,6 +39,7 @@ export class MooringClient {
     const { appVersion, product, storage, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
     this.#isTelemetryOff = isTelemetryDisabled(this.#options.app, this.#options.environment);
     this.#timers = new NamedTimers(timers);
+    this.#waiting = new WaitingActivation(this.#timers, (activation) => this.#activate(activation));
     this.#store = new Store(storage, log);
     this.#transport = new Transport(baseUrl, { fetch, clock, timers, signal: this.#closing.signal });
     this.#updates = new UpdateChecker({
@@ -67,16 +64,14 @@ export class MooringClient {
   }
 
   /**
-   * For the Activate button only. A refusal changes neither the status nor the stored license.
-   * @throws LicenseProblem if the service refused (show `detail`), ServiceUnreachable without an answer, or another Error if no
-   *   machine id can be read
+   * For the Activate button only. A refusal changes neither the status nor the stored license. At the machine limit the
+   * client then repeats the activation for ten minutes (`waiting-activation.ts`).
+   * @throws LicenseProblem (a refusal: show `detail`), ServiceUnreachable (no answer), or another Error (no machine id)
    */
   async activate(license_key: string, email: string, hostname_hint = ''): Promise<Status> {
     await this.start();
     if (this.#isClosed) throw new Error('the client is closed');
-    const activation = { license_key, email, hostname_hint: hostname_hint.trim() || null };
-    await this.#queue.run(async () => this.#scheduleHeartbeat(await this.#license!.activate(activation)));
-    return this.#reportStatus();
+    return this.#waiting.start({ license_key, email, hostname_hint: hostname_hint.trim() || null });
   }
 
   /** For the Retry button: sends a heartbeat now. A confirmation ends `needs_network` or `stopped`. */
@@ -113,6 +108,11 @@ export class MooringClient {
     this.#timers.end();
     await this.idle();
     await this.#license?.rememberTime();
+  }
+
+  async #activate(activation: Activation): Promise<Status> {
+    await this.#queue.run(async () => this.#scheduleHeartbeat(await this.#license!.activate(activation)));
+    return this.#reportStatus();
   }
 
   get #isClosed(): boolean {

@@ -36,8 +36,8 @@ const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 /**
  * Reads the token of a stored license, a compact JWS. Never throws.
  * @param tokenKeys the token keys shipped with the application. If there are any, a token of another format or with a
- * wrong signature is not believable. A token with an unknown `kid` is believable if its times are at most 7 days apart,
- * because the service may have rotated its keys.
+ * wrong signature is not believable. A token with an unknown `kid` is believable if its `exp` is after its `iat`, by at most
+ * 7 days, because the service may have rotated its keys.
  */
 export function readToken(
   { token, offline_until }: Pick<StoredLicense, 'token' | 'offline_until'>,

@@ -33,7 +33,12 @@ export const PROBLEM_MEMBERS = {
     newest_covered_version: orNull(isVersion),
     download_url: orNull(link),
   },
-  machine_limit_reached: { machines_allowed: count, machines_in_use: count, portal_url: link },
+  machine_limit_reached: {
+    machines_allowed: count,
+    machines_in_use: count,
+    portal_url: link,
+    release_url: link,
+  },
   binding_released: {},
   token_invalid: {},
   no_version_published: {},

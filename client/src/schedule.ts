@@ -9,6 +9,11 @@ const HOUR = 60 * MINUTE;
 /** Delay until a state file that could not be read, such as a locked one, is read again; it may contain a license. */
 export const START_AGAIN_MS = 30 * SECOND;
 
+/** While a license is full: how long and at which interval its activation is repeated, and the delay if the service fails. */
+export const FULL_LICENSE_MS = 10 * MINUTE;
+export const FULL_LICENSE_INTERVAL_MS = 5 * SECOND;
+export const FULL_LICENSE_RETRY_MS = MINUTE;
+
 export const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
 /** Delay until the next heartbeat. @param failures consecutive calls that were not confirmed */

@@ -3,7 +3,10 @@ import { formatTime, parseTime, representable, type Clock } from './time.js';
 export interface StoredTime {
   /** The latest time that this installation has seen, corrected to the service's clock. */
   highest_seen: string | null;
-  /** By how much this computer's clock was ahead of the service's at the last confirmation; never negative. */
+  /**
+   * By how much this computer's clock is ahead of the service's: measured at the last confirmation, and less if the clock was
+   * set back since; never negative.
+   */
   clock_ahead_seconds: number;
 }
 

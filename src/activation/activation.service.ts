@@ -105,7 +105,7 @@ export class ActivationService {
 
   private async insertActivation(
     attempt: FoundAttempt,
-    { machineId }: ActivationCredentials,
+    { email, machineId }: ActivationCredentials,
     { hostname_hint, app_version }: ActivateRequest,
     now: Date,
   ): Promise<{ activation: SuccessfulAttempt; created: boolean } | null> {
@@ -118,7 +118,8 @@ export class ActivationService {
     >(query);
     if (!rows[0]) return null;
     const result = { ...attempt, ...rows[0] };
-    if (!isSuccessful(result)) throw this.machineLimitProblem(result);
+    if (!isSuccessful(result))
+      throw this.machineLimitProblem(result, this.keys.releaseHint(license_id, email, now));
     return { activation: result, created: result.activation_id === id };
   }
 
@@ -130,9 +131,14 @@ export class ActivationService {
     return invalidMembers({ license_key: 'holds a typing error: its check symbol does not fit' });
   }
 
-  private machineLimitProblem({ machines_allowed, machines_in_use }: ActivationAttempt): Problem {
+  // The second link opens the portal for this license, so that the holder can release a machine and go back to the application.
+  private machineLimitProblem(
+    { machines_allowed, machines_in_use }: ActivationAttempt,
+    releaseHint: string,
+  ): Problem {
     const portal_url = `${this.config.publicUrl}/portal/`;
-    return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url });
+    const release_url = `${portal_url}#release=${releaseHint}`;
+    return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url, release_url });
   }
 }
 

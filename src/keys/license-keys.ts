@@ -3,6 +3,7 @@ import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { deriveSignInCode } from './sign-in-code.js';
 import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
+import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
 import { deriveStaffLink } from './staff-link.js';
 
 export interface DerivedKey {
@@ -11,7 +12,7 @@ export interface DerivedKey {
   readonly key_hint: string;
 }
 
-/** Derives license keys, ids of purchases, sign-in codes and sign-in links with the secret and prefix of the settings. */
+/** Derives license keys, ids of purchases, sign-in codes, sign-in links and release hints with the secret and prefix of the settings. */
 export class LicenseKeys {
   readonly #secret: Buffer;
 
@@ -46,6 +47,16 @@ export class LicenseKeys {
   /** Derives the secret of a mailed sign-in link of staff. @param row the table row of the link */
   staffLink(row: DerivationInput): string {
     return deriveStaffLink(this.#secret, row);
+  }
+
+  /** The hint with which the portal opens after a refused activation. @param email in the form of `canonicalEmail` */
+  releaseHint(license_id: string, email: string, now: Date): string {
+    return createReleaseHint(this.#secret, { license_id, email }, now);
+  }
+
+  /** Whether `releaseHint` created the hint for this license and address, at most ten minutes ago. */
+  isValidReleaseHint(hint: string, license: { license_id: string; email: string }, now: Date): boolean {
+    return isValidReleaseHint(this.#secret, hint, license, now);
   }
 
   /** The keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email in the form of `canonicalEmail` */

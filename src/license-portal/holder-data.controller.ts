@@ -30,7 +30,9 @@ export class HolderDataController {
   @RequiresMailedCode()
   @HttpCode(202)
   async erase(@CurrentHolder() holder: Holder) {
-    return { erasure: toWaitingErasure(await this.erasures.requestInSession(holder.email!, holder.id)) };
+    return {
+      erasure: toWaitingErasure(await this.erasures.requestInSession(holder.email!, holder.session_id)),
+    };
   }
 
   /** Answers `not_found` if no erasure request waits, for example because it is already carried out. */

@@ -33,7 +33,8 @@ export class HolderGuard implements CanActivate {
     // A session that a license key began has a license_id and no email.
     if (this.reflector.get(RequiresMailedCode, route) && session.email === null)
       throw problem('mailbox_proof_needed');
-    request.holder = session;
+    const { id: session_id, license_id, email } = session;
+    request.holder = { session_id, license_id, email };
     return true;
   }
 }

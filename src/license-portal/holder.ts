@@ -5,7 +5,7 @@ import { problem } from '../http/problems/problem.js';
 import type { Session } from '../http/sessions/sessions.js';
 
 /** A signed-in holder: of one license by its key, or of all licenses of an address by a mailed code. */
-export type Holder = Pick<Session, 'id' | 'license_id' | 'email'>;
+export type Holder = Pick<Session, 'license_id' | 'email'> & { readonly session_id: string };
 
 // A license without an address has no holder: it was erased, or a restore lost its address.
 const IS_VISIBLE_TO_HOLDER = 'l.email is not null and (l.id = $2 or l.email = $3)';

@@ -109,7 +109,7 @@ export class HolderOverviewService {
     const isSignedInByCode = holder.email !== null;
     const { rows } = await poolOf(this.dataSource).query<HolderLicenseRow>({
       ...(isSignedInByCode ? LICENSES_BY_EMAIL : LICENSE_BY_KEY),
-      values: [holder.id, selfReleaseWindowStart(this.clock.now())],
+      values: [holder.session_id, selfReleaseWindowStart(this.clock.now())],
     });
     const [first] = rows;
     const email = holder.email ?? first?.email;

@@ -2,6 +2,7 @@ import { optional, textField } from '../core/field.js';
 import { emailField } from '../fields/email.js';
 import { licenseKeyField } from '../fields/license-key.js';
 import { optionalReasonField } from '../fields/reason.js';
+import { licenseIdOfHint } from '../keys/release-hint.js';
 import { Member } from '../http/parsing/member.js';
 
 /** A mailed code. People group its digits with spaces and dashes. */
@@ -10,10 +11,16 @@ const signInCode = textField('must be 8 digits', (text) => {
   return /^[0-9]{8}$/.test(digits) ? digits : null;
 });
 
-/** Body of `POST /portal/api/session`: an e-mail address with a license key, or with a mailed code. */
+const releaseHint = textField('must be the text after #release= in a release_url', (text) =>
+  licenseIdOfHint(text) === null ? null : text,
+);
+
+/** Body of `POST /portal/api/session`: an e-mail address with a license key, or a mailed code, also without the address. */
 export class SignInRequest {
-  @Member(emailField)
-  email!: string;
+  @Member(emailField, {
+    when: ({ email, code }: Partial<SignInRequest>) => email !== undefined || code === undefined,
+  })
+  email?: string;
 
   @Member(optional(licenseKeyField), { rule: requireExactlyOne })
   license_key?: string;
@@ -22,16 +29,25 @@ export class SignInRequest {
   code?: string;
 }
 
-/** Body of `POST /portal/api/session/code`. */
+/** Body of `POST /portal/api/session/code`: an e-mail address, or the hint of a refused activation. */
 export class CodeRequest {
-  @Member(emailField)
-  email!: string;
+  @Member(emailField, {
+    when: ({ email, hint }: Partial<CodeRequest>) => email !== undefined || hint === undefined,
+  })
+  email?: string;
+
+  @Member(optional(releaseHint), { rule: refuseWithEmail })
+  hint?: string;
 }
 
 /** Body of `POST /portal/api/activations/:id/release-request`. */
 export class ReleaseRequestBody {
   @Member(optionalReasonField)
   reason?: string | null;
+}
+
+function refuseWithEmail({ email, hint }: CodeRequest): string | undefined {
+  return email !== undefined && hint !== undefined ? 'give either email or hint' : undefined;
 }
 
 /** Checks that a request has either a license key or a code. */

@@ -30,7 +30,7 @@ export class HolderSessionController {
   ): Promise<void> {
     const { email, license_key, code } = body;
     if (license_key !== undefined) {
-      await this.sessions.setCookie(reply, 'holder', await this.signIn.signInWithKey(email, license_key));
+      await this.sessions.setCookie(reply, 'holder', await this.signIn.signInWithKey(email!, license_key));
       return;
     }
     const codeId = readCookie(request, this.config, 'code');
@@ -42,24 +42,29 @@ export class HolderSessionController {
   /**
    * Mails a code. The response does not reveal whether a license has this address. A session is optional. In a session that was
    * created with a license key, codes for the address of this license have a separate limit, which other callers cannot use up.
+   * With the hint of a refused activation, the page need not know the address, and gets a part of it to show.
    */
   @Post('code')
   @AllowedWithoutSession()
   @HttpCode(202)
   async requestCode(
-    @Body() { email }: CodeRequest,
+    @Body() { email, hint }: CodeRequest,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<void> {
+  ): Promise<{ sent_to: string }> {
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
-    const id = await this.signIn.requestCode(email, session);
+    const { id, sent_to } =
+      hint === undefined
+        ? { id: await this.signIn.requestCode(email!, session), sent_to: email! }
+        : await this.signIn.requestCodeByHint(hint, session);
     setCookie(reply, this.config, 'code', id, CODE_LIFETIME_MINUTES * 60);
+    return { sent_to };
   }
 
   @Delete()
   @HttpCode(204)
   async end(@CurrentHolder() holder: Holder, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
-    await this.sessions.end(holder.id);
+    await this.sessions.end(holder.session_id);
     clearCookie(reply, this.config, 'holder');
   }
 }

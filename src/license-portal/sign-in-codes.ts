@@ -18,8 +18,15 @@ const DELIVERY_TIMEOUT_MS = 10_000;
 /** A typed code, and the id of the code that the same browser requested. */
 interface TypedCode {
   readonly id: string | undefined;
-  readonly email: string;
+  /** The typed address; undefined if the browser requested the code with a hint, and so does not know the address. */
+  readonly email: string | undefined;
   readonly code: string;
+}
+
+/** A code that can still be used, and whether it was typed. */
+interface CodeTry {
+  readonly email: string;
+  readonly isRight: boolean;
 }
 
 /** Sign-in codes by mail. A code proves access to the mailbox of the holder. */
@@ -61,19 +68,21 @@ export class SignInCodes implements OnModuleInit {
 
   /**
    * Compares a code and deletes it if it is right. The caller's transaction must commit in both cases: each try is counted
-   * before the comparison, so that concurrent tries count too. @returns whether the code was right
+   * before the comparison, so that concurrent tries count too. @returns null if the browser requested no code that can be used
    */
-  async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<boolean> {
-    if (!id || !isUuid(id)) return false;
-    const [row] = await queryRows<DerivationInput>(
+  async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<CodeTry | null> {
+    if (!id || !isUuid(id)) return null;
+    const [row] = await queryRows<DerivationInput & { readonly email: string }>(
       manager,
       `update one_time_code set tries = tries + 1
-       where id = $1 and email = $2 and expires_at > $3 and tries < ${MAX_CODE_TRIES} returning id, nonce`,
-      [id, email, this.clock.now()],
+       where id = $1 and email = coalesce($2, email) and expires_at > $3 and tries < ${MAX_CODE_TRIES}
+       returning id, nonce, email`,
+      [id, email ?? null, this.clock.now()],
     );
-    if (!row || !timingSafeEqual(Buffer.from(code), Buffer.from(this.keys.signInCode(row)))) return false;
-    await manager.query('delete from one_time_code where id = $1', [row.id]);
-    return true;
+    if (!row) return null;
+    const isRight = timingSafeEqual(Buffer.from(code), Buffer.from(this.keys.signInCode(row)));
+    if (isRight) await manager.query('delete from one_time_code where id = $1', [row.id]);
+    return { email: row.email, isRight };
   }
 
   // The job, not the request, checks whether a license has this address, so that neither the response nor its duration reveals

@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { queryRow, queryRows } from '../database/sql.js';
-import { problem } from '../http/problems/problem.js';
+import { invalidMembers, problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { Sessions, type Session } from '../http/sessions/sessions.js';
 import { TokenBucket } from '../http/limits/token-bucket.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import { licenseIdOfHint } from '../keys/release-hint.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { SignInCodes } from './sign-in-codes.js';
 
@@ -36,7 +37,7 @@ export class SignInService {
     private readonly codes: SignInCodes,
     private readonly keys: LicenseKeys,
     private readonly licenses: LicensesService,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     this.#allCodeMails = new TokenBucket(CODE_MAIL_BUCKET, () => clock.monotonic());
   }
@@ -77,18 +78,34 @@ export class SignInService {
   }
 
   /**
+   * Mails a code to the holder of a license whose activation was refused at the machine limit.
+   * @param hint of the `release_url` of the refusal
+   * @returns the id of the code, and the address with only its first character and its domain
+   * @throws Problem as `requestCode`, and `invalid_request` if the hint has expired or the license has another address
+   */
+  async requestCodeByHint(hint: string, session: Session | null): Promise<{ id: string; sent_to: string }> {
+    const license_id = licenseIdOfHint(hint)!;
+    const sql = 'select email from license where id = $1';
+    const license = await queryRow<{ email: string | null }>(this.dataSource, sql, [license_id]);
+    const email = license?.email;
+    if (!email || !this.keys.isValidReleaseHint(hint, { license_id, email }, this.clock.now()))
+      throw invalidMembers({ hint: 'is not valid any more: activate once more in the application' });
+    return { id: await this.requestCode(email, session), sent_to: maskAddress(email) };
+  }
+
+  /**
    * Creates a session for all licenses of an address.
-   * @param id of the code that this browser requested
+   * @param email undefined if the code was requested with a hint @param id of the code that this browser requested
    * @returns the session token @throws Problem `code_invalid`, `too_many_requests`
    */
-  async signInWithCode(email: string, code: string, id: string | undefined): Promise<string> {
-    const token = await this.dataSource.transaction(async (manager) =>
-      (await this.codes.consume(manager, { id, email, code }))
-        ? this.sessions.begin(manager, { email })
-        : null,
-    );
+  async signInWithCode(email: string | undefined, code: string, id: string | undefined): Promise<string> {
+    const { attempt, token } = await this.dataSource.transaction(async (manager) => {
+      const attempt = await this.codes.consume(manager, { id, email, code });
+      return { attempt, token: attempt?.isRight && (await this.sessions.begin(manager, attempt)) };
+    });
     if (token) return token;
-    this.#wrongCodes.count(email);
+    const triedAddress = email ?? attempt?.email;
+    if (triedAddress !== undefined) this.#wrongCodes.count(triedAddress);
     throw problem('code_invalid');
   }
 
@@ -96,4 +113,10 @@ export class SignInService {
     const sql = 'select 1 from license where id = $1 and email = $2';
     return (await queryRows<unknown>(this.dataSource, sql, [licenseId, email])).length > 0;
   }
+}
+
+/** `ada@example.com` as `a…@example.com`: its owner recognises it, and a person who has only the link does not learn it. */
+function maskAddress(email: string): string {
+  const [first = ''] = email;
+  return `${first}…${email.slice(email.lastIndexOf('@'))}`;
 }

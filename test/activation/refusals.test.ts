@@ -150,6 +150,7 @@ test('machine_limit_reached has the numbers of machines and the portal, and no l
     machines_allowed: 2,
     machines_in_use: 2,
     portal_url: 'http://localhost:3000/portal/',
+    release_url: expect.stringMatching(/^http:\/\/localhost:3000\/portal\/#release=[\w.-]+$/),
     request_id: expect.any(String),
   });
   expect(text).not.toContain('Canary');

@@ -56,6 +56,61 @@ describe('activate', () => {
     expect(computer.client.status).toEqual({ kind: 'not_activated' });
   });
 
+  describe('that the machine limit refuses', () => {
+    const full = () =>
+      problem(409, 'machine_limit_reached', 'stop', { portal_url: 'https://x/portal/#release=hint' });
+    async function refused(): Promise<Computer> {
+      const computer = await Computer.make();
+      await computer.open();
+      computer.service.answer['/v1/activate'] = full;
+      await expect(computer.client.activate(KEY, EMAIL, 'Studio')).rejects.toThrow(LicenseProblem);
+      return computer;
+    }
+    const activations = ({ service }: Computer) => service.callsTo('/v1/activate');
+
+    test('is repeated every 5 seconds, and a minute after a lost answer, and succeeds when a place is free', async () => {
+      const computer = await refused();
+      await computer.advanceTime(14_000);
+      expect(activations(computer)).toHaveLength(3);
+      computer.service.answer['/v1/activate'] = () => () => Promise.reject(new TypeError('fetch failed'));
+      await computer.advanceTime(5_000);
+      computer.service.answer['/v1/activate'] = () => problem(503, 'unavailable', 'retry');
+      await computer.advanceTime(MINUTE);
+      computer.service.answer['/v1/activate'] = () => computer.service.confirm(201);
+      await computer.advanceTime(MINUTE);
+      expect(computer.client.status.kind).toBe('running');
+      const bodies = activations(computer).map(({ body }) => body);
+      expect(bodies).toEqual(Array(6).fill(bodies[0]));
+      await computer.advanceTime(10 * MINUTE);
+      expect(activations(computer)).toHaveLength(6);
+    });
+
+    test('is no longer repeated after ten minutes', async () => {
+      const computer = await refused();
+      await computer.advanceTime(HOUR);
+      expect(activations(computer)).toHaveLength(1 + (10 * MINUTE) / 5_000);
+      expect(computer.client.status).toEqual({ kind: 'not_activated' });
+    });
+
+    test('is no longer repeated after another answer, a restart or the click on another license', async () => {
+      const computer = await refused();
+      computer.service.answer['/v1/activate'] = () => problem(403, 'license_revoked', 'stop');
+      await computer.advanceTime(MINUTE);
+      expect(activations(computer)).toHaveLength(2);
+
+      const restarted = await refused();
+      await restarted.restart();
+      await restarted.advanceTime(MINUTE);
+      expect(activations(restarted)).toHaveLength(1);
+
+      const other = await refused();
+      other.service.answer['/v1/activate'] = () => problem(404, 'license_not_found', 'stop');
+      await expect(other.client.activate('MOOR_0000-0000-0000-0000', EMAIL)).rejects.toThrow(LicenseProblem);
+      await other.advanceTime(MINUTE);
+      expect(activations(other)).toHaveLength(2);
+    });
+  });
+
   test('without a network throws ServiceUnreachable', async () => {
     const computer = await Computer.make();
     await computer.open();

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import type { ClientAction } from '../../client/src/client.js';
 import type { MisbehavingService, Received } from './misbehaving-service.js';
 
 type Headers = Record<string, string>;
@@ -40,7 +39,7 @@ export class Exchange {
     members: Record<string, unknown> = {},
     headers: Headers = {},
   ): void {
-    if (status >= 400 && status < 500) this.received.action = client_action as ClientAction;
+    if (status >= 400 && status < 500) Object.assign(this.received, { action: client_action, code });
     this.send(status, { 'content-type': 'application/problem+json', ...headers }, document());
     function document(): string {
       const title = `title of ${code}`;

@@ -25,6 +25,8 @@ export interface Received {
   confirmed?: boolean;
   /** The client_action of a problem, if a client may follow it. */
   action?: ClientAction;
+  /** The code of that problem. */
+  code?: string;
   retry_after_seconds?: number;
 }
 

@@ -39,6 +39,10 @@ export class Run {
   hasFailedWrites = false;
   /** Clicks on Activate whose call has not begun. */
   clicks = 0;
+  /** The labels of the activations that were sent for a click, each of which has its own. */
+  readonly sentLabels = new Set<string>();
+  /** The labels of the activations that the client may repeat, because the machine limit refused them. */
+  readonly waitingLabels = new Set<string>();
   /** Whether the state could not be read, so that it may contain data unknown to this run. */
   hadUnreadState = false;
   /** After `closed` the process must do nothing more; a `killed` process has ended, and its later actions are ignored. */
@@ -119,15 +123,15 @@ export class Run {
     return this.#status;
   }
 
-  #fetch = async (url: string, { signal }: RequestInit): Promise<Response> => {
+  #fetch = async (url: string, { signal, body }: RequestInit): Promise<Response> => {
     const { computer } = this;
     const path = new URL(url).pathname;
     const kind = path === '/v1/manifest' ? 'manifest' : 'license';
     this.#checkNotEnded(path);
     const isBackground = path === '/v1/heartbeat' || this.#nextActivationIsBackground;
     if (kind === 'license') this.#nextActivationIsBackground = false;
-    if (!isBackground && kind === 'license' && (this.clicks -= 1) < 0)
-      computer.violations.push('an activation that was not asked for');
+    const label = isBackground ? undefined : labelOf(body);
+    if (label !== undefined) this.#checkAskedFor(label);
     this.inFlight.set(kind, (this.inFlight.get(kind) ?? 0) + 1);
     if (this.inFlight.get(kind)! > 1) computer.violations.push(`two calls of ${kind} at once`);
     let isOver = false;
@@ -136,24 +140,38 @@ export class Run {
       isOver = true;
     };
     signal!.addEventListener('abort', end);
-    const isActivation = path === '/v1/activate';
     const answer = kind === 'manifest' ? 'manifest' : computer.nextAnswer(path);
     const response = kind === 'manifest' ? computer.manifest() : computer.answer(answer);
     await this.#pause(`${path} ${answer}`);
     // An answer after the end of the call is too late: the client must ignore it.
-    if (!isOver) this.#delivered(answer, isBackground, isActivation);
+    if (!isOver) this.#delivered(answer, path, isBackground);
+    if (!isOver && label !== undefined) this.#rememberWaiting(answer, label);
     end();
     if (!response) throw new TypeError('fetch failed');
     return response;
   };
 
-  #delivered(answer: AnswerKind | 'manifest', isBackground: boolean, isActivation: boolean): void {
+  /** An activation is sent for a click, and again only while the machine limit refuses it or no answer arrives. */
+  #checkAskedFor(label: string): void {
+    const isRepeated = this.sentLabels.has(label);
+    if (!isRepeated) this.clicks -= 1;
+    const isAskedFor = isRepeated ? this.waitingLabels.has(label) : this.clicks >= 0;
+    if (!isAskedFor) this.computer.violations.push('an activation that was not asked for');
+    this.sentLabels.add(label);
+  }
+
+  #rememberWaiting(answer: AnswerKind | 'manifest', label: string): void {
+    if (answer === 'full') this.waitingLabels.add(label);
+    if (answer === 'confirm' || answer === 'stop' || answer === 'fix') this.waitingLabels.delete(label);
+  }
+
+  #delivered(answer: AnswerKind | 'manifest', path: string, isBackground: boolean): void {
     if (answer === 'confirm') this.wasConfirmed = this.isEverConfirmed = true;
     const { status } = this;
     // An activation that the machine limit refuses stops the application only after the end of the old token.
     const isTolerated =
       answer === 'full' &&
-      isActivation &&
+      path === '/v1/activate' &&
       status?.kind === 'running' &&
       Date.parse(status.offline_until) >= this.computer.time.wall;
     if (isBackground && (answer === 'stop' || answer === 'full') && !isTolerated) this.wasStopped = true;
@@ -189,6 +207,13 @@ export class Run {
   }
 }
 
+/** The label in the body of an activation; undefined in other requests. */
+function labelOf(body: RequestInit['body']): string | undefined {
+  return typeof body === 'string'
+    ? (JSON.parse(body) as { hostname_hint?: string }).hostname_hint
+    : undefined;
+}
+
 /** A computer whose network, disk and timers wait for a scheduler; it checks each event against the promises. */
 export class ScheduledComputer {
   readonly time = new FakeTime();
@@ -197,6 +222,7 @@ export class ScheduledComputer {
   disk: State = emptyState();
   run!: Run;
   #tokens = 0;
+  #clicks = 0;
   #counts = { answers: 0, manifests: 0, reads: 0, writes: 0 };
   #faults = NO_FAULTS;
   #isChangingRun = false;
@@ -217,7 +243,7 @@ export class ScheduledComputer {
   /** The user clicks Activate. */
   async activate(): Promise<void> {
     this.run.clicks += 1;
-    await this.run.client.activate(KEY, EMAIL, 'Studio Mac');
+    await this.run.client.activate(KEY, EMAIL, `Studio Mac ${(this.#clicks += 1)}`);
   }
 
   /** Starts the application again with these faults, so that its state may be unreadable. */

@@ -36,7 +36,7 @@ export function findBrokenPromises(run: Run): string[] {
       .flatMap((call, i) => [...checkPace(heartbeats[i]!, calls[calls.indexOf(call) - 1]!, call)]),
     ...checkPauses(run),
     ...checkDailyManifest(run, manifests),
-    ...calls.flatMap((call, i) => [...checkActivation(call, calls[i - 1])]),
+    ...calls.flatMap((call, i) => [...checkActivation(call, calls.slice(0, i))]),
     ...run.attempts.flatMap((call) => [...checkMembers(run, call)]),
     ...checkLog(run, heartbeats),
   ];
@@ -99,12 +99,31 @@ function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> 
     if (when - daily[i]!.when < 23 * HOUR - CALLS_TIMEOUT_MS) yield 'the manifest read twice a day';
 }
 
-/** Checks that the client activates only after a click, or when the service has just asked for it. */
-function* checkActivation(call: Attempt, before: Attempt | undefined): Generator<string> {
+/**
+ * Checks that the client activates only after a click, or when the service has just asked for it. An activation that the machine
+ * limit refused is repeated for ten minutes.
+ */
+function* checkActivation(call: Attempt, earlier: readonly Attempt[]): Generator<string> {
   if (call.path !== '/v1/activate' || call.clicked) return;
+  const before = earlier.at(-1);
   const isRequested =
     before?.received?.action === 'reactivate' && call.when - before.when <= CALLS_TIMEOUT_MS;
-  if (!isRequested) yield `an activation that was not asked for, at ${call.when}`;
+  if (isRequested || isRepeatedClick(call, earlier)) return;
+  yield `an activation that was not asked for, at ${call.when}`;
+}
+
+function isRepeatedClick(call: Attempt, earlier: readonly Attempt[]): boolean {
+  const sinceClick = earlier.slice(
+    earlier.findLastIndex(({ path, clicked }) => path === call.path && clicked),
+  );
+  const [click] = sinceClick;
+  if (click?.received?.code !== 'machine_limit_reached') return false;
+  const activations = sinceClick.filter(({ path }) => path === call.path);
+  return (
+    call.when - click.when <= 10 * MINUTE &&
+    call.when - activations.at(-1)!.when >= 5 * SECOND &&
+    !activations.some(({ received }) => received?.confirmed)
+  );
 }
 
 const MEMBERS: Record<Path, string[]> = {

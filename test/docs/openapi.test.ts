@@ -276,7 +276,7 @@ describe('an answer', () => {
       '/ must NOT have additional properties: expires_at',
     ]);
     const bare = problem('machine_limit_reached', 409, 'stop');
-    expect(check('POST', '/v1/activate', 409, problemHeaders, bare)).toHaveLength(3);
+    expect(check('POST', '/v1/activate', 409, problemHeaders, bare)).toHaveLength(4);
   });
 
   test('about an ended binding contains when and why it ended, about an active one neither', () => {

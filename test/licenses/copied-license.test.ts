@@ -76,6 +76,7 @@ describe('license.json copied to five other machines, for a license of one machi
           machines_allowed: 1,
           machines_in_use: 1,
           portal_url: expect.stringMatching(/\/portal\/$/),
+          release_url: expect.stringContaining('/portal/#release='),
         },
       });
       expect(copy.states.at(-1)).toEqual(copy.client.status);

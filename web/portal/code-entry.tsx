@@ -9,24 +9,34 @@ import { Notice } from '../shared/notice.js';
 import { fill, UntrustedText } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
 import { explain, wrongMembers } from './explain.js';
-import { mailCode, signInByCode } from './portal-api.js';
 import { messages } from './messages.js';
 
 const texts = messages.signIn;
 
 interface Props {
-  /** The address to which a code was mailed. */
-  readonly email: string;
+  /** The address to which a code was mailed, possibly without a part of it. */
+  readonly sentTo: string;
   /** The text above the field, which says that a code was mailed to `{email}`. */
   readonly lead?: string;
   readonly submit: string;
+  /** Mails another code. */
+  readonly mail: () => Promise<unknown>;
+  readonly signIn: (code: string) => Promise<unknown>;
   readonly onSignedIn: () => Promise<void>;
   /** Further buttons beside the submit button. */
   readonly extra: ComponentChildren;
 }
 
 /** A form that signs in with a mailed code. */
-export function CodeEntry({ email, lead = texts.codeMailed, submit, onSignedIn, extra }: Props) {
+export function CodeEntry({
+  sentTo,
+  lead = texts.codeMailed,
+  submit,
+  mail,
+  signIn,
+  onSignedIn,
+  extra,
+}: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
   const [fieldError, setFieldError] = useState<string>();
@@ -43,30 +53,30 @@ export function CodeEntry({ email, lead = texts.codeMailed, submit, onSignedIn, 
   });
   // A code may be typed in groups, such as 4013-4555.
   const digits = code.replaceAll(/[\s\p{P}]/gu, '');
-  const signIn = async () => {
+  const submitCode = async () => {
     const newError = digits.length === 8 ? undefined : texts.wrongCode;
     showError(newError);
     if (newError) return;
     await run(async () => {
-      if (!isSignedIn.current) await signInByCode(email, digits);
+      if (!isSignedIn.current) await signIn(digits);
       isSignedIn.current = true;
       await onSignedIn();
     });
   };
   const mailAnotherCode = () =>
     run(async () => {
-      await mailCode(email);
+      await mail();
       setCode('');
       focusSoon(form.current!, 'input');
       toast(texts.otherCodeMailed);
     });
   useEffect(() => {
     // The last digit submits the code.
-    if (/^\d{8}$/.test(digits)) void signIn();
+    if (/^\d{8}$/.test(digits)) void submitCode();
   }, [digits]);
   return (
-    <Form element={form} onSubmit={signIn}>
-      <p role="status">{fill(lead, { email: <UntrustedText text={email} /> })}</p>
+    <Form element={form} onSubmit={submitCode}>
+      <p role="status">{fill(lead, { email: <UntrustedText text={sentTo} /> })}</p>
       <Field
         label={texts.code}
         name="code"

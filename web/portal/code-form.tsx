@@ -8,7 +8,7 @@ import { CodeEntry } from './code-entry.js';
 import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './key-form.js';
-import { mailCode } from './portal-api.js';
+import { mailCode, signInByCode } from './portal-api.js';
 import { messages } from './messages.js';
 
 const texts = messages.signIn;
@@ -32,11 +32,12 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     setIsMailed(isShown);
     focusSoon(container.current!, 'input');
   };
+  const address = email.trim();
   const mail = async () => {
     showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
-      await mailCode(email.trim());
+      await mailCode({ email: address });
       showCodeEntry(true);
     });
   };
@@ -44,8 +45,10 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     <div ref={container}>
       {isMailed ? (
         <CodeEntry
-          email={email.trim()}
+          sentTo={address}
           submit={texts.signIn}
+          mail={() => mailCode({ email: address })}
+          signIn={(code) => signInByCode({ email: address, code })}
           onSignedIn={onSignedIn}
           extra={
             <>

@@ -6,8 +6,10 @@ import { common } from '../shared/messages.js';
 import { fill, t } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicense } from '../shared/api-types.js';
+import { WaitingMachine } from './free-a-place.js';
 import { displayStatus, isUsable, type DisplayStatus } from './holder.js';
 import { Machines } from './machines.js';
+import { isToBeFreed } from './release-link.js';
 import { sendKey } from './portal-api.js';
 import { Seats } from './seats.js';
 import { useHolderError, useHolderSession } from './session.js';
@@ -35,7 +37,9 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   return (
     <section class="license flow">
       <header>
-        <h2>{fill(texts.title, { hint: <span class="mono">{license.key_hint}</span> })}</h2>
+        <h2 id={`license-${license.id}`}>
+          {fill(texts.title, { hint: <span class="mono">{license.key_hint}</span> })}
+        </h2>
         <span class={`tag ${TAG_CLASSES[status]}`}>{texts.statuses[status]}</span>
         {isOneOfSeveral && isUsable(license) && (
           <Seats used={license.machines_in_use} allowed={license.machines_allowed} />
@@ -49,6 +53,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
       </p>
       <NextLicense status={status} />
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}
+      {isToBeFreed(license) && isUsable(license) && <WaitingMachine license={license} />}
       <Machines license={license} />
     </section>
   );

@@ -65,6 +65,22 @@ export const messages = {
     wrongCode: 'The code has 8 digits.',
   },
 
+  /** For a page that the application opened because all machines of the license are in use. */
+  freeAPlace: {
+    headline: 'All machines of your license are in use',
+    lead: 'Release one that you no longer use, and its place is free for the machine in front of you.',
+    codeFirst: 'First we mail a code to the address of your license, to see that it is you.',
+    codeMailed: 'A code is on its way to {email}. It is good for 10 minutes, in this browser.',
+    show: 'Show my machines',
+    other: 'Sign in another way',
+    expired:
+      'This link was good for 10 minutes. Click Activate in the application again, or sign in another way.',
+    releaseOne: 'Release the machine that you no longer use. Then go back to the application.',
+    askSupport:
+      'Ask support to release the machine that you no longer use. When support has released it, click Activate in the application again.',
+    free: 'A place is free. Go back to the application: it activates by itself within seconds, or when you click Activate.',
+  },
+
   session: {
     as: 'Signed in as {email}',
     signOut: 'Sign out',

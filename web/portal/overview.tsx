@@ -6,7 +6,7 @@ import { ErasureNotice } from './erasure-notice.js';
 import { LicenseSection } from './license.js';
 import { Session, type HolderSession } from './session.js';
 import { Summary } from './summary.js';
-import { isAnotherMachine, thisMachineElement } from './this-machine.js';
+import { isAnotherMachine, openedElement } from './this-machine.js';
 import { messages } from './messages.js';
 import { YourData } from './your-data.js';
 
@@ -20,7 +20,7 @@ export function Overview({ isStale, ...session }: Props) {
   const { holder, onEnded, openSignInByCode } = session;
   // If the application opens the page again for another machine, only the hash of the URL changes, and nothing is reloaded.
   useEffect(() => {
-    const refresh = () => session.update({ ...holder }, thisMachineElement(holder));
+    const refresh = () => session.update({ ...holder }, openedElement(holder));
     addEventListener('hashchange', refresh);
     return () => removeEventListener('hashchange', refresh);
   }, [holder]);

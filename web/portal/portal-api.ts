@@ -5,8 +5,11 @@ import type { HolderActivation, WaitingErasure, HolderLicensesAnswer } from '../
 export const readHolder = () => ask<HolderLicensesAnswer>('GET', 'api/licenses');
 export const signInByKey = (email: string, license_key: string) =>
   ask('POST', 'api/session', { email, license_key });
-export const mailCode = (email: string) => ask('POST', 'api/session/code', { email });
-export const signInByCode = (email: string, code: string) => ask('POST', 'api/session', { email, code });
+export const mailCode = (to: { readonly email: string } | { readonly hint: string }) =>
+  ask<{ sent_to: string }>('POST', 'api/session/code', to);
+/** The address is left out if the code was requested with a hint. */
+export const signInByCode = (typed: { readonly email?: string; readonly code: string }) =>
+  ask('POST', 'api/session', typed);
 export const signOut = () => ask('DELETE', 'api/session');
 export const askForRelease = (id: string, reason: string) =>
   ask('POST', `api/activations/${id}/release-request`, reason ? { reason } : {});

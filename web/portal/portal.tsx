@@ -8,12 +8,14 @@ import { unavailableText } from '../shared/messages.js';
 import { Page } from '../shared/page.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
+import { SignInToFreeAPlace } from './free-a-place.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
+import { isToBeFreed, releaseHint } from './release-link.js';
 import { SignIn } from './sign-in.js';
 import { SignInAgain, type SignInReason } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
-import { thisMachineElement } from './this-machine.js';
+import { openedElement } from './this-machine.js';
 import { messages } from './messages.js';
 
 type Stage = 'waiting' | 'unavailable' | 'failed' | 'signed-out' | HolderLicensesAnswer;
@@ -24,7 +26,11 @@ export function Portal() {
   const [signInReason, setSignInReason] = useState<SignInReason | null>(null);
   // The element that gets the focus. Each change is a new object, so that the same element can be focused again.
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
-  const holder = typeof stage === 'object' ? stage : null;
+  // The hint of a refused activation, until the holder chooses another way to sign in.
+  const [hint, setHint] = useState(releaseHint());
+  const signedIn = typeof stage === 'object' ? stage : null;
+  const isOfOther = hint !== null && signedIn !== null && !signedIn.licenses.some(isToBeFreed);
+  const holder = isOfOther ? null : signedIn;
 
   const show = (next: Stage, changedId?: string) => {
     setStage(next);
@@ -33,7 +39,7 @@ export function Portal() {
   const load = async () => {
     setStage('waiting');
     await readHolder().then(
-      (found) => show(found, thisMachineElement(found)),
+      (found) => show(found, openedElement(found)),
       (error) =>
         setStage(
           isSignedOut(error) ? 'signed-out' : error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
@@ -42,7 +48,7 @@ export function Portal() {
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
-    show(found, thisMachineElement(found) ?? 'headline');
+    show(found, openedElement(found) ?? 'headline');
   };
   const handleSignedInAgain = async () => {
     show(
@@ -58,14 +64,19 @@ export function Portal() {
     toast(messages.session.signedOut);
   };
 
-  useEffect(() => void load(), []);
+  useEffect(() => {
+    void load();
+    const readHint = () => setHint(releaseHint());
+    addEventListener('hashchange', readHint);
+    return () => removeEventListener('hashchange', readHint);
+  }, []);
   useEffect(() => {
     if (changed) moveFocus(document.getElementById(changed.id));
   }, [changed]);
 
   return (
     <Page
-      header={<Header holder={holder} onSignedOut={handleSignedOut} />}
+      header={<Header holder={signedIn} onSignedOut={handleSignedOut} />}
       footer={stage !== 'waiting' && <Footer />}
     >
       {holder ? (
@@ -78,9 +89,14 @@ export function Portal() {
         />
       ) : (
         <SignedOutPage
-          stage={stage as Exclude<Stage, HolderLicensesAnswer>}
+          stage={typeof stage === 'object' ? 'signed-out' : stage}
+          hint={hint}
           onRetry={load}
           onSignedIn={handleSignedIn}
+          onOther={() => {
+            setHint(null);
+            setChanged({ id: 'headline' });
+          }}
         />
       )}
       {holder && signInReason && signInReason !== 'later' && (
@@ -97,16 +113,21 @@ export function Portal() {
 
 interface SignedOutPageProps {
   readonly stage: Exclude<Stage, HolderLicensesAnswer>;
+  /** The hint in the URL with which the application opened the page. */
+  readonly hint: string | null;
   readonly onRetry: () => void;
   readonly onSignedIn: () => Promise<void>;
+  readonly onOther: () => void;
 }
 
 /** The page while no holder is signed in, or while it is not yet known whether one is. */
-function SignedOutPage({ stage, onRetry, onSignedIn }: SignedOutPageProps) {
-  useEffect(() => setTitle(messages.question), []);
+function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutPageProps) {
+  const isToFree = stage === 'signed-out' && hint !== null;
+  const headline = isToFree ? messages.freeAPlace.headline : messages.question;
+  useEffect(() => setTitle(headline), [headline]);
   return (
     <>
-      <h1 id="headline">{messages.question}</h1>
+      <h1 id="headline">{headline}</h1>
       {stage === 'waiting' && <Loading text={messages.waiting} />}
       {stage === 'unavailable' && (
         <Unavailable text={unavailableText(messages.unavailable)} retry={messages.retry} onRetry={onRetry} />
@@ -114,8 +135,12 @@ function SignedOutPage({ stage, onRetry, onSignedIn }: SignedOutPageProps) {
       {stage === 'failed' && <Unavailable text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
       {stage === 'signed-out' && (
         <>
-          <p class="lead">{messages.questionLead}</p>
-          <SignIn onSignedIn={onSignedIn} />
+          <p class="lead">{isToFree ? messages.freeAPlace.lead : messages.questionLead}</p>
+          {isToFree ? (
+            <SignInToFreeAPlace hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
+          ) : (
+            <SignIn onSignedIn={onSignedIn} />
+          )}
         </>
       )}
     </>

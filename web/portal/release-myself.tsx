@@ -10,7 +10,7 @@ import { CodeEntry } from './code-entry.js';
 import { withActivation } from './holder.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
-import { mailCode, readHolder, release } from './portal-api.js';
+import { mailCode, readHolder, release, signInByCode } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
 const texts = messages.release;
@@ -43,15 +43,18 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       toastError(explain(error));
     });
   };
+  const mail = () => mailCode({ email: holder.email });
   const machine = <MachineName activation={activation} />;
   const title = fill(texts.selfTitle, { machine });
   if (needsCode && isMailed) {
     return (
       <Dialog title={title} onClose={onClose}>
         <CodeEntry
-          email={holder.email}
+          sentTo={holder.email}
           lead={texts.codeMailed}
           submit={texts.confirm}
+          mail={mail}
+          signIn={(code) => signInByCode({ email: holder.email, code })}
           onSignedIn={releaseAfterCode}
           extra={
             <Button kind="link" onClick={onClose}>
@@ -71,7 +74,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       explain={(error) => ({ text: explain(error) })}
       onConfirm={async () => {
         if (!needsCode) return releaseNow(holder);
-        await mailCode(holder.email);
+        await mail();
         setIsMailed(true);
       }}
       onClose={onClose}

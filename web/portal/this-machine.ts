@@ -1,4 +1,5 @@
 import type { HolderActivation, HolderLicensesAnswer } from '../shared/api-types.js';
+import { isToBeFreed } from './release-link.js';
 
 /** Whether the application opened the page for this machine: `/portal/#activation=<id>`. */
 export const isThisMachine = ({ id }: HolderActivation): boolean => activationIdOfUrl() === id;
@@ -7,10 +8,11 @@ export const isThisMachine = ({ id }: HolderActivation): boolean => activationId
 export const isAnotherMachine = (holder: HolderLicensesAnswer): boolean =>
   activationIdOfUrl() !== null && !findThisMachine(holder);
 
-/** The id of the element that shows the machine for which the application opened the page. */
-export function thisMachineElement(holder: HolderLicensesAnswer): string | undefined {
-  const found = findThisMachine(holder);
-  return found && `name-${found.id}`;
+/** The id of the element that shows the machine or the license for which the application opened the page. */
+export function openedElement(holder: HolderLicensesAnswer): string | undefined {
+  const machine = findThisMachine(holder);
+  const license = holder.licenses.find(isToBeFreed);
+  return machine ? `name-${machine.id}` : license && `license-${license.id}`;
 }
 
 const activationIdOfUrl = () => new URLSearchParams(location.hash.slice(1)).get('activation');

@@ -48,6 +48,11 @@ export interface Brand {
   readonly has_logo: boolean;
 }
 
+export interface CodeSent {
+  /** The address of the request. With a hint: the address of the license, of which only the first character and the domain are shown, as in `a…@example.com`. */
+  readonly sent_to: string;
+}
+
 export interface Contact {
   /** For people: an e-mail address, or the URL of a page without its scheme. */
   readonly text: string;

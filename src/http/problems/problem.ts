@@ -2,7 +2,8 @@ import { rfc3339OrNull } from '../../core/clock.js';
 
 /**
  * The instruction to the client. Nothing stops a paid application but `stop`, or a restart after seven days offline
- * (docs/contract.md#errors). So a code has `stop` only if the license is not valid on this machine.
+ * (docs/contract.md#errors). So a code has `stop` only if the license is not valid on this machine, or not for the version that
+ * runs.
  */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
@@ -21,7 +22,7 @@ interface Kind {
 /** The details of `key_not_mailable` by `reason`. */
 const NOT_MAILABLE_DETAILS = {
   not_made_here:
-    'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
+    'The service cannot make this key again: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
   refunded: 'The purchase of this license was refunded, so it gets no key by mail any more.',
   revoked: 'This license was revoked, so it gets no key by mail.',
   erased: 'No e-mail address is known of this license any more.',
@@ -61,7 +62,7 @@ export const PROBLEMS = {
     status: 415,
     client_action: 'fix',
     title: 'The body is not declared as plain JSON',
-    when: 'The content type is not `application/json`, or the body is compressed or not in UTF-8.',
+    when: 'The content type is not `application/json`, or the headers declare another charset than UTF-8 or a compressed body.',
     detail: 'Send the body with content-type: application/json, in UTF-8 and not compressed.',
   },
   invalid_request: {
@@ -122,7 +123,7 @@ export const PROBLEMS = {
     status: 409,
     client_action: 'stop',
     title: 'All machines of this license are in use',
-    when: 'Activate only; carries `machines_allowed`, `machines_in_use` and `portal_url`.',
+    when: 'Activate only; carries `machines_allowed`, `machines_in_use`, `portal_url` and `release_url`.',
     detail: ({ machines_in_use, machines_allowed, portal_url }) =>
       `This license is active on ${String(machines_in_use)} of ${String(machines_allowed)} machines. ` +
       `Release one at ${String(portal_url)}.`,
@@ -244,7 +245,8 @@ export const PROBLEMS = {
     client_action: 'fix',
     title: 'This is the last admin',
     when: 'Support only: the last admin can be neither removed nor given another role.',
-    detail: 'Without an admin the staff cannot be managed. Make another person an admin first.',
+    detail:
+      'Without an admin the staff cannot be managed on the support page. Make another person an admin first.',
   },
   webhook_signature_invalid: {
     status: 403,
@@ -274,7 +276,9 @@ export const PROBLEMS = {
     status: 503,
     client_action: 'retry',
     title: 'The service cannot answer just now',
-    when: 'The database is unavailable, the service is shutting down or overloaded; carries `retry-after`.',
+    when:
+      'The database is unavailable or has no license, the time is uncertain, the request arrived too slowly, or the service is ' +
+      'shutting down, overloaded or at its limit of mailed codes; carries `retry-after`.',
     detail: 'The service cannot answer just now. Please try again later.',
   },
 } as const satisfies Record<string, Kind>;

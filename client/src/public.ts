@@ -1,0 +1,8 @@
+/** What the application imports besides the client. */
+export * from './problem.js';
+export type { ClientOptions } from './options.js';
+export { isStoppedBy, type Status } from './status.js';
+export type { CrashSignature, Telemetry } from './telemetry.js';
+export type { Clock, Timers } from './time.js';
+export type { Offer } from './signed-manifest.js';
+export type { NoUpdateReason, UpdateCheck } from './update.js';

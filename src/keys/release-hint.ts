@@ -1,0 +1,41 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** Separates these HMACs from those of other values under the same secret. */
+const DOMAIN_SEPARATOR = 'mooring release hint v1\0';
+const LIFETIME_SECONDS = 10 * 60;
+/** A license id, the expiry in Unix seconds, and an HMAC-SHA256 in base64url. */
+const SHAPE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{10})\.([A-Za-z0-9_-]{43})$/;
+
+/** The license of a hint, and its holder. */
+interface HintedLicense {
+  readonly license_id: string;
+  /** In the form of `canonicalEmail`. A hint ends when the license gets another address. */
+  readonly email: string;
+}
+
+/**
+ * Creates the hint in the `release_url` of a refused activation (docs/decisions/0035). For ten minutes it makes the service
+ * mail a code to the holder. It is not stored, and is no proof of anything. @param secret LICENSE_KEY_SECRET
+ */
+export function createReleaseHint(secret: Buffer, license: HintedLicense, now: Date): string {
+  return sign(secret, license, Math.floor(now.getTime() / 1000) + LIFETIME_SECONDS);
+}
+
+/** The license id that a hint names; null if the text has another form. The hint may still be false or expired. */
+export function licenseIdOfHint(hint: string): string | null {
+  return SHAPE.exec(hint)?.[1] ?? null;
+}
+
+/** Whether this service created the hint for this license and holder, at most ten minutes ago. */
+export function isValidReleaseHint(secret: Buffer, hint: string, license: HintedLicense, now: Date): boolean {
+  const expiry = Number(SHAPE.exec(hint)?.[2]);
+  if (!(expiry * 1000 > now.getTime())) return false;
+  const expected = Buffer.from(sign(secret, license, expiry));
+  return expected.length === hint.length && timingSafeEqual(expected, Buffer.from(hint));
+}
+
+function sign(secret: Buffer, { license_id, email }: HintedLicense, expiry: number): string {
+  const text = `${license_id}.${expiry}`;
+  const mac = createHmac('sha256', secret).update(DOMAIN_SEPARATOR).update(`${text}.${email}`);
+  return `${text}.${mac.digest('base64url')}`;
+}
