@@ -12,7 +12,7 @@ comment on column graphile_worker._private_jobs.max_attempts is 'The largest num
 comment on column graphile_worker._private_jobs.last_error is 'Error of the last attempt, without personal data.';
 comment on column graphile_worker._private_jobs.created_at is 'Time of creation.';
 comment on column graphile_worker._private_jobs.updated_at is 'Time of the last change.';
-comment on column graphile_worker._private_jobs.key is 'Kind and id of the subject, so that it has one job at a time.';
+comment on column graphile_worker._private_jobs.key is 'Kind and id of the subject, so that it has one job at a time; with the id of the mail if the mail has a recipient of its own.';
 comment on column graphile_worker._private_jobs.locked_at is 'Time since which an instance works on it; null while it waits.';
 comment on column graphile_worker._private_jobs.locked_by is 'The instance that works on it.';
 comment on column graphile_worker._private_jobs.revision is 'How often the job was replaced while it waited.';

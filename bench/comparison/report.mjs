@@ -27,12 +27,12 @@ ${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
 
 - **plain**: handwritten Fastify and \`pg\`, with one query after the other for each request.
 - **idiomatic**: NestJS and TypeORM as in their guides: repositories, relations, \`save\`, class-validator.
-- **floor**: Fastify with one route that answers a constant of the manifest's size.
+- **constant**: Fastify with one route that answers a constant of the manifest's size.
 
 All use the same tables, license rules, pool size and Node. The other servers write no log, shed no load and make no request
 ids. The service does, and its measurements include that.
 
-${table([['service relative to', 'plain', 'idiomatic', 'floor'], ...entries.map(ratioCells)])}
+${table([['service relative to', 'plain', 'idiomatic', 'constant'], ...entries.map(ratioCells)])}
 
 ## Absolute measurements
 
@@ -60,7 +60,7 @@ ${
 
 const ratioCells = ([requestKind, servers]) => [
   REQUEST_KINDS[requestKind].title,
-  ...['plain', 'idiomatic', 'floor'].map((name) => {
+  ...['plain', 'idiomatic', 'constant'].map((name) => {
     const measurements = servers[name];
     if (!measurements) return '';
     const goal = REQUEST_KINDS[requestKind].goals[name];

@@ -8,12 +8,12 @@ import { checkAnswers } from '../load/checks.mjs';
  * @returns the servers, and the etag of the manifest
  */
 export async function startServers(processes, data, flags = []) {
-  const settings = { ...data.settings, FLOOR_BODY: data.manifest };
+  const settings = { ...data.settings, CONSTANT_BODY: data.manifest };
   const servers = [
     await processes.startService(data.settings, flags),
     await processes.startComparisonServer('plain', 'plain.mjs', settings),
     await processes.startComparisonServer('idiomatic', 'idiomatic.ts', settings),
-    await processes.startComparisonServer('floor', 'floor.mjs', settings),
+    await processes.startComparisonServer('constant', 'constant.mjs', settings),
   ];
   const manifest = await fetch(`http://127.0.0.1:${servers[0].port}/v1/manifest`);
   const etag = manifest.headers.get('etag');

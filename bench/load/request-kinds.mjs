@@ -15,8 +15,18 @@ export const REQUEST_KINDS = {
     status: 200,
     goals: { plain: 2, idiomatic: 4 },
   },
-  manifest: { title: 'manifest, 200', servers: ['service', 'floor'], status: 200, goals: { floor: 0.8 } },
-  manifest_304: { title: 'manifest, 304', servers: ['service', 'floor'], status: 304, goals: { floor: 0.8 } },
+  manifest: {
+    title: 'manifest, 200',
+    servers: ['service', 'constant'],
+    status: 200,
+    goals: { constant: 0.8 },
+  },
+  manifest_304: {
+    title: 'manifest, 304',
+    servers: ['service', 'constant'],
+    status: 304,
+    goals: { constant: 0.8 },
+  },
   portal: {
     title: 'portal, list of licenses',
     servers: ['service', 'plain', 'idiomatic'],

@@ -16,7 +16,7 @@ export function tokenReadings() {
   const late = at(CLAIMS.exp + 400 * 86_400);
   const { mch, iat, exp } = CLAIMS;
 
-  /** Makes a case from what differs from the published token and from its expected reading. */
+  /** Makes a case from what differs from the token of license-tokens.json and from its expected reading. */
   const readingCase = (name, given = {}, expected = {}) => ({
     name,
     token: published,
@@ -91,11 +91,11 @@ export function tokenReadings() {
         { token: withClaims({ iat: 1577836800, exp: 1578441600 }) },
         { claims: { mch, iat: 1577836800, exp: 1578441600 }, offline_until: '2020-01-08T00:00:00.000Z' },
       ),
-      readingCase('The other claims are ignored, and an lxp in the past ends nothing.', {
+      readingCase('The other claims are ignored: a license expiry (lxp) in the past ends nothing.', {
         token: withClaims({ iss: undefined, aud: 'com.example.other', sub: 7, lic: undefined, lxp: 1 }),
       }),
       readingCase(
-        'Without keys an edited exp is not detected, and the license still ends seven days after iat.',
+        'Without keys an edited exp is not detected, and an offline start still ends seven days after iat.',
         { token: editedToken, offline_until: late },
         { claims: { mch, iat, exp: exp + 400 * 86_400 } },
       ),
@@ -135,7 +135,7 @@ export function tokenReadings() {
         },
       ),
       readingCase(
-        'A token with a kid that is not shipped is read as if no key were shipped.',
+        'A token with a kid that is not shipped, and with times that the service can give, ends as without keys.',
         { ...withShippedKey, token: withClaims({ exp: exp - 86_400 }, UNKNOWN), offline_until: late },
         { claims: { mch, iat, exp: exp - 86_400 }, offline_until: at(exp - 86_400) },
       ),
@@ -160,7 +160,7 @@ export function tokenReadings() {
         { claims: { mch, iat: exp, exp: iat }, ...notBelieved, offline_until: at(iat) },
       ),
       readingCase(
-        'Without keys a token whose exp is before iat ends at exp, which is before the lower bound that iat sets.',
+        "Without keys a token whose exp is before iat ends at exp. The client's time is never before iat, so an offline start is not possible.",
         { token: withClaims({ iat: exp, exp: iat }) },
         { claims: { mch, iat: exp, exp: iat }, offline_until: at(iat) },
       ),
@@ -173,7 +173,7 @@ export function tokenReadings() {
         { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },
       ),
       readingCase(
-        'A token of the last minute of the year 9999 is believed under a kid that is not shipped: its future iat is the lower bound of the time seen.',
+        "A token of the last minute of the year 9999 is believed under a kid that is not shipped. It gains nothing: the client's time is then at least its iat.",
         {
           ...withShippedKey,
           token: withClaims({ iat: LATEST - 60, exp: LATEST }, UNKNOWN),
@@ -182,7 +182,7 @@ export function tokenReadings() {
         { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },
       ),
       readingCase(
-        'A token whose iat is the end of the year 9999 ends at exp, because seven days later is after that year.',
+        'A token whose iat and exp are the end of the year 9999 ends at exp, although iat + 7 days has no RFC 3339 form.',
         {
           token: withClaims({ iat: LATEST, exp: LATEST }),
           offline_until: '9999-12-31T23:59:59.999Z',

@@ -10,8 +10,10 @@ export interface BrandView {
   readonly renewal_url: string | null;
   readonly accent: {
     readonly light: string;
+    /** On a light background, under the pointer. */
     readonly light_strong: string;
     readonly dark: string;
+    /** On a dark background, under the pointer. */
     readonly dark_strong: string;
   } | null;
   readonly has_logo: boolean;

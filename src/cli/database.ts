@@ -34,8 +34,8 @@ export interface CommandContext {
 }
 
 /**
- * Opens the database, passes it to `work` and closes it. A server may run at the same time, but need not. Pending migrations are
- * applied to the embedded database always, and to another database only with `mayMigrate`; otherwise they are an error.
+ * Opens the database, passes it to `work` and closes it. The service may run at the same time, but need not. Pending migrations
+ * are applied to the embedded database always, and to another database only with `mayMigrate`; otherwise they are an error.
  */
 export async function withDatabase<T>(
   work: (context: CommandContext) => Promise<T>,

@@ -43,7 +43,7 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
     'delete data whose period has ended',
     async () => (await import('./retention.js')).retentionCommands,
   ],
-  erasure: ['deletion requests', async () => (await import('./erasure.js')).erasureCommands],
+  erasure: ['erasure requests', async () => (await import('./erasure.js')).erasureCommands],
   manifest: [
     'sign and publish versions',
     async () => (await import('./manifest/manifest.js')).manifestCommands,

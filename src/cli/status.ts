@@ -126,7 +126,7 @@ function agesText({ telemetry, ended_activation, erasure_due }: DataAges): strin
   return [
     ageText('telemetry', telemetry),
     ageText('ended activation', ended_activation),
-    ageText('deletion request due', erasure_due),
+    ageText('erasure request due', erasure_due),
   ].join(', ');
 }
 

@@ -129,7 +129,8 @@ export class LicensesService {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
       if (revision !== undefined && revision !== licenseRevision(before)) throw problem('license_changed');
-      // An erased license cannot get a new address. A license whose address was lost by a restore is not erased, and can.
+      // An erased license cannot get a new address. A license whose address is unknown since a restore (the backup named an
+      // erased former holder) is not erased, and can.
       if (before.email === null && !before.address_lost_at && change.email !== undefined)
         throw problem('license_erased');
       const at = this.clock.now();

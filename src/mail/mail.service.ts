@@ -13,7 +13,10 @@ export const MAIL_TASK_PREFIX = 'mail_';
 interface MailOptions {
   /** The recipient, if no row contains it when the mail is sent. It is stored until then. */
   readonly to?: string;
-  /** Whether the mail is sent before others of its pool. Only mails with a limit are urgent: others would delay all mails. */
+  /**
+   * Whether the mail is sent before others of its pool. A mail that everyone can request is not urgent, because such mails
+   * could delay all others.
+   */
   readonly isUrgent?: boolean;
 }
 

@@ -132,7 +132,7 @@ function refuseWrongSuccessor(
   const isLowerVersion = compareVersions(next.version, live.version) < 0;
   refuseIf(
     isLowerVersion && !isWithdrawal,
-    `The live version is ${live.version}; this one is ${next.version} and must be above it (or be published with --withdraw).`,
+    `The live version is ${live.version}; this one is ${next.version} and must not be below it (unless it is published with --withdraw).`,
   );
   refuseIf(
     !isLowerVersion && isWithdrawal,

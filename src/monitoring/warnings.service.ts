@@ -115,9 +115,9 @@ export class WarningsService {
           : [],
       ),
       ...(isErasureLate
-        ? [`A deletion request has been waiting since ${erasure_runs}: run mooring erasure run to see why.`]
+        ? [`An erasure request has been waiting since ${erasure_runs}: run mooring erasure run to see why.`]
         : []),
-      ...(isErasureOverdue ? [`A deletion request was due on ${erasure_due} and is overdue.`] : []),
+      ...(isErasureOverdue ? [`An erasure request was due on ${erasure_due} and is overdue.`] : []),
       ...(file_rewrite !== null
         ? [`A table was last rewritten on ${file_rewrite}: its file may still hold what was erased since.`]
         : []),
@@ -142,7 +142,7 @@ export class WarningsService {
     const unreadableFile = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
     const missingRecords = unrecorded
       ? [
-          `TOMBSTONE_FILE lacks deletion requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
+          `TOMBSTONE_FILE lacks erasure requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
         ]
       : [];
     const lostAddresses = licenses_without_address

@@ -65,7 +65,7 @@ export class StaffService {
   async add(email: string, role: Role, audit: AuditContext): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
       const staff_id = await this.insert(manager, email, role, audit);
-      // An existing role is not changed here, because a change of role needs a reason (`setRole`).
+      // An existing role is not changed here: the support API asks for a reason to change one (`setRole`).
       if (!staff_id) throw invalidMembers({ email: 'is staff already' });
       return { staff_id };
     });
@@ -141,8 +141,9 @@ export class StaffService {
 }
 
 /**
- * Refuses to remove the last admin, because only admins can add staff. The rows of all admins are locked in the same order,
- * so that of two admins who remove each other concurrently, the second is refused. @throws Problem `last_admin`
+ * Refuses to remove the last admin or to change the role of the last admin, because the support API lets only admins manage
+ * staff. The rows of all admins are locked in the same order, so that of two admins who remove each other concurrently, the
+ * second is refused. @throws Problem `last_admin`
  */
 async function requireAnotherAdmin(manager: EntityManager, id: string): Promise<void> {
   const sql = "select id from staff where role = 'admin' order by id for update";

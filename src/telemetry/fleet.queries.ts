@@ -20,6 +20,7 @@ interface CellRow {
 interface WeekRow {
   readonly week_end: string;
   readonly cells: CellRow[];
+  /** The latency of the application's detector (`recent_inference_ms`) by chip, in milliseconds. */
   readonly latency: { soc_name: string; p50: number; p90: number; p95: number }[];
 }
 

@@ -1,4 +1,4 @@
-/** A text that still changes after this many decodings is rejected as disguised. */
+/** A text that still changes after this many decodings is rejected, because it could hide personal data. */
 const MAX_DECODINGS = 5;
 /** A text that no decoding changes. */
 const PLAIN_TEXT = /^[^%&=\P{ASCII}]*$/u;

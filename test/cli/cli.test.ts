@@ -82,7 +82,7 @@ describe('license', () => {
     expect((await audit(license_id)).slice(1)).toEqual([entry, entry, { ...entry, actor: 'grace' }]);
   });
 
-  test('rekey invalidates the old key and keeps the activations', async () => {
+  test('after rekey the old key activates no further machine, and active machines stay active', async () => {
     const { license_id, license_key } = await issue();
     const email = 'grace@example.com';
     await service.activate({ license_key, email });
@@ -152,7 +152,9 @@ test('staff: a link signs in once, a member can be removed, and the last admin s
     expect(await terminal.run(args)).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^Without an admin the staff cannot be managed\. [^\n]+\n$/),
+      stderr: expect.stringMatching(
+        /^Without an admin the staff cannot be managed on the support page\. [^\n]+\n$/,
+      ),
     });
   }
   await service.sql("delete from staff where email = 'root@example.com'");
@@ -223,7 +225,7 @@ test('status prints counts of the data', async () => {
   expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);
 });
 
-test('migrate applies missing migrations once, and no other command does', async () => {
+test('migrate applies missing migrations once; status refuses a database of DATABASE_URL that lacks them', async () => {
   const url = new URL(service.databaseUrl);
   const name = `cli_${randomBytes(6).toString('hex')}`;
   await service.sql(`create database ${name}`);

@@ -33,7 +33,7 @@ test('`license show -` reads the key or the id from standard input', async () =>
 
 test.each([
   [1, 'No license has this id, key or transaction.', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', ['-']],
-  [2, 'License id, key or transaction: standard input is empty.', ' \n', ['-']],
+  [2, 'License id, key or transaction: no value was given.', ' \n', ['-']],
   [2, 'License id, key or transaction: standard input has more than one line.', 'one\ntwo\n', ['-']],
   [
     2,

@@ -186,12 +186,12 @@ describe('a day in the future', () => {
   });
 });
 
-test('status warns of overdue rows and of an overdue deletion request', async () => {
+test('status warns of overdue rows and of an overdue erasure request', async () => {
   await harness.receive({ '2020-01-02': 1 });
   await harness.insert('erasure_request', { email: 'ada@example.com', received_on: '2020-01-01' });
   const expected = [
     'The telemetry inbox holds rows of 2020-01-02, which should have moved.',
-    'A deletion request was due on 2020-01-31 and is overdue.',
+    'An erasure request was due on 2020-01-31 and is overdue.',
   ];
   expect((await terminal.json(['status'])).warnings).toEqual(expect.arrayContaining(expected));
   const { stdout } = await terminal.run(['status']);

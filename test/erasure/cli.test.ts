@@ -86,7 +86,7 @@ test('status warns of an overdue request from the day after it was due', async (
   await rows(`update erasure_request set received_on = '${day(-30)}'`);
   expect((await terminal.json(['status'])).warnings).toEqual([]);
   await rows(`update erasure_request set received_on = '${day(-31)}'`);
-  const warning = `A deletion request was due on ${day(-1)} and is overdue.`;
+  const warning = `An erasure request was due on ${day(-1)} and is overdue.`;
   const [json, text] = await Promise.all([terminal.json(['status']), terminal.run(['status'])]);
   expect(json.warnings).toEqual([warning]);
   expect(text.stdout).toMatch(new RegExp(`^Warning +${warning}$`, 'm'));
@@ -219,7 +219,7 @@ test('status shows licenses that lost their address in a restore, and the number
     terminal.run(['status'], { env }),
   ]);
   expect(json.warnings).toEqual([
-    expect.stringMatching(/^TOMBSTONE_FILE lacks deletion requests of the last 30 days: \d+\. /),
+    expect.stringMatching(/^TOMBSTONE_FILE lacks erasure requests of the last 30 days: \d+\. /),
     expect.stringMatching(/^Licenses without an e-mail address since a restore: 1\. /),
   ]);
   expect(json.licenses.active).toBe(1);

@@ -238,12 +238,12 @@ test('an overdue request is a warning in /health/ready from the day after it was
   // Other warnings, such as that of the missing retention runs, are left out.
   const warnings = async () =>
     (await service.call('GET', '/health/ready')).json.warnings.filter((warning: string) =>
-      warning.startsWith('A deletion request'),
+      warning.startsWith('An erasure request'),
     );
   service.clock.set('2096-03-11T23:59:59Z');
   expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
   service.clock.set('2096-03-12T00:00:00Z');
-  expect(await warnings()).toEqual(['A deletion request was due on 2096-03-11 and is overdue.']);
+  expect(await warnings()).toEqual(['An erasure request was due on 2096-03-11 and is overdue.']);
 });
 
 test.each([

@@ -330,7 +330,7 @@ test('a warning counts erasures of the last 30 days that the tombstone file lack
   expect(await warnings(service)).toEqual([]);
   renameSync(file, `${file}.moved`);
   const missing = [
-    'TOMBSTONE_FILE lacks deletion requests of the last 30 days: 1. A restored backup would bring that data back.',
+    'TOMBSTONE_FILE lacks erasure requests of the last 30 days: 1. A restored backup would bring that data back.',
   ];
   expect(await warnings(service)).toEqual(missing);
   writeFileSync(file, `\n\nerasure_request ${randomUUID()}\n`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, NEEDS_DATABASE, isRefused, isServed } from './harness.js';
+import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
@@ -22,24 +22,24 @@ const TERMINATE_CONNECTION = `
 
 test('if the database ends connections at random, the service continues, and more calls are served than fail', async () => {
   const load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   let ended = 0;
   while (ended < 40) {
     const rows = await faulted.sql<{ ended: boolean }>(TERMINATE_CONNECTION);
     ended += rows.filter((row) => row.ended).length;
-    await load.waitFor(5, isServed);
+    await load.waitFor(5, isServedByDatabase);
   }
   const recovery = await faulted.recovery(load);
   const answers = await load.stop();
 
   // Only the calls that used an ended connection fail, and these are the smaller part.
-  expect(answers.filter(isRefused).length).toBeLessThan(answers.filter(isServed).length);
+  expect(answers.filter(isRefused).length).toBeLessThan(answers.filter(isServedByDatabase).length);
   await expectGuarantees(faulted, answers, recovery);
 });
 
 test('if the postmaster is killed under load while its children still run, the service uses the database after its restart', async () => {
   const load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   await postgres.kill();
   for (const name of NEEDS_DATABASE)
     await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));

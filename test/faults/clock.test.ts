@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, isServed, type RecordedAnswer } from './harness.js';
+import { FaultedService, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { activation, createDatabase } from '../support/harness.js';
 import type { Load } from '../support/databases/outage-harness.js';
@@ -53,7 +53,7 @@ test('a clock that jumps a year ahead and then two years back stops no client, a
   const { license, token } = await activateExpiringLicense();
   const sendHeartbeat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
   load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
 
   await setClockOffset(YEAR_MS);
   for (const { status, json } of [
@@ -69,12 +69,12 @@ test('a clock that jumps a year ahead and then two years back stops no client, a
   const cookie = signedIn.cookies[0]!.split(';')[0]!;
   const readLicenses = () => faulted.call('GET', '/portal/api/licenses', undefined, { cookie });
   expect((await readLicenses()).status).toBe(200);
-  await load.waitFor(100, isServed);
+  await load.waitFor(100, isServedByDatabase);
 
   await setClockOffset(-YEAR_MS);
   expect((await sendHeartbeat()).status).toBe(200);
   expect((await faulted.ready()).json.warnings).toContain(WARNING);
-  await load.waitFor(100, isServed);
+  await load.waitFor(100, isServedByDatabase);
 
   await setClockOffset(0);
   const recovery = await faulted.recovery(load);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, isServed } from './harness.js';
+import { FaultedService, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
@@ -35,7 +35,7 @@ test('a service without free file descriptors keeps running without using the pr
   const pid = faulted.process.child.pid!;
   const countOpen = () => readdirSync(`/proc/${pid}/fd`).length;
   const load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   const sockets: Socket[] = [];
   for (let count = 0; count < CONNECTIONS; count += 1) {
     const socket = connect(Number(new URL(faulted.url).port), '127.0.0.1').on('error', () => undefined);
@@ -44,7 +44,7 @@ test('a service without free file descriptors keeps running without using the pr
   }
   while (countOpen() < MAX_DESCRIPTORS - 2) await pause(20);
   // Callers whose connection is already open are still served.
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   const answersDuringFault = await load.stop();
   // The lowest processor load of up to ten seconds: a process that retries without a pause is busy in each of them.
   let lowestLoad = 1;

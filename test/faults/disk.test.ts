@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, isRefused, isServed, type RecordedAnswer } from './harness.js';
+import { FaultedService, isRefused, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
@@ -20,15 +20,15 @@ const isCall = (name: string, matches: (answer: RecordedAnswer) => boolean) => (
 /** Computes the share of the heartbeats that were served. On a slow computer some get 503 even without a fault. */
 function shareOfServedHeartbeats(answers: readonly RecordedAnswer[]): number {
   const heartbeats = answers.filter(({ name }) => name === 'heartbeat');
-  return heartbeats.filter(isServed).length / heartbeats.length;
+  return heartbeats.filter(isServedByDatabase).length / heartbeats.length;
 }
 const isTelemetryDropped = ({ status, json }: RecordedAnswer) =>
   status === 200 && json.telemetry.stored === false;
 
 test('with a full disk heartbeats are served without their telemetry, and nothing is acknowledged that is not stored', async () => {
   const load = faulted.load();
-  await load.waitFor(50, isServed);
-  await load.waitFor(20, isCall('heartbeat', isServed));
+  await load.waitFor(50, isServedByDatabase);
+  await load.waitFor(20, isCall('heartbeat', isServedByDatabase));
   const shareWithoutFault = shareOfServedHeartbeats(load.answers);
   await postgres.fill();
   await load.waitFor(10, isCall('activate', isRefused));
@@ -37,7 +37,7 @@ test('with a full disk heartbeats are served without their telemetry, and nothin
   if (postgres.hasMountedDisk) {
     const from = load.answers.length;
     await load.waitFor(10, isCall('telemetry', isTelemetryDropped));
-    await load.waitFor(20, isCall('heartbeat', isServed));
+    await load.waitFor(20, isCall('heartbeat', isServedByDatabase));
     expect(shareOfServedHeartbeats(load.answers.slice(from))).toBeGreaterThan(shareWithoutFault / 2);
   }
   await postgres.free();
@@ -48,7 +48,7 @@ test('with a full disk heartbeats are served without their telemetry, and nothin
 
 test('a database that goes down because its write-ahead log has no space loses nothing that was acknowledged', async () => {
   const load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   await postgres.fill();
   // Uses up the space that is left for the write-ahead log, so that PostgreSQL stops.
   const useUp = "select pg_logical_emit_message(false, 'fault', repeat('x', 1000000))";

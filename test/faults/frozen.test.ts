@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FaultedService, isServed } from './harness.js';
+import { FaultedService, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 test('a service whose process was stopped for seconds under load continues, and keeps all guarantees', async () => {
   const load = faulted.load();
-  await load.waitFor(100, isServed);
+  await load.waitFor(100, isServedByDatabase);
   faulted.process.child.kill('SIGSTOP');
   await pause(FROZEN_MS);
   faulted.process.child.kill('SIGCONT');

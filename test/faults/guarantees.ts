@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import {
   NEEDS_DATABASE,
-  isServed,
+  isServedByDatabase,
   isActivated,
   type FaultedService,
   type RecordedAnswer,
@@ -131,7 +131,7 @@ async function expectNoOpenTransactions(faulted: FaultedService): Promise<void> 
     return answer.status === 503 ? activateWithRetries() : answer;
   };
   const answers = await Promise.all(Array.from({ length: CALLS_FOR_EVERY_CONNECTION }, activateWithRetries));
-  expect(answers.filter((answer) => !isServed(answer))).toEqual([]);
+  expect(answers.filter((answer) => !isServedByDatabase(answer))).toEqual([]);
   const ids = answers.map(({ json }) => json.activation.id as string);
   const committed = await faulted.sql('select from activation where id = any($1)', [ids]);
   expect(committed.length).toBe(CALLS_FOR_EVERY_CONNECTION);

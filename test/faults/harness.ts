@@ -22,7 +22,7 @@ const COMPETING_MACHINES = 4;
 export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
 
 /** Whether the call used the database and succeeded. */
-export const isServed = ({ name, status, json }: Timed): boolean =>
+export const isServedByDatabase = ({ name, status, json }: Timed): boolean =>
   NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
 /** Whether a call got 503. */
 export const isRefused = ({ status }: Timed): boolean => status === 503;
@@ -199,7 +199,7 @@ export class FaultedService {
   async #waitUntilServed(load: Load<RecordedAnswer>): Promise<number> {
     const began = performance.now();
     for (const name of NEEDS_DATABASE)
-      await load.waitFor(3, (answer) => answer.name === name && isServed(answer));
+      await load.waitFor(3, (answer) => answer.name === name && isServedByDatabase(answer));
     await load.waitFor(
       1,
       ({ name, json }) => name === 'ready' && !/database|clocks/.test(json.warnings?.join()),
@@ -212,7 +212,9 @@ export class FaultedService {
     for (;;) {
       const from = load.answers.length;
       await load.waitFor(20, ({ name }) => name === kind);
-      const unserved = load.answers.slice(from).filter((answer) => answer.name === kind && !isServed(answer));
+      const unserved = load.answers
+        .slice(from)
+        .filter((answer) => answer.name === kind && !isServedByDatabase(answer));
       if (unserved.length <= 2) return;
       if (unserved.some(isComputerOverloaded)) load.pauseMs *= 2;
     }

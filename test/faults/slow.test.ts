@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { FaultedService, NEEDS_DATABASE, isRefused, isServed } from './harness.js';
+import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
@@ -19,11 +19,11 @@ afterAll(async () => {
 
 test('with a database whose responses take 300 ms heartbeats are served, and no call takes more than 2 seconds', async () => {
   const load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   postgres.delay(300);
   await faulted.waitUntilMostlyServed(load, 'heartbeat');
   for (const name of ['telemetry', 'search'])
-    await load.waitFor(10, (answer) => answer.name === name && isServed(answer));
+    await load.waitFor(10, (answer) => answer.name === name && isServedByDatabase(answer));
   for (const name of NEEDS_DATABASE) await load.waitFor(3, (answer) => answer.name === name);
   postgres.delay(0);
   const recovery = await faulted.recovery(load);
@@ -34,13 +34,13 @@ test('with a database whose responses take 300 ms heartbeats are served, and no 
 
 test('a database whose responses take 3 seconds counts as unavailable until it is fast again', async () => {
   const load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   postgres.delay(3_000);
   await load.waitFor(12, isRefused);
   const from = load.answers.length;
   for (const name of NEEDS_DATABASE)
     await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
-  expect(load.answers.slice(from).filter(isServed)).toEqual([]);
+  expect(load.answers.slice(from).filter(isServedByDatabase)).toEqual([]);
   postgres.delay(0);
   const recovery = await faulted.recovery(load);
   await expectGuarantees(faulted, await load.stop(), recovery);
@@ -48,7 +48,7 @@ test('a database whose responses take 3 seconds counts as unavailable until it i
 
 test('requests that wait for a lock do not block the others, which are served meanwhile', async () => {
   const load = faulted.load();
-  await load.waitFor(50, isServed);
+  await load.waitFor(50, isServedByDatabase);
   const lockHolder = new pg.Client(postgres.url);
   lockHolder.on('error', () => undefined);
   await lockHolder.connect();

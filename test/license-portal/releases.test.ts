@@ -174,7 +174,7 @@ describe('POST activations/:id/release', () => {
     expect((await service.activate(license, 'a new one')).status).toBe(201);
     const [mail, ...more] = await mailsOf(license.email, /^A machine was released/);
     expect([mail!.text.includes('Machine: Mac 0'), more]).toEqual([true, []]);
-    // The audit trail records actions of staff only.
+    // The audit trail does not record what holders do.
     const trail = `select 1 from audit_event where license_id = $1 and action <> 'license.issue'`;
     expect(await service.sql(trail, [license.license_id])).toEqual([]);
   });

@@ -393,7 +393,7 @@ describe('an imported license', () => {
 
   test('has a key that cannot be mailed until it is replaced', async () => {
     expect(await expectRefused(() => terminal.run(['license', 'send-key', license_id, '--json']))).toEqual([
-      'This key was made elsewhere: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
+      'The service cannot make this key again: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
     ]);
     const rekeyed = await terminal.json(['license', 'rekey', license_id, '--reason', 'lost']);
     // This machine has been active since the test before.

@@ -84,7 +84,7 @@ export const MISTAKES: Record<string, Mistake> = {
   },
   'a lower version': {
     sentence:
-      'The live version is 4.0.0; this one is 3.10.0 and must be above it (or be published with --withdraw).',
+      'The live version is 4.0.0; this one is 3.10.0 and must not be below it (unless it is published with --withdraw).',
     content: (next) => ({ ...again(next), ...entry('3.10.0', JANUARY_2027) }),
   },
   'the same version with another image': {
@@ -186,7 +186,7 @@ export const MISTAKES: Record<string, Mistake> = {
   },
   'a withdrawal without --withdraw': {
     sentence:
-      'The live version is 4.0.0; this one is 2.0.0 and must be above it (or be published with --withdraw).',
+      'The live version is 4.0.0; this one is 2.0.0 and must not be below it (unless it is published with --withdraw).',
     content: (next) => ({ ...entry('2.0.0', JANUARY_2025), also_available: next.also_available.slice(2) }),
   },
   'an unknown member': {

@@ -77,7 +77,7 @@ const LATE: [late: string, make: () => Promise<unknown>, until: string, from: st
     () => requestErasure('2026-11-20T23:00:00Z'),
     '2026-11-24T23:59:59.999Z',
     '2026-11-25T00:00:00Z',
-    'A deletion request has been waiting since 2026-11-23: run mooring erasure run to see why.',
+    'An erasure request has been waiting since 2026-11-23: run mooring erasure run to see why.',
   ],
 ];
 test.each(LATE)(
@@ -96,7 +96,7 @@ test('an overdue erasure request causes a warning from the day after it was due'
   service.clock.set('2026-12-20T23:59:59.999Z');
   expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
   service.clock.set('2026-12-21T00:00:00Z');
-  expect(await warnings()).toEqual(['A deletion request was due on 2026-12-20 and is overdue.']);
+  expect(await warnings()).toEqual(['An erasure request was due on 2026-12-20 and is overdue.']);
 });
 
 test('a retention run that failed at a table causes a warning while it is the last one', async () => {
@@ -120,7 +120,7 @@ test('the oldest row of each kind is reported, with one sentence each', async ()
     'The telemetry inbox holds rows of 2026-11-05, which should have moved.',
     'Rows of 2023-01-15 in telemetry should have been deleted (kept 24 months from the day it was received).',
     'Rows of 2024-01-01 in activation should have been deleted (kept while active, and 12 months after the end, at most as long as the license).',
-    'A deletion request was due on 2026-01-31 and is overdue.',
+    'An erasure request was due on 2026-01-31 and is overdue.',
   ]);
 });
 

@@ -75,7 +75,7 @@ export async function find(page: Page, text: string): Promise<void> {
   await button(page, 'Find').click();
 }
 
-/** Requests the release of a machine, as its holder does in the portal. */
+/** Inserts the release request of a holder, without its mail. */
 export async function askForRelease(service: Service, activationId: string, reason: string | null) {
   await service.sql(
     `insert into release_request (id, activation_id, reason, asked_at) values (gen_random_uuid(), $1, $2, $3)`,

@@ -42,7 +42,7 @@ test('waiting requests are counted in the tab of the page and in the title of th
   await service.app.get(ErasureService).request('third@example.com');
   await focusWindow(page);
   await page.getByRole('link', { name: 'Release requests 2 wait' }).waitFor();
-  await page.getByRole('link', { name: 'Deletion requests 1 waits' }).waitFor();
+  await page.getByRole('link', { name: 'Erasure requests 1 waits' }).waitFor();
   await until(async () => (await page.title()) === '(3) Find · Support · com.example.app');
 });
 
@@ -197,7 +197,7 @@ test('a request can be decided in the view of its license, too', async () => {
   await page.getByRole('link', { name: 'Release requests', exact: true }).waitFor();
 });
 
-test('deletion requests are sorted by days left, and an admin carries one out', async () => {
+test('erasure requests are sorted by days left, and an admin carries one out', async () => {
   const erasures = service.app.get(ErasureService);
   const today = service.clock.now();
   for (const [email, daysAgo] of [
@@ -220,7 +220,7 @@ test('deletion requests are sorted by days left, and an admin carries one out', 
   ]);
   await row(page, 'overdue@example.com').getByText('3 days overdue').waitFor();
   await browser.expectAccessibleLayout(page);
-  await button(page, 'Run now: the deletion of overdue@example.com').click();
+  await button(page, 'Run now: the erasure of overdue@example.com').click();
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Delete now').click();
   await row(page, 'overdue@example.com').waitFor({ state: 'detached' });
@@ -232,7 +232,7 @@ test('deletion requests are sorted by days left, and an admin carries one out', 
   expect(count).toEqual({ licenses: 0 });
 });
 
-test('the role support sees deletion requests, but cannot carry them out', async () => {
+test('the role support sees erasure requests, but cannot carry them out', async () => {
   await service.app.get(ErasureService).request('waits@example.com', AUDIT_CONTEXT);
   await service.app.get(ErasureService).request('holder@example.com');
   const page = await browser.page(origin);
@@ -253,11 +253,11 @@ test('a queue that cannot be loaded is not shown as empty', async () => {
   await page.getByText(/^No requests are waiting/).waitFor();
 });
 
-test('a deletion request that its holder cancels while an admin views it is shown as cancelled', async () => {
+test('an erasure request that its holder cancels while an admin views it is shown as cancelled', async () => {
   const { id } = await service.app.get(ErasureService).request('changed@example.com');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'admin', '#erasures');
-  await button(page, 'Run now: the deletion of changed@example.com').click();
+  await button(page, 'Run now: the erasure of changed@example.com').click();
   await service.app.get(ErasureService).cancel(id);
   await button(dialog(page), 'Delete now').click();
   await page

@@ -10,7 +10,7 @@ import {
   end,
   everyRow,
   mails,
-  reportOf,
+  sendReport,
   readPurchase,
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
@@ -151,14 +151,14 @@ describe('while a service is running', () => {
   });
 
   test('the command and the webhook change the same purchase', async () => {
-    await reportOf(service, 'cli-same', 'paid');
+    await sendReport(service, 'cli-same', 'paid');
     const { license_id } = (await readPurchase(service, 'cli-same'))!;
     expect(await terminal.json(withEmail('cli-same', 'disputed'))).toEqual({
       transaction_id: 'cli-same',
       state: 'disputed',
       license_id,
     });
-    await reportOf(service, 'cli-same', 'dispute_won');
+    await sendReport(service, 'cli-same', 'dispute_won');
     expect((await terminal.json(withEmail('cli-same', 'paid'))).state).toBe('dispute_won');
     expect((await mails(service)).filter(({ to }) => to === buyerOf('cli-same'))).toHaveLength(1);
   });
@@ -167,7 +167,7 @@ describe('while a service is running', () => {
     const entries = async () => (await service.sql('select id from audit_event')).length;
     const before = await entries();
     for (const status of ['paid', 'disputed', 'dispute_won', 'refunded'] as const)
-      expect((await reportOf(service, 'cli-silent', status)).status).toBe(204);
+      expect((await sendReport(service, 'cli-silent', status)).status).toBe(204);
     expect(await entries()).toBe(before);
     await terminal.json(record('cli-silent', 'refunded'));
     expect(await entries()).toBe(before + 1);

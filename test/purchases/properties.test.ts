@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { Service } from '../support/harness.js';
-import { buyerOf, mails, reportOf, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { buyerOf, mails, sendReport, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /** Two instances with one database, as behind a load balancer. */
 let one: Service;
@@ -97,7 +97,7 @@ class Scenario {
   private async send({ transaction, action, positions }: Event): Promise<void> {
     const service = positions[this.order].instance ? two : one;
     if (isReport(action))
-      return expect((await reportOf(service, this.id(transaction), action)).status).toBe(204);
+      return expect((await sendReport(service, this.id(transaction), action)).status).toBe(204);
     const isRefunded = this.#refunded.has(transaction);
     const answer = await (action === 'heartbeat'
       ? this.heartbeat(service, transaction)

@@ -7,7 +7,7 @@ import {
   mails,
   PURCHASES,
   report,
-  reportOf,
+  sendReport,
   signatureHeaders,
   readPurchase,
   TAKES_PURCHASES,
@@ -44,7 +44,7 @@ describe('a paid report', () => {
 
   test('stores the transaction id, the address, the status and the day, and nothing else', async () => {
     service.clock.set('2026-11-20T23:59:59Z');
-    await reportOf(service, 'the-facts', 'paid');
+    await sendReport(service, 'the-facts', 'paid');
     const rows = await service.sql(
       "select to_jsonb(p) - 'id' as facts from purchase p where transaction_id = 'the-facts'",
     );
@@ -61,9 +61,9 @@ describe('a paid report', () => {
 
   test('keeps the day of the first report', async () => {
     service.clock.set('2026-11-20T23:59:59Z');
-    await reportOf(service, 'the-day', 'disputed');
+    await sendReport(service, 'the-day', 'disputed');
     service.clock.set('2026-11-21T00:00:00Z');
-    await reportOf(service, 'the-day', 'paid');
+    await sendReport(service, 'the-day', 'paid');
     expect(
       await service.sql("select recorded_on::text as day from purchase where transaction_id = 'the-day'"),
     ).toEqual([{ day: '2026-11-20' }]);
@@ -90,7 +90,7 @@ describe('a paid report', () => {
         LICENSE_KEY_PREFIX: 'DARK',
       },
     });
-    await reportOf(configured, 'with-settings', 'paid');
+    await sendReport(configured, 'with-settings', 'paid');
     const { license_key } = (await readPurchase(configured, 'with-settings'))!;
     expect(license_key).toMatch(/^DARK_/);
     expect(await configured.sql('select machines_allowed, on_expiry, expires_at from license')).toEqual([
@@ -106,11 +106,11 @@ describe('a paid report', () => {
     await service.sql(
       'alter table graphile_worker._private_jobs add constraint no_new_job check (false) not valid',
     );
-    const { status, json } = await reportOf(service, 'whole', 'paid');
+    const { status, json } = await sendReport(service, 'whole', 'paid');
     await service.sql('alter table graphile_worker._private_jobs drop constraint no_new_job');
     expect([status, json.client_action]).toEqual([500, 'retry']);
     expect(await everyRow(service.database)).toEqual(before);
-    await reportOf(service, 'whole', 'paid');
+    await sendReport(service, 'whole', 'paid');
     expect(await mailsTo(buyerOf('whole'))).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { retryWhileUnavailable, Service } from '../support/harness.js';
 import {
   buyerOf,
   mails,
-  reportOf as reportOnce,
+  sendReport as sendReportOnce,
   readPurchase,
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
@@ -24,7 +24,8 @@ afterAll(async () => {
 });
 
 /** Reports again after a 503, which an overloaded machine may answer; payment processors do the same. */
-const reportOf: typeof reportOnce = (...report) => retryWhileUnavailable(() => reportOnce(...report));
+const sendReport: typeof sendReportOnce = (...report) =>
+  retryWhileUnavailable(() => sendReportOnce(...report));
 
 /** Sends all requests concurrently, alternating between the two instances. */
 const atOnce = <T>(sends: ((service: Service) => Promise<T>)[]) =>
@@ -33,7 +34,7 @@ const times = <T>(count: number, make: (i: number) => T) => Array.from({ length:
 
 test.each(ROUNDS)('6 concurrent paid reports create one license (round %i)', async (round) => {
   const id = `paid-${round}`;
-  const answers = await atOnce(times(6, () => (service) => reportOf(service, id, 'paid')));
+  const answers = await atOnce(times(6, () => (service) => sendReport(service, id, 'paid')));
   expect(answers.map(({ status }) => status)).toEqual(times(6, () => 204));
   const licenses = await one.sql(
     'select l.id from license l join purchase p on p.id = l.purchase_id where p.transaction_id = $1',
@@ -54,7 +55,7 @@ test.each(ROUNDS)('concurrent first reports with all statuses end as refunded (r
     'dispute_won',
     'refunded',
   ] as const;
-  const answers = await atOnce(statuses.map((status) => (service) => reportOf(service, id, status)));
+  const answers = await atOnce(statuses.map((status) => (service) => sendReport(service, id, status)));
   expect(answers.map(({ status }) => status)).toEqual(statuses.map(() => 204));
   const license = (await readPurchase(two, id))!;
   expect(license).toMatchObject({ state: 'refunded', paid: true });
@@ -63,7 +64,7 @@ test.each(ROUNDS)('concurrent first reports with all statuses end as refunded (r
 
 test.each(ROUNDS)('a refund ends all activations that are made concurrently (round %i)', async (round) => {
   const id = `amid-${round}`;
-  await reportOf(one, id, 'paid');
+  await sendReport(one, id, 'paid');
   const license = (await readPurchase(one, id))!;
   const tokens: string[] = [];
   const activating = (i: number) => async (service: Service) => {
@@ -72,7 +73,7 @@ test.each(ROUNDS)('a refund ends all activations that are made concurrently (rou
     expect([200, 201, 'machine_limit_reached', 'license_refunded']).toContain(json.code ?? status);
   };
   const reporting = (status: 'paid' | 'refunded') => async (service: Service) =>
-    expect((await reportOf(service, id, status)).status).toBe(204);
+    expect((await sendReport(service, id, status)).status).toBe(204);
   const sends = times(10, activating);
   // Some activations are sent before the refund, some after it. The refund comes together with another report.
   sends.splice(1 + (round % 8), 0, reporting(round % 2 ? 'refunded' : 'paid'), reporting('refunded'));

@@ -9,7 +9,7 @@ import {
   everyRow,
   mails,
   report,
-  reportOf,
+  sendReport,
   readPurchase,
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
@@ -65,7 +65,7 @@ test.each(HISTORIES.map((history) => [history.join(', '), history] as const))(
 );
 
 test('a report sent again under another id, and with other members around it, changes nothing', async () => {
-  await reportOf(service, 'again', 'paid');
+  await sendReport(service, 'again', 'paid');
   await expectNoChange(async () => {
     const again = { transaction_id: 'again', email: 'eve@buyer.example', status: 'paid', attempt: 2 };
     expect((await report(service, again)).status).toBe(204);
@@ -74,10 +74,10 @@ test('a report sent again under another id, and with other members around it, ch
 
 describe('a repeated paid report', () => {
   const reportPaidAgain = (transaction_id: string) =>
-    expectNoChange(async () => expect((await reportOf(service, transaction_id, 'paid')).status).toBe(204));
+    expectNoChange(async () => expect((await sendReport(service, transaction_id, 'paid')).status).toBe(204));
 
   async function reportPaid(transaction_id: string): Promise<string> {
-    await reportOf(service, transaction_id, 'paid');
+    await sendReport(service, transaction_id, 'paid');
     expect(await mailsOf(transaction_id)).toBe(1);
     return (await readPurchase(service, transaction_id))!.license_id!;
   }
@@ -121,27 +121,27 @@ describe('a repeated paid report', () => {
 });
 
 test('a refund ends a license whose buyer was erased, and is accepted if the license was deleted', async () => {
-  await reportOf(service, 'erased-refund', 'paid');
+  await sendReport(service, 'erased-refund', 'paid');
   const bought = (await readPurchase(service, 'erased-refund'))!;
   const { token } = (await service.activate(bought)).json;
   await service.sql('update license set email = null where id = $1', [bought.license_id]);
-  expect((await reportOf(service, 'erased-refund', 'refunded')).status).toBe(204);
+  expect((await sendReport(service, 'erased-refund', 'refunded')).status).toBe(204);
   expect((await service.heartbeat(token)).json.code).toBe('license_refunded');
   await service.sql('delete from activation where license_id = $1', [bought.license_id]);
   await service.sql('delete from license where id = $1', [bought.license_id]);
   await expectNoChange(async () => {
-    expect((await reportOf(service, 'erased-refund', 'refunded')).status).toBe(204);
+    expect((await sendReport(service, 'erased-refund', 'refunded')).status).toBe(204);
   });
 });
 
 test('a purchase whose row was deleted and that is reported as paid again keeps its license, and no mail is sent', async () => {
-  await reportOf(service, 'old', 'paid');
+  await sendReport(service, 'old', 'paid');
   const before = (await readPurchase(service, 'old'))!;
   await service.setLicense(before.license_id!, { email: 'eve@buyer.example' });
   await service.sql('update license set purchase_id = null where id = $1', [before.license_id]);
   await service.sql("delete from purchase where transaction_id = 'old'");
   const sent = (await mails(service)).length;
-  expect((await reportOf(service, 'old', 'paid')).status).toBe(204);
+  expect((await sendReport(service, 'old', 'paid')).status).toBe(204);
   expect(await readPurchase(service, 'old')).toEqual({ ...before, email: 'eve@buyer.example' });
   expect((await mails(service)).length).toBe(sent);
 });
@@ -152,7 +152,7 @@ test('a purchase that the database lost gets the license imported with its key, 
   const { license_id: imported } = await service.issue({ email: 'eve@buyer.example' });
   await service.sql('update license set key_hash = $2 where id = $1', [imported, key_hash]);
   for (const status of ['paid', 'refunded'] as const)
-    expect((await reportOf(service, 'lost', status)).status).toBe(204);
+    expect((await sendReport(service, 'lost', status)).status).toBe(204);
   expect(await readPurchase(service, 'lost')).toMatchObject({ license_id: imported, state: 'refunded' });
   expect(await mailsOf('lost')).toBe(0);
   const purchase = "select email from purchase where transaction_id = 'lost'";

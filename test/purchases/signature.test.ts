@@ -8,7 +8,7 @@ import {
   end,
   PURCHASES,
   report,
-  reportOf,
+  sendReport,
   SECRET,
   signatureHeaders,
   TAKES_PURCHASES,
@@ -204,12 +204,12 @@ test('the tests of this file have seen every documented response', async () => {
   const withoutSecret = await Service.start();
   const answers: [status: number, answer: Answer][] = [
     [400, await report(service, '[]')],
-    [404, await reportOf(withoutSecret, 'not-accepted', 'paid')],
+    [404, await sendReport(withoutSecret, 'not-accepted', 'paid')],
     [413, await report(service, 'x'.repeat(70_000))],
     [415, await send('{}', { ...signatureHeaders('{}'), 'content-type': 'text/plain' })],
     [422, await report(service, {})],
-    [500, await whileGone(service, 'purchase', () => reportOf(service, 'broken', 'paid'))],
-    [503, await whileLocked(service, 'purchase', () => reportOf(service, 'unavailable', 'paid'))],
+    [500, await whileGone(service, 'purchase', () => sendReport(service, 'broken', 'paid'))],
+    [503, await whileLocked(service, 'purchase', () => sendReport(service, 'unavailable', 'paid'))],
   ];
   await withoutSecret.close();
   for (const [status, answer] of answers) expect(answer.status).toBe(status);

@@ -9,7 +9,7 @@ import {
   end,
   everyRow,
   mails,
-  reportOf,
+  sendReport,
   readPurchase,
   TAKES_PURCHASES,
   type StoredPurchase,
@@ -27,7 +27,7 @@ afterAll(() => end(service));
 
 /** Reports these statuses one after the other. */
 async function reportAll(transaction_id: string, ...statuses: PurchaseState[]): Promise<void> {
-  for (const status of statuses) expect((await reportOf(service, transaction_id, status)).status).toBe(204);
+  for (const status of statuses) expect((await sendReport(service, transaction_id, status)).status).toBe(204);
 }
 
 const licenseOf = async (transaction_id: string) => (await readPurchase(service, transaction_id))!;
@@ -219,7 +219,7 @@ describe('a refund', () => {
     await service.sql(
       'alter table graphile_worker._private_jobs add constraint no_new_job check (false) not valid',
     );
-    const { status } = await reportOf(service, 'no-mail', 'paid');
+    const { status } = await sendReport(service, 'no-mail', 'paid');
     await service.sql('alter table graphile_worker._private_jobs drop constraint no_new_job');
     expect([status, (await licenseOf('no-mail')).paid]).toEqual([204, true]);
   });
@@ -234,7 +234,9 @@ describe('a refund', () => {
       const bought = await sellAndActivate(transaction_id);
       await mails(service);
       const before = await everyRow(service.database);
-      const answer = await during(service, 'activation', () => reportOf(service, transaction_id, 'refunded'));
+      const answer = await during(service, 'activation', () =>
+        sendReport(service, transaction_id, 'refunded'),
+      );
       expect([answer.status, answer.json.client_action]).toEqual([status, 'retry']);
       expect(await everyRow(service.database)).toEqual(before);
       expect(await outcomes(bought)).toEqual([200, 201]);

@@ -20,7 +20,7 @@ test('the servers of `npm run bench` give the responses of the service', async (
       'service',
       'plain',
       'idiomatic',
-      'floor',
+      'constant',
     ]);
   } finally {
     await processes.end();

@@ -153,7 +153,7 @@ describe('is refused', () => {
       [],
     ],
     [
-      'a sequence far above the live one, which would leave few numbers for later manifests',
+      'a sequence that is more than 999,999,999 above the live one',
       'The sequence 1000000007 is too high: clients accept no lower sequence afterwards.',
       { ...next, sequence: 1_000_000_007 },
     ],
@@ -216,7 +216,7 @@ describe('is refused', () => {
     ],
     [
       'a lower version, compared by number',
-      'The live version is 3.2.0; this one is 3.1.10 and must be above it (or be published with --withdraw).',
+      'The live version is 3.2.0; this one is 3.1.10 and must not be below it (unless it is published with --withdraw).',
       { ...next, version: '3.1.10' },
     ],
     [

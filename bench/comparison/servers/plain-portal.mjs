@@ -1,4 +1,4 @@
-// The list of a holder's licenses in the "plain" server.
+// The list of a holder's licenses in the "plain" server (plain.mjs: handwritten Fastify and pg).
 import { hash } from 'node:crypto';
 import { rfc3339, rfc3339OrNull } from '../../../src/core/clock.js';
 import { problem } from '../../../src/http/problems/problem.js';

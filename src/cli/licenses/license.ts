@@ -45,7 +45,7 @@ export function licenseCommands(license: Command): void {
     .option('--machines <n>', 'on how many machines it can be active', machines)
     .option(
       '--expires <when>',
-      'when it expires; a day counts from its first second, UTC (default: never)',
+      'when it expires; a day means its first second, UTC (default: never)',
       moment('--expires'),
     )
     .option('--on-expiry <what>', ON_EXPIRY, onExpiry)

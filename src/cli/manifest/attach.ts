@@ -21,7 +21,7 @@ export interface AttachOptions {
 }
 
 /** `manifest sign --prepared FILE --attach SIGNATURE`: adds signatures that were made elsewhere (HSM, KMS, offline machine). */
-export async function attach(
+export async function attachSignatures(
   { prepared, attach: files, publicKey, out, ...others }: AttachOptions,
   command: Command,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { rfc3339OrNull } from '../../core/clock.js';
 import { alsoAvailable } from '../../keys/manifests/signed-manifest.js';
 import { PublishedVersions } from '../../manifest/published-versions.js';
 import { readImage } from './image.js';
-import { attach, type AttachOptions } from './attach.js';
+import { attachSignatures, type AttachOptions } from './attach.js';
 import {
   checkSigningOptions,
   makeManifest,
@@ -26,7 +26,7 @@ export interface SignOptions extends SigningOptions, AttachOptions {
 
 /** `manifest sign`. It needs no database with --first, or if --previous gives the live manifest as a file or URL. */
 export async function sign(options: SignOptions, command: Command): Promise<void> {
-  if (options.prepared !== undefined || options.attach) return attach(options, command);
+  if (options.prepared !== undefined || options.attach) return attachSignatures(options, command);
   const { first, sequence } = options;
   const dmg = options.dmg ?? throwMissingOption('--dmg <file>');
   const version = options.version ?? throwMissingOption('--version <v>');
@@ -42,7 +42,13 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
   const versions = live ? PublishedVersions.of(live.content) : new PublishedVersions();
   const publishedState = { live, versions, isWithdrawal: false };
-  await makeManifest({ entry, also_available, first: sequence }, publishedState, context, options, command);
+  await makeManifest(
+    { entry, also_available, firstSequence: sequence },
+    publishedState,
+    context,
+    options,
+    command,
+  );
 }
 
 function throwMissingOption(option: string): never {

@@ -116,9 +116,9 @@ export function verifyFound(
 /** The published manifests that the new one is checked against, as far as they are known on a publisher's machine. */
 export type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
-/** The versions that the new manifest offers. `first` is the sequence number of a manifest that no other one precedes. */
+/** The versions that the new manifest offers. `firstSequence` is the sequence number of a manifest that no other one precedes. */
 export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
-  readonly first?: number;
+  readonly firstSequence?: number;
 }
 
 /**
@@ -126,7 +126,7 @@ export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
  * @throws PublishRefused if the server would refuse it
  */
 export async function makeManifest(
-  { first, ...offer }: SigningOffer,
+  { firstSequence, ...offer }: SigningOffer,
   publishedState: PublishedState,
   { config, now, expires, keys }: SigningContext,
   options: SigningOptions,
@@ -134,7 +134,7 @@ export async function makeManifest(
 ): Promise<void> {
   const { live } = publishedState;
   const { product } = config;
-  const content = nextManifest(live, { ...offer, expires }, { product, now, first });
+  const content = nextManifest(live, { ...offer, expires }, { product, now, first: firstSequence });
   refuseUnpublishable(content, { ...publishedState, product, now });
   const textToSign = manifestBytes(content);
   if (options.dryRun) {

@@ -14,7 +14,7 @@ export async function argumentOrInput(argument: string | undefined, name: string
     throw new UsageError(`${name}: give it as an argument, or - to read it from standard input.`);
   const input = stdin.isTTY ? await askHidden(`${name}: `) : await text(stdin);
   const line = input.trim();
-  if (line === '') throw new UsageError(`${name}: standard input is empty.`);
+  if (line === '') throw new UsageError(`${name}: no value was given.`);
   if (/[\r\n]/.test(line)) throw new UsageError(`${name}: standard input has more than one line.`);
   return line;
 }

@@ -56,7 +56,7 @@ export function Member<Body>(
   );
 }
 
-/** Marks a DTO whose members are all optional. A request without a body then counts as one with an empty body. */
+/** Marks a DTO whose members are all optional. A request without a body then counts as one with the body `{}`. */
 export const OptionalBody = Reflector.createDecorator<object>();
 
 /** Declares a parameter with a member of the body that is not in the DTO, as it was sent; undefined if it is absent. */

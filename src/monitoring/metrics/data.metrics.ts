@@ -6,7 +6,10 @@ import { lastRetentionOrCreation } from '../data-age.js';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
 import { WarningsService, type MonitoredState } from '../warnings.service.js';
 
-/** The metrics that each scrape reads from the database. While the database does not answer, they are absent, never stale. */
+/**
+ * The metrics of the data, which each scrape reads from the database. While it does not answer, `mooring_database_up` is 0, the
+ * warnings say so, and values read from the database are absent, never stale.
+ */
 @Injectable()
 export class DataMetrics implements MetricsSource {
   #state: (MonitoredState & { readonly jobs: readonly JobCounts[] }) | null = null;
@@ -61,7 +64,7 @@ export class DataMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_erasure_overdue_days',
-      'Days that the most urgent deletion request is overdue; below 0: days left.',
+      'Days that the most urgent erasure request is overdue; below 0: days left.',
       () => {
         const due = this.#state?.ages.erasure_due;
         return due ? this.daysSince(due) : null;
@@ -72,7 +75,7 @@ export class DataMetrics implements MetricsSource {
   private measureRetention(registry: MetricsRegistry): void {
     registry.gauge(
       'mooring_erasures_unrecorded',
-      'Deletion requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent where it cannot be read.',
+      'Erasure requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent where it cannot be read.',
       () => this.#state?.erasures.unrecorded,
     );
     registry.gauge(

@@ -10,7 +10,10 @@ import type { State } from './transition.js';
 export interface Contradiction {
   /** The operations whose responses contradict each other. */
   readonly operations: readonly Operation[];
-  /** The number of other operations. The contradiction remains whether each of them happened, at whatever time, or not. */
+  /**
+   * The number of operations that were kept without their responses. The contradiction remains whether each of them happened,
+   * at whatever time, or not.
+   */
   readonly irrelevant: number;
 }
 

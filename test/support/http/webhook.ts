@@ -57,7 +57,7 @@ export async function report(
 export const buyerOf = (transaction_id: string) => `${transaction_id.toLowerCase()}@buyer.example`;
 
 /** Reports a status of a transaction, with its buyer. */
-export const reportOf = (service: Pick<Service, 'url'>, transaction_id: string, status: PurchaseState) =>
+export const sendReport = (service: Pick<Service, 'url'>, transaction_id: string, status: PurchaseState) =>
   report(service, { transaction_id, email: buyerOf(transaction_id), status });
 
 export interface StoredPurchase {

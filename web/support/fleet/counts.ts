@@ -31,9 +31,9 @@ const COUNT_READERS = {
   ram_gb_bucket: (week: FleetWeek) => countCells(week.ram_gb_bucket, ({ value }) => textOf(value)),
   detector_compute: (week: FleetWeek) =>
     countCells(week.detector_compute, (cell) =>
-      t(messages.fleet.requestedAndResolved, {
-        requested: textOf(cell.detector_compute),
-        resolved: textOf(cell.detector_compute_units_resolved),
+      t(messages.fleet.configuredAndActual, {
+        configured: textOf(cell.detector_compute),
+        actual: textOf(cell.detector_compute_units_resolved),
       }),
     ),
 };

@@ -61,7 +61,7 @@ interface Props {
   readonly isAdmin: boolean;
 }
 
-/** The deletion requests, those with the fewest days left first. */
+/** The erasure requests, those with the fewest days left first. */
 export function ErasuresView({ load, isAdmin }: Props) {
   const [erasureToRun, setErasureToRun] = useState<Erasure>();
   const [justEnded, setJustEnded] = useState<Erasure>();

@@ -1,10 +1,10 @@
-// The "floor" server: Fastify alone, with one route that answers a constant of the manifest's size.
+// The "constant" server: Fastify alone, with one route that answers a constant of the manifest's size.
 import Fastify from 'fastify';
 
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
 export async function listen() {
-  const body = process.env.FLOOR_BODY;
+  const body = process.env.CONSTANT_BODY;
   const etag = `"${'0'.repeat(43)}"`;
   const fastify = Fastify();
   fastify.get('/v1/manifest', (request, reply) => {
