@@ -40,8 +40,10 @@ afterAll(async () => {
   await service.close();
 });
 
-const runAll = (url: string, testLicense: { license_key: string; email: string } = license) =>
-  runChecks(new Deployment(url, testLicense), CONTRACT);
+const runAll = (
+  url: string,
+  { license_key, email }: Readonly<Record<'license_key' | 'email', string>> = license,
+) => runChecks(new Deployment(url, { license_key, email }), CONTRACT);
 const titles = (results: Result[], result: Result['result']) =>
   results.filter((each) => each.result === result).map(({ title }) => title);
 

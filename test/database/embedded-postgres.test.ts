@@ -55,7 +55,7 @@ function startOtherProcess() {
     const typescript = (name) => (/^\\..*\\.js$/.test(name) ? name.slice(0, -2) + 'ts' : name);
     registerHooks({ resolve: (name, context, next) => next(context.parentURL?.endsWith('.ts') ? typescript(name) : name, context) });
     const { startEmbeddedPostgres } = await import(${JSON.stringify(source)});
-    const { url } = await startEmbeddedPostgres(${JSON.stringify(dataDir)}, { durable: false, printMessage: console.log });
+    const { url } = await startEmbeddedPostgres(${JSON.stringify(dataDir)}, { durable: false, printMessage: console.log, waitSeconds: 600 });
     console.log(url);
     setInterval(() => {}, 60_000);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {

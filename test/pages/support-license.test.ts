@@ -437,7 +437,7 @@ test('the refusal to mail the key of an imported license is explained', async ()
   ]);
   await button(dialog(page), 'Send').click();
   await dialog(page)
-    .getByText(/^This key was made elsewhere/)
+    .getByText(/^The service cannot make this key again/)
     .waitFor();
 });
 
