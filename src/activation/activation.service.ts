@@ -4,9 +4,11 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { poolOf } from '../database/data-source.js';
+import { queryRow } from '../database/sql.js';
 import { invalidMembers, problem, type Problem } from '../http/problems/problem.js';
 import { hasValidCheckSymbol } from '../keys/license-key-text.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import { enqueueActivationMail } from '../licenses/license-mails.js';
 import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
@@ -54,6 +56,9 @@ interface ActivationCredentials {
 
 /** An attempt, with the revision that the license had at the time of the read. */
 type FoundAttempt = ActivationAttempt & { readonly revision: string };
+
+/** What the function `activate_machine` returns. */
+type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>;
 
 /** Activates a license on a machine (docs/contract.md#activate). */
 @Injectable()
@@ -112,15 +117,29 @@ export class ActivationService {
     const id = uuidv7();
     const { license_id, revision } = attempt;
     const values = [license_id, revision, id, machineId, hostname_hint ?? null, app_version, now];
-    const query = { name: 'activate machine', text: ACTIVATE_MACHINE, values };
-    const { rows } = await poolOf(this.dataSource).query<
-      Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>
-    >(query);
-    if (!rows[0]) return null;
-    const result = { ...attempt, ...rows[0] };
+    const written = await (this.config.mailsNewActivations
+      ? this.activateAndMail(values, id, now)
+      : this.activateMachine(values));
+    if (!written) return null;
+    const result = { ...attempt, ...written };
     if (!isSuccessful(result))
       throw this.machineLimitProblem(result, this.keys.releaseHint(license_id, email, now));
     return { activation: result, created: result.activation_id === id };
+  }
+
+  private async activateMachine(values: unknown[]): Promise<WrittenAttempt | undefined> {
+    const query = { name: 'activate machine', text: ACTIVATE_MACHINE, values };
+    const { rows } = await poolOf(this.dataSource).query<WrittenAttempt>(query);
+    return rows[0];
+  }
+
+  /** Activates the machine, and enqueues the mail about it in the same transaction. */
+  private activateAndMail(values: unknown[], id: string, now: Date): Promise<WrittenAttempt | undefined> {
+    return this.dataSource.transaction(async (manager) => {
+      const written = await queryRow<WrittenAttempt>(manager, ACTIVATE_MACHINE, values);
+      if (written?.activation_id === id) await enqueueActivationMail(manager, id, now);
+      return written;
+    });
   }
 
   // An unknown key and a wrong e-mail give the same problem. A key with a wrong check symbol has a typing error, or it is an

@@ -41,6 +41,7 @@ export class Config {
   readonly defaultOnExpiry: OnExpiry;
   /** The number of activations of a license that its holder may release within a year without support. */
   readonly selfReleasesPerYear: number;
+  readonly mailsNewActivations: boolean;
   /** The hour (UTC) in which large tables may be rewritten, which locks them. */
   readonly largeTableHour: number;
   /** The largest number of telemetry rows that an instance stores in a day (UTC). */
@@ -96,6 +97,8 @@ export class Config {
     this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ON_EXPIRY);
     const selfReleases = read('SELF_RELEASES_PER_YEAR');
     this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, 0, 0, 1_000);
+    const newActivations = read('MAIL_NEW_ACTIVATIONS') ?? 'false';
+    this.mailsNewActivations = oneOf('MAIL_NEW_ACTIVATIONS', newActivations, ['true', 'false']) === 'true';
     this.largeTableHour = integer('LARGE_TABLE_HOUR', read('LARGE_TABLE_HOUR'), 3, 0, 23);
     const telemetryRows = read('TELEMETRY_ROWS_PER_DAY');
     this.telemetryRowsPerDay = integer('TELEMETRY_ROWS_PER_DAY', telemetryRows, 5_000_000, 0, 999_999_999);

@@ -97,12 +97,14 @@ export class SignInCodes implements OnModuleInit {
     >(this.dataSource, sql, [id, this.clock.now()]);
     if (!code) return null;
     const product = this.config.brand.productName;
+    const digits = this.keys.signInCode(code);
     return {
       to: code.email,
-      subject: `Your code to sign in to ${product}`,
+      // The digits come first, so that a notification shows them.
+      subject: `${digits.slice(0, 4)} ${digits.slice(4)} is your code for ${product}`,
       body: [
         `This is your code to see your licenses for ${product}:`,
-        { code: this.keys.signInCode(code) },
+        { code: digits },
         `It works once, within ${CODE_LIFETIME_MINUTES} minutes, in the browser that asked for it. We will never ask you for it.`,
         'If you did not ask for it, you need not do anything.',
       ],

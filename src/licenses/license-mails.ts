@@ -5,9 +5,17 @@ import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
 import { JobFailure } from '../mail/jobs.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { Block, MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 import { mailableKey } from './mailable-key.js';
+
+/** A machine with the license that it uses or used. */
+interface LicensedMachine extends MailedMachine {
+  readonly email: string | null;
+  readonly key_hint: string;
+  readonly ended_at: Date | null;
+}
 
 /** Enqueues the mail about a release, in the transaction that releases the activation. */
 export async function enqueueReleaseMail(
@@ -16,6 +24,15 @@ export async function enqueueReleaseMail(
   at: Date,
 ): Promise<void> {
   await enqueueMail(manager, 'binding_released', activationId, at);
+}
+
+/** Enqueues the mail about a new activation, in the transaction that creates it. */
+export async function enqueueActivationMail(
+  manager: EntityManager,
+  activationId: string,
+  at: Date,
+): Promise<void> {
+  await enqueueMail(manager, 'activation_created', activationId, at);
 }
 
 /** Composes the mails to the holder of a license. */
@@ -51,6 +68,7 @@ export class LicenseMails implements OnModuleInit {
       ),
     );
     this.mail.register('email_changed', async () => this.composeEmailChanged());
+    this.mail.register('activation_created', (id) => this.composeActivationCreated(id));
     this.mail.register('binding_released', (id) => this.composeActivationReleased(id));
   }
 
@@ -94,20 +112,37 @@ export class LicenseMails implements OnModuleInit {
     };
   }
 
-  private async composeActivationReleased(id: string): Promise<MailMessage | null> {
-    const activation = await queryRow<{
-      email: string | null;
-      key_hint: string;
-      hostname_hint: string | null;
-      activated_at: Date;
-      ended_at: Date;
-    }>(
+  private async composeActivationCreated(id: string): Promise<MailMessage | null> {
+    const activation = await this.findMachine(id);
+    if (!activation || activation.ended_at) return null;
+    const product = this.config.brand.productName;
+    const machine = activation.hostname_hint ? `“${activation.hostname_hint}”` : 'An unnamed machine';
+    const sentence = `${machine} now uses your license for ${product}`;
+    return {
+      to: activation.email,
+      subject: sentence,
+      body: [
+        `${sentence}.`,
+        { facts: [...machineFacts(activation), ['License key', `ends in ${activation.key_hint}`]] },
+        ...this.portalLink(
+          'If this was not you, see your machines here, and release the ones that you do not know:',
+        ),
+      ],
+    };
+  }
+
+  private findMachine(activationId: string): Promise<LicensedMachine | undefined> {
+    return queryRow<LicensedMachine>(
       this.dataSource,
-      `select l.email, l.key_hint, a.hostname_hint, a.activated_at, a.ended_at
+      `select l.email, l.key_hint, a.ended_at, ${MACHINE_COLUMNS}
        from activation a join license l on l.id = a.license_id where a.id = $1`,
-      [id],
+      [activationId],
     );
-    if (!activation) return null;
+  }
+
+  private async composeActivationReleased(id: string): Promise<MailMessage | null> {
+    const activation = await this.findMachine(id);
+    if (!activation?.ended_at) return null;
     const product = this.config.brand.productName;
     return {
       to: activation.email,
@@ -116,9 +151,8 @@ export class LicenseMails implements OnModuleInit {
         `A machine was released from your license for ${product}. Its seat is free for another one; on the released machine ${product} has to be activated again.`,
         {
           facts: [
-            ['Machine', activation.hostname_hint ?? 'without a name'],
+            ...machineFacts(activation),
             ['License key', `ends in ${activation.key_hint}`],
-            ['Activated', readableMoment(activation.activated_at)],
             ['Released', readableMoment(activation.ended_at)],
           ],
         },

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
+import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
 import { DECISION_REASON } from './release-decisions.js';
@@ -21,14 +22,15 @@ export class ReleaseDecisionMails implements OnModuleInit {
   }
 
   private async compose(id: string): Promise<MailMessage | null> {
-    const request = await queryRow<{
-      email: string | null;
-      hostname_hint: string | null;
-      asked_at: Date;
-      reason: string | null;
-    }>(
+    const request = await queryRow<
+      MailedMachine & {
+        readonly email: string | null;
+        readonly asked_at: Date;
+        readonly reason: string | null;
+      }
+    >(
       this.dataSource,
-      `select l.email, a.hostname_hint, r.asked_at, ${DECISION_REASON} as reason from release_request r
+      `select l.email, r.asked_at, ${MACHINE_COLUMNS}, ${DECISION_REASON} as reason from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
       [id],
     );
@@ -41,7 +43,7 @@ export class ReleaseDecisionMails implements OnModuleInit {
         `You asked our support to release a machine from your license for ${product}. It was not released, and stays active.`,
         {
           facts: [
-            ['Machine', request.hostname_hint ?? 'without a name'],
+            ...machineFacts(request),
             ['Asked', readableMoment(request.asked_at)],
             ...(request.reason === null ? [] : [['Reason', request.reason] as const]),
           ],

@@ -4,12 +4,12 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock, readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
+import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 
-interface ReleaseRequestRow {
+interface ReleaseRequestRow extends MailedMachine {
   readonly email: string | null;
-  readonly hostname_hint: string | null;
   readonly asked_at: Date;
 }
 
@@ -56,7 +56,7 @@ export class ReleaseRequests implements OnModuleInit {
   private async compose(id: string): Promise<MailMessage | null> {
     const request = await queryRow<ReleaseRequestRow>(
       this.dataSource,
-      `select l.email, a.hostname_hint, r.asked_at from release_request r
+      `select l.email, r.asked_at, ${MACHINE_COLUMNS} from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
       [id],
     );
@@ -68,10 +68,7 @@ export class ReleaseRequests implements OnModuleInit {
       body: [
         `Our support was asked to release a machine from your license for ${product}. You will hear from us once it is decided; until then the machine stays active.`,
         {
-          facts: [
-            ['Machine', request.hostname_hint ?? 'without a name'],
-            ['Asked', readableMoment(request.asked_at)],
-          ],
+          facts: [...machineFacts(request), ['Asked', readableMoment(request.asked_at)]],
         },
         'If you did not ask for this, please answer this mail.',
       ],

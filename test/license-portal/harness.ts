@@ -5,7 +5,7 @@ import { whileGone, whileLocked } from '../support/tables.js';
 import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';
 
 export const PORTAL = '/portal/api';
-const CODE_MAIL = /^Your code to sign in to /;
+const CODE_MAIL = /^\d{4} \d{4} is your code for /;
 
 /** A holder's browser. */
 export class Browser extends CookieClient {

@@ -174,9 +174,9 @@ test.each([
   expect(html).toContain(`<td>${escaped}</td>`);
 });
 
-test('a machine without a hostname hint is shown as `without a name`', async () => {
+test('a machine without a hostname hint is shown as `Unnamed machine`', async () => {
   await release('nameless@example.com', '');
-  expect((await untilMailTo('nameless@example.com')).text).toContain('Machine: without a name\n');
+  expect((await untilMailTo('nameless@example.com')).text).toContain('Machine: Unnamed machine\n');
 });
 
 test('two releases of an activation send one mail', async () => {

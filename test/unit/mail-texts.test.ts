@@ -138,6 +138,8 @@ describe('the mails about a license', () => {
       email: 'ada@example.com',
       key_hint: 'X6',
       hostname_hint: 'Studio Mac',
+      activation_id: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d46fe0',
+      app_version: '3.2.0',
       activated_at: new Date('2026-11-20T13:00:00Z'),
       ended_at: new Date('2026-11-21T14:00:00Z'),
     };
@@ -147,15 +149,42 @@ describe('the mails about a license', () => {
       subject: 'A machine was released from your license for Example App',
       text: [
         'A machine was released from your license for Example App. Its seat is free for another one; on the released machine Example App has to be activated again.\n',
-        'Machine: Studio Mac\nLicense key: ends in X6\nActivated: 20 November 2026 at 13:00 UTC\nReleased: 21 November 2026 at 14:00 UTC\n',
+        'Machine: Studio Mac\nActivated: 20 November 2026 at 13:00 UTC with version 3.2.0\nActivation id: ends in 6fe0\nLicense key: ends in X6\nReleased: 21 November 2026 at 14:00 UTC\n',
         'If this was a mistake, activate the machine again. Your machines are listed here:\n',
         `${PORTAL}\n`,
       ].join('\n'),
     });
     expect(mails.queryValues).toEqual([ID]);
     const nameless = await mailsOf({ ...released, hostname_hint: null }).compose('binding_released');
-    expect(nameless!.text).toContain('Machine: without a name\n');
+    expect(nameless!.text).toContain('Machine: Unnamed machine\n');
     expect(await mailsOf().compose('binding_released')).toBeNull();
+  });
+
+  test('the mail about a new activation names the machine, unless it was released meanwhile', async () => {
+    const active = {
+      email: 'ada@example.com',
+      key_hint: 'X6',
+      hostname_hint: "Ada's MacBook Air",
+      activation_id: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d46fe0',
+      app_version: '3.2.0',
+      activated_at: new Date('2026-11-20T13:00:00Z'),
+      ended_at: null,
+    };
+    expect(await mailsOf(active).compose('activation_created')).toEqual({
+      to: 'ada@example.com',
+      subject: "“Ada's MacBook Air” now uses your license for Example App",
+      text: [
+        "“Ada's MacBook Air” now uses your license for Example App.\n",
+        "Machine: Ada's MacBook Air\nActivated: 20 November 2026 at 13:00 UTC with version 3.2.0\nActivation id: ends in 6fe0\nLicense key: ends in X6\n",
+        'If this was not you, see your machines here, and release the ones that you do not know:\n',
+        `${PORTAL}\n`,
+      ].join('\n'),
+    });
+    const nameless = await mailsOf({ ...active, hostname_hint: null }).compose('activation_created');
+    expect(nameless!.subject).toBe('An unnamed machine now uses your license for Example App');
+    const released = { ...active, ended_at: new Date('2026-11-21T14:00:00Z') };
+    expect(await mailsOf(released).compose('activation_created')).toBeNull();
+    expect(await mailsOf().compose('activation_created')).toBeNull();
   });
 
   test('the mail about a release is queued under the id of the activation, so that it is queued only once', async () => {
@@ -171,6 +200,7 @@ describe('the mails about a license', () => {
       'license_key_again',
       'license_key_replaced',
       'email_changed',
+      'activation_created',
       'binding_released',
     ]);
   });

@@ -513,6 +513,7 @@ export const messages = {
       license_key_again: 'License key, again',
       license_key_replaced: 'New license key',
       email_changed: 'Changed e-mail address',
+      activation_created: 'Activated machine',
       binding_released: 'Released machine',
       release_requested: 'Release request received',
       release_declined: 'Release declined',

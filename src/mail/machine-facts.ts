@@ -1,0 +1,22 @@
+import { readableMoment } from '../core/clock.js';
+
+/** The columns of `MailedMachine`, of the table `activation` with the alias `a`. */
+export const MACHINE_COLUMNS = 'a.id as activation_id, a.hostname_hint, a.activated_at, a.app_version';
+
+/** A machine that a mail is about. */
+export interface MailedMachine {
+  readonly activation_id: string;
+  readonly hostname_hint: string | null;
+  readonly activated_at: Date;
+  readonly app_version: string;
+}
+
+/** What tells a machine apart from others, as in the portal: label, time and version, and the end of the activation id. */
+export function machineFacts(machine: MailedMachine): (readonly [name: string, value: string])[] {
+  const { activation_id, hostname_hint, activated_at, app_version } = machine;
+  return [
+    ['Machine', hostname_hint ?? 'Unnamed machine'],
+    ['Activated', `${readableMoment(activated_at)} with version ${app_version}`],
+    ['Activation id', `ends in ${activation_id.slice(-4)}`],
+  ];
+}

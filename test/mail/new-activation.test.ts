@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { outbox, waitForJobs } from '../erasure/harness.js';
+import { Service } from '../support/harness.js';
+
+const TASK = 'mail_activation_created';
+
+test('with MAIL_NEW_ACTIVATIONS=true each new activation is mailed once, and a repeated or refused one is not', async () => {
+  const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
+  try {
+    const license = await service.issue({ email: 'ada@example.com', machines_allowed: 1 });
+    const activate = (machine: string) => service.activate(license, machine);
+    const statuses = [await activate('one'), await activate('one'), await activate('two')];
+    expect(statuses.map(({ status }) => status)).toEqual([201, 200, 409]);
+    await waitForJobs(service, TASK);
+    const mails = (await outbox(service)).filter(({ to }) => to === 'ada@example.com');
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'An unnamed machine now uses your license for com.example.app',
+    ]);
+    expect(mails[0]!.text).toContain(`Activation id: ends in ${statuses[0]!.json.activation.id.slice(-4)}\n`);
+  } finally {
+    await service.close();
+  }
+});
+
+test('two concurrent activations of a machine are mailed once, and share the activation', async () => {
+  const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
+  try {
+    const license = await service.issue({ email: 'race@example.com', machines_allowed: 1 });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => service.activate(license, 'one')));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, 201]);
+    await waitForJobs(service, TASK);
+    expect((await outbox(service)).filter(({ to }) => to === 'race@example.com')).toHaveLength(1);
+  } finally {
+    await service.close();
+  }
+});
+
+test('by default a new activation is not mailed', async () => {
+  const service = await Service.start();
+  try {
+    await service.activate(await service.issue(), 'one');
+    const jobs = await service.sql('select from graphile_worker.jobs where task_identifier = $1', [TASK]);
+    expect(jobs).toEqual([]);
+    await waitForJobs(service, TASK);
+    expect(await outbox(service)).toEqual([]);
+  } finally {
+    await service.close();
+  }
+});
