@@ -22,7 +22,7 @@ export class MooringClient {
   readonly #transport: Transport;
   readonly #updates: UpdateChecker;
   readonly #timers: NamedTimers<'start' | 'heartbeat' | 'manifest' | 'activation'>;
-  readonly #waiting: WaitingActivation;
+  readonly waitingActivation: WaitingActivation;
   readonly #closing = new AbortController();
   #time: SeenTime | undefined;
   #license: License | undefined;
@@ -39,7 +39,7 @@ export class MooringClient {
     const { appVersion, product, storage, baseUrl, trustedKeys, log, fetch, clock, timers } = this.#options;
     this.#isTelemetryOff = isTelemetryDisabled(this.#options.app, this.#options.environment);
     this.#timers = new NamedTimers(timers);
-    this.#waiting = new WaitingActivation(this.#timers, (activation) => this.#activate(activation));
+    this.waitingActivation = new WaitingActivation({ timers: this.#timers, clock, activate: this.#activate });
     this.#store = new Store(storage, log);
     this.#transport = new Transport(baseUrl, { fetch, clock, timers, signal: this.#closing.signal });
     this.#updates = new UpdateChecker({
@@ -71,7 +71,7 @@ export class MooringClient {
   async activate(license_key: string, email: string, hostname_hint = ''): Promise<Status> {
     await this.start();
     if (this.#isClosed) throw new Error('the client is closed');
-    return this.#waiting.start({ license_key, email, hostname_hint: hostname_hint.trim() || null });
+    return this.waitingActivation.start({ license_key, email, hostname_hint: hostname_hint.trim() || null });
   }
 
   /** For the Retry button: sends a heartbeat now. A confirmation ends `needs_network` or `stopped`. */
@@ -110,10 +110,10 @@ export class MooringClient {
     await this.#license?.rememberTime();
   }
 
-  async #activate(activation: Activation): Promise<Status> {
+  readonly #activate = async (activation: Activation): Promise<Status> => {
     await this.#queue.run(async () => this.#scheduleHeartbeat(await this.#license!.activate(activation)));
     return this.#reportStatus();
-  }
+  };
 
   get #isClosed(): boolean {
     return this.#closing.signal.aborted;

@@ -3,52 +3,65 @@ import type { NamedTimers } from './named-timers.js';
 import { LicenseProblem, ServiceUnreachable } from './problem.js';
 import * as schedule from './schedule.js';
 import type { Status } from './status.js';
+import type { Clock } from './time.js';
 
 /**
  * Repeats an activation that the machine limit refused, for ten minutes: meanwhile the user may release a machine at
  * `release_url`, and need not click Activate again (docs/clients.md#a-full-license).
  */
 export class WaitingActivation {
-  readonly #timers: Pick<NamedTimers<'activation'>, 'set' | 'clear'>;
-  readonly #activate: (activation: Activation) => Promise<Status>;
+  readonly #dependencies: WaitingDependencies;
   #latest: Activation | undefined;
 
-  /** @param activate sends the request */
-  constructor(
-    timers: Pick<NamedTimers<'activation'>, 'set' | 'clear'>,
-    activate: (activation: Activation) => Promise<Status>,
-  ) {
-    this.#timers = timers;
-    this.#activate = activate;
+  constructor(dependencies: WaitingDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Activates. A new click replaces an activation that waits. @throws the error of `activate` */
   async start(activation: Activation): Promise<Status> {
-    this.#timers.clear('activation');
+    const { activate, clock } = this.#dependencies;
+    this.cancel();
     this.#latest = activation;
+    // Either clock may stop while the computer sleeps, or be set by the user.
+    const started = [clock.now(), clock.monotonic()] as const;
+    const isOver = () =>
+      clock.now() - started[0] > schedule.FULL_LICENSE_MS ||
+      clock.monotonic() - started[1] > schedule.FULL_LICENSE_MS;
     try {
-      return await this.#activate(activation);
+      return await activate(activation);
     } catch (error) {
-      if (isAtLimit(error))
-        this.#wait(activation, schedule.FULL_LICENSE_MS, schedule.FULL_LICENSE_INTERVAL_MS);
+      if (isAtLimit(error)) this.#wait(activation, isOver, schedule.FULL_LICENSE_INTERVAL_MS);
       throw error;
     }
   }
 
-  /** @param leftMs the time in which the activation may still be repeated */
-  #wait(activation: Activation, leftMs: number, delayMs: number): void {
-    if (delayMs > leftMs || this.#latest !== activation) return;
-    const again = () =>
-      this.#activate(activation).catch((error: unknown) => {
-        const next = isAtLimit(error) ? schedule.FULL_LICENSE_INTERVAL_MS : schedule.FULL_LICENSE_RETRY_MS;
+  /** Ends the repetition, for example when the user closes the window in which they clicked Activate. */
+  cancel(): void {
+    this.#dependencies.timers.clear('activation');
+    this.#latest = undefined;
+  }
+
+  #wait(activation: Activation, isOver: () => boolean, delayMs: number): void {
+    if (this.#latest !== activation) return;
+    const again = async () => {
+      if (isOver()) return;
+      await this.#dependencies.activate(activation).catch((error: unknown) => {
+        const isBusy = error instanceof LicenseProblem && error.client_action === 'retry';
+        const next = isBusy ? schedule.FULL_LICENSE_RETRY_MS : schedule.FULL_LICENSE_INTERVAL_MS;
         // After any other refusal only a click activates.
-        if (isAtLimit(error) || isForLater(error)) this.#wait(activation, leftMs - delayMs, next);
+        const isForLater = isBusy || isAtLimit(error) || error instanceof ServiceUnreachable;
+        if (isForLater) this.#wait(activation, isOver, next);
       });
-    this.#timers.set('activation', again, delayMs);
+    };
+    this.#dependencies.timers.set('activation', again, delayMs);
   }
 }
 
-const isAtLimit = (error: unknown) => error instanceof LicenseProblem && error.is('machine_limit_reached');
+interface WaitingDependencies {
+  readonly timers: Pick<NamedTimers<'activation'>, 'set' | 'clear'>;
+  readonly clock: Clock;
+  /** Sends the request. */
+  readonly activate: (activation: Activation) => Promise<Status>;
+}
 
-const isForLater = (error: unknown) =>
-  error instanceof ServiceUnreachable || (error instanceof LicenseProblem && error.client_action === 'retry');
+const isAtLimit = (error: unknown) => error instanceof LicenseProblem && error.is('machine_limit_reached');

@@ -68,14 +68,14 @@ describe('activate', () => {
     }
     const activations = ({ service }: Computer) => service.callsTo('/v1/activate');
 
-    test('is repeated every 5 seconds, and a minute after a lost answer, and succeeds when a place is free', async () => {
+    test('is repeated every 5 seconds, a minute after `retry`, and succeeds when a place is free', async () => {
       const computer = await refused();
       await computer.advanceTime(14_000);
       expect(activations(computer)).toHaveLength(3);
       computer.service.answer['/v1/activate'] = () => () => Promise.reject(new TypeError('fetch failed'));
       await computer.advanceTime(5_000);
       computer.service.answer['/v1/activate'] = () => problem(503, 'unavailable', 'retry');
-      await computer.advanceTime(MINUTE);
+      await computer.advanceTime(5_000);
       computer.service.answer['/v1/activate'] = () => computer.service.confirm(201);
       await computer.advanceTime(MINUTE);
       expect(computer.client.status.kind).toBe('running');
@@ -90,6 +90,19 @@ describe('activate', () => {
       await computer.advanceTime(HOUR);
       expect(activations(computer)).toHaveLength(1 + (10 * MINUTE) / 5_000);
       expect(computer.client.status).toEqual({ kind: 'not_activated' });
+    });
+
+    test('is no longer repeated when the computer wakes up after ten minutes, or after a cancellation', async () => {
+      const slept = await refused();
+      slept.time.wall += 10 * MINUTE;
+      await slept.advanceTime(MINUTE);
+      expect(activations(slept)).toHaveLength(1);
+
+      const cancelled = await refused();
+      await cancelled.advanceTime(5_000);
+      cancelled.client.waitingActivation.cancel();
+      await cancelled.advanceTime(MINUTE);
+      expect(activations(cancelled)).toHaveLength(2);
     });
 
     test('is no longer repeated after another answer, a restart or the click on another license', async () => {

@@ -119,6 +119,31 @@ test('a link that has expired says so and leads to the usual sign-in', async () 
   await expectFocus(page.getByRole('heading', { name: 'Where is my license active?' }));
 });
 
+test('if the link expires while the code is awaited, another code cannot be mailed, and the page says why', async () => {
+  const license = await fullLicense();
+  const { json } = await service.activate(license, 'new');
+  const page = await browser.page(origin);
+  await page.goto(json['release_url'] as string);
+  await page.getByRole('button', { name: 'Mail me a code' }).click();
+  await page.getByLabel('Code', { exact: true }).waitFor();
+  service.clock.advance(10 * 60_000);
+  await page.getByRole('button', { name: 'Mail me another code' }).click();
+  await page.getByRole('alert').getByText('This link was good for 10 minutes.').waitFor();
+});
+
+test('once a machine was activated in the free place, the page asks for nothing more', async () => {
+  const license = await fullLicense();
+  const { json } = await service.activate(license, 'new');
+  await service.sql('update activation set activated_at = $2 where id = $1', [
+    license.activation_id,
+    new Date(service.clock.now().getTime() + 5_000),
+  ]);
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
+  await machineRow(page, 'Old Mac').waitFor();
+  expect(await page.getByText('Release the machine that you no longer use.').count()).toBe(0);
+});
+
 test('a holder who is signed in for another license can sign in for this one, or keep what is shown', async () => {
   const other = await service.issue({ email: `${randomUUID()}@example.com` });
   const license = await fullLicense();

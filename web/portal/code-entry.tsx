@@ -47,7 +47,7 @@ export function CodeEntry({
     focusFirstError(form.current!);
   };
   const { busy, error, run } = useAction((error) => {
-    if (wrongMembers(error).length === 0) return explain(error);
+    if (!wrongMembers(error).includes('code')) return explain(error);
     showError(texts.wrongCode);
     return '';
   });
@@ -66,6 +66,7 @@ export function CodeEntry({
   const mailAnotherCode = () =>
     run(async () => {
       await mail();
+      isSignedIn.current = false;
       setCode('');
       focusSoon(form.current!, 'input');
       toast(texts.otherCodeMailed);

@@ -6,6 +6,7 @@ import { messages } from './messages.js';
 export function explain(error: unknown): string {
   if (error instanceof ServiceUnavailable) return unavailableText(messages.unavailableTyped);
   if (!(error instanceof Refused)) throw error;
+  if (wrongMembers(error).includes('hint')) return messages.freeAPlace.expired;
   return (
     messages.refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed)
   );

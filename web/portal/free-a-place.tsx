@@ -5,7 +5,7 @@ import { Button } from '../shared/button.js';
 import { Notice } from '../shared/notice.js';
 import type { HolderLicense } from '../shared/api-types.js';
 import { CodeEntry } from './code-entry.js';
-import { explain, wrongMembers } from './explain.js';
+import { explain } from './explain.js';
 import { freePlaces } from './holder.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
@@ -23,9 +23,7 @@ interface Props {
 /** Signs in a holder whose application opened the page after a refused activation. The page need not know the address. */
 export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   const [sentTo, setSentTo] = useState<string>();
-  const { busy, error, run } = useAction((error) =>
-    wrongMembers(error).includes('hint') ? texts.expired : explain(error),
-  );
+  const { busy, error, run } = useAction(explain);
   const mail = () => mailCode({ hint });
   const other = (
     <Button kind="link" onClick={onOther}>

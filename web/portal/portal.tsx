@@ -48,6 +48,8 @@ export function Portal() {
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
+    // The license of the hint has another holder since.
+    if (!found.licenses.some(isToBeFreed)) setHint(null);
     show(found, openedElement(found) ?? 'headline');
   };
   const handleSignedInAgain = async () => {
@@ -66,7 +68,11 @@ export function Portal() {
 
   useEffect(() => {
     void load();
-    const readHint = () => setHint(releaseHint());
+    const readHint = () => {
+      setHint(releaseHint());
+      // What is shown may be older than the refused activation.
+      if (releaseHint() !== null) void load();
+    };
     addEventListener('hashchange', readHint);
     return () => removeEventListener('hashchange', readHint);
   }, []);
@@ -137,7 +143,7 @@ function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutP
         <>
           <p class="lead">{isToFree ? messages.freeAPlace.lead : messages.questionLead}</p>
           {isToFree ? (
-            <SignInToFreeAPlace hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
+            <SignInToFreeAPlace key={hint} hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
           ) : (
             <SignIn onSignedIn={onSignedIn} />
           )}

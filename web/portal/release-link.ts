@@ -1,10 +1,30 @@
 import type { HolderLicense } from '../shared/api-types.js';
 
+/** How long a hint is valid, and how long after that the page still shows what it was opened for. */
+const LIFETIME_MS = 10 * 60_000;
+
 /**
  * The hint with which the application opened the page after the machine limit refused an activation: `/portal/#release=<hint>`
- * (docs/contract.md#activate).
+ * (docs/contract.md#activate); null in a page that is reloaded much later.
  */
-export const releaseHint = () => new URLSearchParams(location.hash.slice(1)).get('release');
+export function releaseHint(): string | null {
+  const hint = new URLSearchParams(location.hash.slice(1)).get('release');
+  return hint !== null && Date.now() > issuedAt(hint) + 2 * LIFETIME_MS ? null : hint;
+}
 
-/** Whether the application opened the page to free a place of this license. A hint begins with the license id. */
+/** A hint has the license id, the time of its expiry in Unix seconds, and a signature, with dots between. */
+const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_MS;
+
+/** Whether the application opened the page to free a place of this license. */
 export const isToBeFreed = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
+
+/** Whether a machine was activated since the application opened the page, so that no place has to be freed for it any more. */
+export function isFreed({ activations }: HolderLicense): boolean {
+  const hint = releaseHint();
+  return (
+    hint !== null &&
+    activations.some(
+      ({ state, activated_at }) => state === 'active' && Date.parse(activated_at) > issuedAt(hint),
+    )
+  );
+}
