@@ -4,13 +4,26 @@ import { Service } from '../support/harness.js';
 
 const TASK = 'mail_activation_created';
 
+/** Records each job that is enqueued from now on. @returns reads the number of jobs so far */
+async function countJobs(service: Service): Promise<() => Promise<number>> {
+  await service.sql('create table seen_job (key text)');
+  await service.sql(`create function see_job() returns trigger language plpgsql as
+    'begin insert into seen_job values (new.key); return new; end'`);
+  await service.sql(
+    'create trigger see before insert on graphile_worker._private_jobs for each row execute function see_job()',
+  );
+  return async () => (await service.sql('select from seen_job')).length;
+}
+
 test('with MAIL_NEW_ACTIVATIONS=true each new activation is mailed once, and a repeated or refused one is not', async () => {
   const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
   try {
     const license = await service.issue({ email: 'ada@example.com', machines_allowed: 1 });
+    const jobs = await countJobs(service);
     const activate = (machine: string) => service.activate(license, machine);
     const statuses = [await activate('one'), await activate('one'), await activate('two')];
     expect(statuses.map(({ status }) => status)).toEqual([201, 200, 409]);
+    expect(await jobs()).toBe(1);
     await waitForJobs(service, TASK);
     const mails = (await outbox(service)).filter(({ to }) => to === 'ada@example.com');
     expect(mails.map(({ subject }) => subject)).toEqual([
