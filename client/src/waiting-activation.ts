@@ -5,6 +5,13 @@ import * as schedule from './schedule.js';
 import type { Status } from './status.js';
 import type { Clock } from './time.js';
 
+interface WaitingDependencies {
+  readonly timers: Pick<NamedTimers<'activation'>, 'set' | 'clear'>;
+  readonly clock: Clock;
+  /** Sends the request. */
+  readonly activate: (activation: Activation) => Promise<Status>;
+}
+
 /**
  * Repeats an activation that the machine limit refused, for ten minutes: meanwhile the user may release a machine at
  * `release_url`, and need not click Activate again (docs/clients.md#a-full-license).
@@ -55,13 +62,6 @@ export class WaitingActivation {
     };
     this.#dependencies.timers.set('activation', again, delayMs);
   }
-}
-
-interface WaitingDependencies {
-  readonly timers: Pick<NamedTimers<'activation'>, 'set' | 'clear'>;
-  readonly clock: Clock;
-  /** Sends the request. */
-  readonly activate: (activation: Activation) => Promise<Status>;
 }
 
 const isAtLimit = (error: unknown) => error instanceof LicenseProblem && error.is('machine_limit_reached');

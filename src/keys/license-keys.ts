@@ -12,7 +12,10 @@ export interface DerivedKey {
   readonly key_hint: string;
 }
 
-/** Derives license keys, ids of purchases, sign-in codes, sign-in links and release hints with the secret and prefix of the settings. */
+/**
+ * Derives license keys, ids of purchases, sign-in codes, sign-in links and release hints with the secret and prefix of the
+ * settings.
+ */
 export class LicenseKeys {
   readonly #secret: Buffer;
 

@@ -198,7 +198,7 @@ describe('a request for a code does not show whether a license has the address',
 
   test('the response is the same, and a mail is sent only if a license has the address', async () => {
     // Addresses of one length, so that the responses have one length.
-    const [known, unknown] = ['holder@example.com', 'nobody@example.com'];
+    const [known, unknown] = ['holder@example.com', 'absent@example.com'];
     await service.issue({ email: known });
     const request = (email: string) => new Browser(service).call('POST', '/session/code', { email });
     const [withLicense, withoutLicense] = [await request(known), await request(unknown)];

@@ -133,14 +133,19 @@ describe('the mails about a license', () => {
     expect(mails.queryValues).toEqual([]);
   });
 
+  /** A machine with its license, without its label and its end. */
+  const machine = {
+    email: 'ada@example.com',
+    key_hint: 'X6',
+    activation_id: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d46fe0',
+    app_version: '3.2.0',
+    activated_at: new Date('2026-11-20T13:00:00Z'),
+  };
+
   test('the mail about a release names the machine, its times and the end of the key', async () => {
     const released = {
-      email: 'ada@example.com',
-      key_hint: 'X6',
+      ...machine,
       hostname_hint: 'Studio Mac',
-      activation_id: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d46fe0',
-      app_version: '3.2.0',
-      activated_at: new Date('2026-11-20T13:00:00Z'),
       ended_at: new Date('2026-11-21T14:00:00Z'),
     };
     const mails = mailsOf(released);
@@ -162,12 +167,8 @@ describe('the mails about a license', () => {
 
   test('the mail about a new activation names the machine, unless it was released meanwhile', async () => {
     const active = {
-      email: 'ada@example.com',
-      key_hint: 'X6',
+      ...machine,
       hostname_hint: "Ada's MacBook Air",
-      activation_id: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d46fe0',
-      app_version: '3.2.0',
-      activated_at: new Date('2026-11-20T13:00:00Z'),
       ended_at: null,
     };
     expect(await mailsOf(active).compose('activation_created')).toEqual({

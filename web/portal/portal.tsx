@@ -69,9 +69,10 @@ export function Portal() {
   useEffect(() => {
     void load();
     const readHint = () => {
-      setHint(releaseHint());
+      const current = releaseHint();
+      setHint(current);
       // What is shown may be older than the refused activation.
-      if (releaseHint() !== null) void load();
+      if (current !== null) void load();
     };
     addEventListener('hashchange', readHint);
     return () => removeEventListener('hashchange', readHint);

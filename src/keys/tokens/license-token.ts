@@ -1,5 +1,5 @@
-import { hash, sign, timingSafeEqual } from 'node:crypto';
-import { isSignature, signText, verifyText } from '../ed25519.js';
+import { hash, timingSafeEqual } from 'node:crypto';
+import { isSignature, signatureBytes, signText, verifyText } from '../ed25519.js';
 import type { KeyRing, TokenKey } from './key-ring.js';
 
 export const ISSUER = 'mooring';
@@ -68,7 +68,7 @@ export function verifyLicenseToken(ring: KeyRing, product: string, token: string
 function isValidSignature(key: TokenKey, input: string, signature: string): boolean {
   if (!isSignature(signature)) return false;
   if (!key.privateKey) return verifyText(key.publicKey, input, signature);
-  return timingSafeEqual(sign(null, Buffer.from(input), key.privateKey), Buffer.from(signature, 'base64url'));
+  return timingSafeEqual(signatureBytes(key.privateKey, input), Buffer.from(signature, 'base64url'));
 }
 
 function readClaims(payload: string): LicenseClaims | null {
