@@ -32,6 +32,9 @@ import {
   serverSettings,
 } from './postgres-process.js';
 
+/** Creating the database copies a few hundred files, which takes over half a minute on a slow disk under load. */
+const CREATION_TIMEOUT_MS = 600_000;
+
 export interface EmbeddedPostgres {
   url: string;
   /** Ends the server and releases the lock of the data directory. It can be called twice. */
@@ -146,7 +149,7 @@ async function ensureDatabase(url: string) {
   } catch (error) {
     const invalidCatalogName = '3D000';
     if ((error as pg.DatabaseError).code !== invalidCatalogName) throw error;
-    await query(url.replace(/mooring$/, 'postgres'), 'create database mooring');
+    await query(url.replace(/mooring$/, 'postgres'), 'create database mooring', CREATION_TIMEOUT_MS);
   }
 }
 
