@@ -187,6 +187,11 @@ async function waitForHeartbeatOfEachComputer(): Promise<void> {
   await waitUntil(() => computers.every((each, i) => countResponses(each) >= goals[i]!));
 }
 
+/** The statuses of a computer's activations, without those that the service had no time for (503). */
+const activationStatuses = ({ activationResponses }: Computer) =>
+  activationResponses.map(({ status }) => status).filter((status) => status !== 503);
+/** Whether the last activation succeeded: 200 repeats one whose first answer was late. */
+const isActivated = (computer: Computer) => [200, 201].includes(activationStatuses(computer).at(-1)!);
 const wasAskedToReactivate = ({ log }: Computer) => log.includes('the service asked for a new activation');
 /** Sends a heartbeat. @returns the error code, or the status of a response without one */
 const heartbeatOutcome = async ({ token }: ActivatedMachine) => {
@@ -291,11 +296,10 @@ describe('after a restore from the backup alone,', () => {
     ]);
     // A computer whose license allows one more machine activates once. The other two try again with each heartbeat, and
     // continue to run.
-    expect(activatedAfter.activationResponses.map(({ status }) => status)).toEqual([201, 201]);
-    expect(new Set(soldAfter.activationResponses.slice(1).map(({ status }) => status))).toEqual(
-      new Set([404]),
-    );
-    expect(new Set(movedTo.activationResponses.slice(1).map(({ status }) => status))).toEqual(new Set([409]));
+    expect(activationStatuses(activatedAfter)).toHaveLength(2);
+    expect(isActivated(activatedAfter)).toBe(true);
+    expect(new Set(activationStatuses(soldAfter).slice(1))).toEqual(new Set([404]));
+    expect(new Set(activationStatuses(movedTo).slice(1))).toEqual(new Set([409]));
     expectNoneStopped();
   });
 
@@ -343,14 +347,14 @@ describe('after a restore from the backup alone,', () => {
   });
 
   test('the machine of a license that was bought after the backup activates again by itself', async () => {
-    await waitUntil(() => soldAfter.activationResponses.at(-1)!.status === 201);
+    await waitUntil(() => isActivated(soldAfter));
     expect(soldAfter.activationResponses.at(-1)).toMatchObject({ machines_in_use: 1 });
     expectNoneStopped();
   });
 
   test('if staff release the first machine of a moved license once more, the second machine activates by itself', async () => {
     await service.app.get(ReleaseService).release(moved.activation_id, AUDIT_CONTEXT);
-    await waitUntil(() => movedTo.activationResponses.at(-1)!.status === 201);
+    await waitUntil(() => isActivated(movedTo));
     expect(await heartbeatOutcome(moved)).toBe('binding_released');
     expectNoneStopped();
   });
