@@ -7,14 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   command,
-  waitForExit,
   ensureBuilt,
   ensureClientBuilt,
   ensureInstalled,
   node24,
   root,
+  waitForExit,
 } from './prepare.mjs';
-import { freePort, withRequestLog, waitForOutput, print, printTitle } from './demo-output.mjs';
+import { withRequestLog, print, printTitle } from './demo-output.mjs';
+import { withSampleService } from './sample-service.mjs';
 
 const TELEMETRY = { os_version: 'macOS 26.1', mac_model: 'Mac15,3', arch: 'arm64', camera_count: 4 };
 const CRASH = {
@@ -31,40 +32,14 @@ await command(async () => {
   await ensureClientBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'mooring-demo-'));
   try {
-    return await runDemo(folder);
+    await withSampleService(join(folder, 'data'), (service) => showEvents(service, folder));
+    return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-async function runDemo(folder) {
-  const port = await freePort();
-  const environment = { ...process.env, NODE_ENV: 'development', HOST: '127.0.0.1', PORT: String(port) };
-  for (const name of [
-    'DATABASE_URL',
-    'PUBLIC_URL',
-    'TOKEN_KEYS_DIR',
-    'LICENSE_KEY_SECRET',
-    'MANIFEST_PUBLIC_KEYS',
-  ])
-    delete environment[name];
-  Object.assign(environment, { DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'warn' });
-  const service = spawn(node24(), [join(root, 'dist/main.js')], {
-    env: environment,
-    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-  });
-  const end = waitForExit(service);
-  try {
-    await waitForOutput(service.stderr, 'is ready');
-    await showEvents(`http://127.0.0.1:${port}`, environment, folder);
-    return 0;
-  } finally {
-    service.kill('SIGTERM');
-    await end;
-  }
-}
-
-async function showEvents(url, environment, folder) {
+async function showEvents({ origin: url, environment }, folder) {
   const { MooringClient } = await import('../client/dist/client.js');
   const mooring = (...args) => runCommand(environment, args);
   const manifestKey = createPublicKey(readFileSync(join(environment.DATA_DIR, 'keys/manifest-private.pem')));

@@ -1,22 +1,13 @@
 // npm run pictures: takes the README's pictures of the pages, from a temporary service with invented data.
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium } from './chromium.mjs';
-import { freePort, waitForOutput } from './demo-output.mjs';
 import { fillFleet } from './pictures-fleet.mjs';
-import {
-  command,
-  waitForExit,
-  ensureBuilt,
-  ensureInstalled,
-  ensureWebBuilt,
-  node24,
-  root,
-} from './prepare.mjs';
+import { command, ensureBuilt, ensureInstalled, ensureWebBuilt, root } from './prepare.mjs';
+import { withSampleService } from './sample-service.mjs';
 
 const OUTPUT_DIR = join(root, 'docs/pages');
 const SIZE = { width: 1120, height: 760 };
@@ -29,37 +20,15 @@ await command(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mooring-pictures-'));
   mkdirSync(OUTPUT_DIR, { recursive: true });
   try {
-    return await withService(join(folder, 'data'));
+    const dataDir = join(folder, 'data');
+    await withSampleService(dataDir, (service) => takePictures(service, dataDir));
+    return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-async function withService(dataDir) {
-  const port = String(await freePort());
-  const env = {
-    PATH: process.env.PATH,
-    NODE_ENV: 'development',
-    DATA_DIR: dataDir,
-    PORT: port,
-    LOG_LEVEL: 'warn',
-  };
-  const service = spawn(node24(), [join(root, 'dist/main.js')], {
-    env,
-    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-  });
-  const end = waitForExit(service);
-  try {
-    const welcome = await waitForOutput(service.stderr, '--help');
-    await takePictures(`http://localhost:${port}`, welcome, dataDir);
-    return 0;
-  } finally {
-    service.kill('SIGTERM');
-    await end;
-  }
-}
-
-async function takePictures(origin, welcome, dataDir) {
+async function takePictures({ origin, welcome }, dataDir) {
   const [license_key] = /MOOR_\S+/.exec(welcome);
   const [link] = /http\S+#link=\S+/.exec(welcome);
   await fillFleet(dataDir);

@@ -1,0 +1,34 @@
+// A service with the sample data of development mode, for pictures, for the bench of the pages and for the demo.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { freePort, waitForOutput } from './demo-output.mjs';
+import { node24, root, waitForExit } from './prepare.mjs';
+
+/**
+ * Starts a service in development mode on a free port, and ends it when `work` has ended.
+ * @param {string} dataDir the folder for its database, keys and mails
+ * @param work receives `{ origin, welcome, environment }`: the URL of the service, the text that it printed, and its settings
+ * @returns the result of `work`
+ */
+export async function withSampleService(dataDir, work) {
+  const port = String(await freePort());
+  const environment = {
+    PATH: process.env.PATH,
+    NODE_ENV: 'development',
+    DATA_DIR: dataDir,
+    PORT: port,
+    LOG_LEVEL: 'warn',
+  };
+  const service = spawn(node24(), [join(root, 'dist/main.js')], {
+    env: environment,
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
+  const end = waitForExit(service);
+  try {
+    const welcome = await waitForOutput(service.stderr, '--help');
+    return await work({ origin: `http://localhost:${port}`, welcome, environment });
+  } finally {
+    service.kill('SIGTERM');
+    await end;
+  }
+}
