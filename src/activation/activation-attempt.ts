@@ -1,19 +1,20 @@
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
 /**
- * What an activation request reads from the database: the license, and the active activation of the machine. The last three
- * members are null if the machine has none.
+ * What an activation request reads from the database: its license, and the active activation of its machine. The last three
+ * members are null if the machine has no active activation; `hostname_hint` is also null if the activation has no label.
  */
 export interface ActivationAttempt extends LicenseFacts {
   readonly license_id: string;
   readonly machines_allowed: number;
+  /** The number of active activations of the license. */
   readonly machines_in_use: number;
   readonly activation_id: string | null;
   readonly activated_at: Date | null;
   readonly hostname_hint: string | null;
 }
 
-/** An attempt of a machine that is activated. */
+/** An attempt whose machine has an active activation. */
 export type SuccessfulAttempt = ActivationAttempt & {
   readonly activation_id: string;
   readonly activated_at: Date;

@@ -9,8 +9,8 @@ import { ActivationService } from './activation.service.js';
 import { tokenResponse } from './token-response.js';
 
 /**
- * `POST /v1/activate` (docs/contract.md#activate). The client calls it when the user clicks Activate, again after a lost
- * response, and in the background when the service asks for it or the token is of another machine.
+ * `POST /v1/activate` (docs/contract.md#activate). A client sends it when the user clicks Activate, again after a lost
+ * response, and in the background after the action `reactivate` or if its stored token was issued for another machine.
  */
 @Controller('v1/activate')
 export class ActivationController {

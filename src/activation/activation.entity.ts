@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+/** Why an activation ended. An erasure and retention also use `released`. */
 export type EndedReason = 'released' | 'refunded';
 
 /** The activation of a license on a machine. The migrations describe the columns. */

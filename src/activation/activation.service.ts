@@ -15,7 +15,8 @@ import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
 import { type ActivationAttempt, type SuccessfulAttempt } from './activation-attempt.js';
 
-// `revision` changes with each change of the license or of its purchase.
+// Each query below adds the join of `a`, the active activation of the machine ($3). `revision` changes with each change of the
+// license or of its purchase.
 const SELECT_ATTEMPT = `
   select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
          (select count(*)::int from activation where license_id = l.id and ended_at is null) as machines_in_use,
@@ -23,7 +24,7 @@ const SELECT_ATTEMPT = `
   from license l
   left join purchase p on p.id = l.purchase_id`;
 
-// Finds the license by key and e-mail, the number of its active machines, and the activation of this machine.
+// Finds the license by the hash of its key ($1) and its e-mail ($2), and the activation of the machine, if it has one.
 const FIND_BY_KEY = {
   name: 'find activation',
   text: `${SELECT_ATTEMPT}
@@ -31,9 +32,9 @@ const FIND_BY_KEY = {
   where l.key_hash = $1 and l.email = $2`,
 };
 
-// Finds the license of a machine that was activated before the key or the e-mail of the license was replaced: the machine
-// still sends the old ones (docs/decisions/0028). The query starts with the machine, so that for a machine without an
-// activation an unknown key and a wrong e-mail take the same time.
+// Finds the license of an active machine that still sends the key and e-mail with which it was activated, although the license
+// has another key or e-mail since, or lost its e-mail in a restore (docs/decisions/0028). The query starts with the machine, so
+// that for a machine without an activation an unknown key and a wrong e-mail take the same time.
 const FIND_BY_MACHINE = {
   name: 'find activation by machine',
   text: `${SELECT_ATTEMPT}
@@ -57,7 +58,7 @@ interface ActivationCredentials {
 /** An attempt, with the revision that the license had at the time of the read. */
 type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
-/** What the function `activate_machine` returns. */
+/** A row that the SQL function `activate_machine` returns. Without an activation, the license is at its machine limit. */
 type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>;
 
 /** Activates a license on a machine (docs/contract.md#activate). */
@@ -74,7 +75,7 @@ export class ActivationService {
 
   /**
    * Activates the machine, or returns its existing activation, so that a client can repeat a request after a lost response.
-   * @throws Problem the first refusal that applies, in the order of docs/contract.md#activate
+   * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors
    */
   async activate(request: ActivateRequest): Promise<{ activation: SuccessfulAttempt; created: boolean }> {
     const credentials: ActivationCredentials = {
@@ -108,6 +109,7 @@ export class ActivationService {
     return rows[0];
   }
 
+  /** @returns null if the license or its purchase changed since the read @throws Problem `machine_limit_reached` */
   private async insertActivation(
     attempt: FoundAttempt,
     { email, machineId }: ActivationCredentials,
@@ -142,15 +144,15 @@ export class ActivationService {
     });
   }
 
-  // An unknown key and a wrong e-mail give the same problem. A key with a wrong check symbol has a typing error, or it is an
-  // imported key, which may lack the check symbol, and the e-mail is wrong.
+  // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is reported as a typing error. That is a wrong
+  // guess only for an imported key, which may have no check symbol, with a wrong e-mail.
   private async unknownLicenseProblem({ key }: ActivationCredentials): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
     if (hasValidCheckSymbol(key)) return problem('license_not_found');
     return invalidMembers({ license_key: 'holds a typing error: its check symbol does not fit' });
   }
 
-  // The second link opens the portal for this license, so that the holder can release a machine and go back to the application.
+  // `release_url` opens the portal for this license, so that the holder can release a machine and return to the application.
   private machineLimitProblem(
     { machines_allowed, machines_in_use }: ActivationAttempt,
     releaseHint: string,

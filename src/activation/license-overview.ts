@@ -26,7 +26,7 @@ export interface LicenseView {
   readonly key_hint: string;
   /** Null if the holder was erased, or if a restore lost the address. */
   readonly email: string | null;
-  /** Whether a restore lost the address. The license stays valid until staff set it again (docs/decisions/0024). */
+  /** Whether a restore lost the address. The license is valid nevertheless, and staff set the address again (docs/decisions/0024). */
   readonly is_address_lost: boolean;
   readonly status: LicenseStatus;
   readonly expires_at: string | null;
@@ -37,7 +37,7 @@ export interface LicenseView {
   readonly activations: ActivationView[];
 }
 
-/** A search for licenses by exactly one of these criteria, whose value must be equal. */
+/** Finds the licenses that have this value. Exactly one member is given. */
 export interface LicenseQuery {
   readonly id?: string;
   readonly key_hash?: Buffer;
@@ -55,20 +55,22 @@ const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
 };
 
 /**
- * The columns of a `LicenseRow`; the license has the alias `l`. The purchase is read by a subquery. For a join the planner,
- * which has no statistics of e-mail addresses, would read all purchases.
+ * The columns of a `LicenseRow`; the license has the alias `l`. The purchase is read by a subquery, because the planner has no
+ * statistics of e-mail addresses and would read all purchases for a join.
  */
 export const LICENSE_COLUMNS = `
   l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
   l.address_lost_at is not null as is_address_lost,
   (select state from purchase where id = l.purchase_id) as purchase_state`;
 
-/** The columns and the order of activations; the activation has the alias `a`. */
+/** The columns that `activationView` needs, and the license id; the activation has the alias `a`. */
 export const ACTIVATION_COLUMNS = `
   a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason`;
+/** The orders of activations and licenses in a view (see `LicenseView`). */
 export const ACTIVATION_ORDER = 'a.ended_at is not null, a.activated_at desc, a.id desc';
 export const LICENSE_ORDER = 'l.created_at desc, l.id desc';
 
+/** A license and the state of its purchase, as read with `LICENSE_COLUMNS`. */
 export interface LicenseRow extends LicenseFacts {
   readonly id: string;
   readonly key_hint: string;
@@ -80,7 +82,7 @@ export interface LicenseRow extends LicenseFacts {
 
 /**
  * Finds the licenses that match one criterion, newest first.
- * @param isForHolder whether to omit activations that ended before the license got its current e-mail address
+ * @param isForHolder true omits activations that ended before the license got its current e-mail address
  */
 export async function findLicenses(
   dataSource: Pick<DataSource, 'query'>,
@@ -106,7 +108,7 @@ export async function findLicenses(
   });
 }
 
-/** Shows a license without its activations, of which it counts the active ones. */
+/** Converts a license to its view without the activations, which are only counted. */
 export function licenseFactsView(
   license: LicenseRow,
   activations: readonly Pick<Activation, 'ended_at'>[],
@@ -125,6 +127,7 @@ export function licenseFactsView(
   };
 }
 
+/** Converts an activation to its view. */
 export function activationView(
   activation: Omit<Activation, 'machine_id' | 'license_id' | 'released_by_holder'>,
 ): ActivationView {
