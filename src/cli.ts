@@ -14,7 +14,7 @@ exitOnUncaught(async (error) => {
   process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...errorFields(error) })}\n`);
 });
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  // EPIPE is not an error: the reader of the output has ended (`mooring … | head`). Others are errors, such as a full disk.
+  // EPIPE is not an error: the reader of the output has ended (`mooring … | head`). Other codes are errors, such as a full disk.
   if (code === 'EPIPE') process.exit(0);
   process.stderr.write(`The output could not be written (${code}).\n`);
   process.exit(1);

@@ -1,7 +1,7 @@
 import { Config, ConfigError } from './core/config.js';
 import { withFreePort } from './database/embedded/free-port.js';
 
-// The settings are checked first, so that a wrong one is refused at once: loading the application takes most of the start.
+// The settings are checked before the application is loaded, so that an invalid setting ends the start at once.
 try {
   const config = new Config(await withFreePort(process.env));
   const { serve } = await import('./server/serve.js');

@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 
-/** An action of staff, of a command or of retention. */
+/** An action of staff, of a command, of retention or of `npm start`. */
 export type AuditAction =
   | 'license.issue'
   | 'license.set'
@@ -26,7 +26,10 @@ export type AuditAction =
 
 /** Who acts, and why. */
 export interface AuditContext {
-  /** The e-mail address of a staff member, the name given with `--as` (without it `cli`), or a part of Mooring: `retention`. */
+  /**
+   * The e-mail address of a staff member; for a command the name given with `--as`, or `cli`; for retention `retention`; for the
+   * sample data of development `npm start`.
+   */
   readonly actor: string;
   readonly reason: string | null;
 }

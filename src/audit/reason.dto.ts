@@ -2,13 +2,13 @@ import { optional } from '../core/field.js';
 import { reasonField } from '../fields/reason.js';
 import { OptionalBody, Member } from '../http/parsing/member.js';
 
-/** A body with a required reason. */
+/** The body of a request whose only member is a required reason. */
 export class ReasonRequest {
   @Member(reasonField)
   reason!: string;
 }
 
-/** A body with an optional reason. */
+/** The body of a request whose only member is an optional reason. The body itself may be missing. */
 @OptionalBody()
 export class OptionalReasonRequest {
   @Member(optional(reasonField))

@@ -5,7 +5,7 @@ import { problem } from '../http/problems/problem.js';
 import { brandView, type BrandView } from './brand.view.js';
 import { Logo } from './logo.js';
 
-/** Browsers ask again after this time, so that a changed setting is soon shown. */
+/** Browsers request the brand and the logo again after 5 minutes, so that a changed setting is soon shown. */
 const CACHE_CONTROL = 'public, max-age=300';
 
 /** `GET /brand` and `GET /brand/logo`: what the pages show about the product and its vendor. */
@@ -34,7 +34,7 @@ export class BrandController {
       .headers({
         'cache-control': CACHE_CONTROL,
         'content-type': image.type,
-        // An SVG file can contain scripts. They do not run in an `img` element, nor with this policy if it is opened alone.
+        // An SVG file can contain scripts. An `img` element does not run them. This policy forbids them if the file is opened alone.
         'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
       })
       .send(image.bytes);

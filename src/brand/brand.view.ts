@@ -8,10 +8,13 @@ export interface BrandView {
   readonly privacy_contact: Contact | null;
   readonly shop_url: string | null;
   readonly renewal_url: string | null;
+  /** The accent colours as `#rrggbb`; null without ACCENT_COLOR. */
   readonly accent: {
+    /** On a light background. */
     readonly light: string;
     /** On a light background, under the pointer. */
     readonly light_strong: string;
+    /** On a dark background. */
     readonly dark: string;
     /** On a dark background, under the pointer. */
     readonly dark_strong: string;
@@ -19,6 +22,7 @@ export interface BrandView {
   readonly has_logo: boolean;
 }
 
+/** Converts the settings of the brand to the view. */
 export const brandView = ({ accent, ...brand }: Brand): BrandView => ({
   product_name: brand.productName,
   vendor_name: brand.vendorName,
