@@ -37,7 +37,7 @@ export interface LicenseView {
   readonly activations: ActivationView[];
 }
 
-/** Finds the licenses that have this value. Exactly one member is given. */
+/** A search for the licenses that have this value. Exactly one member is given. */
 export interface LicenseQuery {
   readonly id?: string;
   readonly key_hash?: Buffer;

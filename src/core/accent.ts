@@ -2,32 +2,36 @@
 export interface Accent {
   /** For links and buttons on a light background. */
   readonly light: string;
+  /** The same under the pointer, darker. */
   readonly lightStrong: string;
   /** For links and buttons on a dark background. */
   readonly dark: string;
+  /** The same under the pointer, lighter. */
   readonly darkStrong: string;
 }
 
 /** The contrast of text and its background that WCAG 2.2 (1.4.3) demands. */
 export const MIN_CONTRAST = 4.5;
 
-/** The backgrounds of the pages that have the least contrast with the accent (`web/shared/style.css`). */
-const DARKEST_LIGHT_BACKGROUND = '#f0f3f3';
-const LIGHTEST_DARK_BACKGROUND = '#1b262c';
+/** The backgrounds against which contrast is checked: `--tint` in `web/shared/style.css`. Most backgrounds have more contrast. */
+const LIGHT_BACKGROUND = '#f0f3f3';
+const DARK_BACKGROUND = '#1b262c';
 
-/** The part of black or white in the colour of a control under the pointer. */
+/** The part of black or white in the colour of a control under the pointer, from 0 to 1. */
 const STRONG_PART = 0.25;
+/** The part of white is increased by this step until the contrast is large enough. */
 const MIX_STEP = 0.02;
 
 /**
- * Derives the colours of links and buttons from one colour. On a dark background it is mixed with white until it can be read.
+ * Derives the colours of links and buttons from one colour. For dark backgrounds the colour is mixed with white until its
+ * contrast is `MIN_CONTRAST`.
  * @param colour `#rrggbb`
  * @returns null if the contrast of the colour with a light background is below `MIN_CONTRAST`
  */
 export function deriveAccent(colour: string): Accent | null {
-  if (contrast(colour, DARKEST_LIGHT_BACKGROUND) < MIN_CONTRAST) return null;
+  if (contrast(colour, LIGHT_BACKGROUND) < MIN_CONTRAST) return null;
   let part = 0;
-  while (contrast(mix(colour, '#ffffff', part), LIGHTEST_DARK_BACKGROUND) < MIN_CONTRAST) part += MIX_STEP;
+  while (contrast(mix(colour, '#ffffff', part), DARK_BACKGROUND) < MIN_CONTRAST) part += MIX_STEP;
   const dark = mix(colour, '#ffffff', part);
   return {
     light: colour,
@@ -52,6 +56,7 @@ function luminance(colour: string): number {
   return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
 }
 
+/** Returns red, green and blue, each from 0 to 255. */
 const channels = (colour: string): number[] =>
   [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16));
 

@@ -10,16 +10,17 @@ export interface Contact {
   readonly url: string;
 }
 
-/** What the pages and mails say about the product and its vendor. Null if the setting is not given. */
+/** What the pages and mails say about the product and its vendor. A member is null if its setting is not given. */
 export interface Brand {
   readonly productName: string;
   readonly vendorName: string | null;
   readonly supportContact: Contact | null;
+  /** Without PRIVACY_CONTACT the support contact. */
   readonly privacyContact: Contact | null;
   readonly shopUrl: string | null;
   readonly renewalUrl: string | null;
   readonly accent: Accent | null;
-  /** The path of the image of the logo. */
+  /** The absolute path of the image of the logo. */
   readonly logoFile: string | null;
 }
 
@@ -29,9 +30,9 @@ const MAX_URL_LENGTH = 500;
 
 /**
  * Reads the settings of the brand (docs/contract.md#settings).
- * @param read returns a setting; undefined if it is not given
+ * @param read returns the value of a setting; undefined if it is not given
  * @param productName the name of the product if PRODUCT_NAME is not given
- * @throws ConfigError
+ * @throws ConfigError naming the setting that cannot be used
  */
 export function readBrand(read: (name: string) => string | undefined, productName: string): Brand {
   const readWith = <T>(name: string, parse: (name: string, text: string) => T): T | null => {

@@ -1,16 +1,17 @@
 import { write, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Lines are collected for this time, or until they have this many characters. */
+/** Lines are collected for this time… */
 const COLLECT_MS = 100;
+/** … or until they have this number of characters. */
 const COLLECT_CHARACTERS = 32_768;
-/** With more unwritten characters than this, lines are dropped: a log without a reader must not stop the service. */
+/** With more unwritten characters than this, further lines are dropped: a log without a reader must not stop the service. */
 const MAX_UNWRITTEN_CHARACTERS = 4 * 1024 * 1024;
-/** The time that the shutdown waits for the reader of the lines. */
+/** The time that the shutdown waits until the lines are written. */
 const SHUTDOWN_TIMEOUT_MS = 500;
 
 /**
- * Writes lines to a file descriptor. The lines of COLLECT_MS are written together, outside the event loop: one write for each
+ * Writes lines to a file descriptor. The lines of 100 ms are written together, outside the event loop, because one write for each
  * line took a fifth of the time of a fast response (docs/decisions/0017). Lines that cannot be written are lost.
  */
 export class BufferedOutput {
@@ -19,7 +20,8 @@ export class BufferedOutput {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly fd: number) {
-    // An `exit` handler cannot wait, so it writes the remaining lines synchronously, unless an earlier write is in progress.
+    // An `exit` handler cannot wait, so it writes the remaining lines synchronously. While an earlier write is in progress, it writes
+    // nothing, because the lines would be mixed.
     process.once('exit', () => {
       if (this.#writeInProgress) return;
       try {
@@ -30,6 +32,7 @@ export class BufferedOutput {
     });
   }
 
+  /** Adds a line, which must end with a line break. */
   write(line: string): void {
     if (this.#unwritten.length > MAX_UNWRITTEN_CHARACTERS) return;
     this.#unwritten += line;
@@ -37,7 +40,7 @@ export class BufferedOutput {
     else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
   }
 
-  /** Writes the collected lines, after a write in progress. */
+  /** Starts to write the collected lines, at once or after the write in progress. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** An offset of the wall clock from the monotonic clock, and the time since which it exists. */
+/** A difference between the wall clock and the monotonic clock, and the time at which it was first observed. */
 interface Offset {
   readonly milliseconds: number;
   /** In milliseconds of the monotonic clock. */
@@ -12,7 +12,7 @@ interface Offset {
 export class Clock {
   /** The accepted offset of the wall clock from the monotonic clock. */
   #acceptedMs: number | undefined;
-  /** A different offset, which is accepted only after some time. */
+  /** The offset that was observed last. It is accepted when it has lasted for long enough (`hasJumpedAhead`). */
   #candidate: Offset | undefined;
 
   now(): Date {
@@ -25,10 +25,9 @@ export class Clock {
   }
 
   /**
-   * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call
-   * stores the offset of the two clocks. Each retention run, at the start of the service and each hour, calls this method. A
-   * changed offset is accepted when it has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a
-   * year after a year or at a restart.
+   * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call,
+   * by the retention run at the start of the service, stores the offset of the two clocks. A changed offset is accepted when it
+   * has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a year after a year or at a restart.
    */
   hasJumpedAhead(): boolean {
     const monotonic = this.monotonic();
@@ -48,10 +47,10 @@ export class Clock {
   }
 }
 
-/** Synchronized clocks differ by seconds; a wrong one is usually wrong by days. */
+/** The largest accepted difference of two clocks: synchronized clocks differ by seconds, and a wrong clock usually by days. */
 export const CLOCK_TOLERANCE_MS = 3_600_000;
 
-/** A day in UTC, whose length never varies. */
+/** The length of a day in UTC, which has no daylight saving time. */
 export const DAY_MS = 86_400_000;
 
 /** A time in RFC 3339, in UTC and to the second: the format of all responses. */
@@ -77,7 +76,7 @@ export function readableMoment(time: Date): string {
   return `${READABLE.format(time)} UTC`;
 }
 
-/** The last day (UTC) before an expiry, for people. */
+/** The last day (UTC) on which a license has not expired, for people: the day of the moment before the expiry. */
 export function readableLastDay(expires_at: Date): string {
   return readableDay(new Date(expires_at.getTime() - 1));
 }
@@ -93,8 +92,9 @@ export function utcDay(time: Date): string {
 }
 
 /**
- * Parses a time that a user or a client wrote: a day (`2027-01-04`, its first second in UTC) or RFC 3339.
- * @returns null if the text is neither, or if the day does not exist
+ * Parses a time that a user or a client wrote: a day (`2027-01-04`, its first second in UTC) or RFC 3339. Fractions of a second
+ * are dropped.
+ * @returns null if the text is neither, if the day does not exist, or if the year is before 1970
  */
 export function parseMoment(text: string): Date | null {
   const match =

@@ -7,9 +7,10 @@ import { databaseHost, databaseUrlWithTls, demandTls, smtpUrlWithTls } from './c
 export { ConfigError };
 
 type Environment = Readonly<Record<string, string | undefined>>;
+/** What happens when a license expires: `keep` leaves it valid for the versions that it covers, `stop` ends it. */
 export const ON_EXPIRY = ['keep', 'stop'] as const;
 export type OnExpiry = (typeof ON_EXPIRY)[number];
-/** The limits of the number of machines that a license allows. The schema of the database has the same limits. */
+/** The smallest and the largest machine limit of a license. The schema of the database has the same limits. */
 export const MACHINES_ALLOWED = { min: 1, max: 100_000 };
 
 /** A mail address with its display name. */
@@ -26,21 +27,28 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
  * Secrets are in private fields, which neither JSON nor `util.inspect` shows.
  */
 export class Config {
+  /** Whether this is production, otherwise development. */
   readonly production: boolean;
   readonly port: number;
   readonly host: string;
   /** Without a trailing slash. */
   readonly publicUrl: string;
   readonly dataDir: string;
+  /** The id of the application in tokens (`aud`) and manifests. */
   readonly product: string;
   readonly licenseKeyPrefix: string;
+  /** The folder of the token key ring; undefined for the generated one in `dataDir`, in development only. */
   readonly tokenKeysDir: string | undefined;
-  /** Base64url Ed25519 public keys (JWK `x`) that a published manifest may be signed with. */
+  /**
+   * The Ed25519 public keys, in base64url (JWK `x`), that a published manifest may be signed with; undefined for the generated key
+   * in `dataDir`, in development only.
+   */
   readonly manifestPublicKeys: readonly string[] | undefined;
   readonly defaultMachinesPerLicense: number;
   readonly defaultOnExpiry: OnExpiry;
   /** The number of activations of a license that its holder may release within a year without support. */
   readonly selfReleasesPerYear: number;
+  /** Whether a holder receives a mail about each new activation. */
   readonly mailsNewActivations: boolean;
   /** The hour (UTC) in which large tables may be rewritten, which locks them. */
   readonly largeTableHour: number;
@@ -53,7 +61,7 @@ export class Config {
   readonly tombstoneFile: string;
   /** Whether TOMBSTONE_FILE is set; otherwise the file is in DATA_DIR. */
   readonly isTombstoneFileGiven: boolean;
-  /** Undefined disables the metrics. */
+  /** The port of the metrics; undefined disables them. */
   readonly metricsPort: number | undefined;
   /** The time that an instance keeps serving after SIGTERM, until load balancers send it no more requests (docs/decisions/0016). */
   readonly shutdownDelaySeconds: number;
@@ -132,7 +140,7 @@ export class Config {
     return this.#databaseUrl;
   }
 
-  /** A replica that may confirm heartbeats; undefined if the primary answers all. */
+  /** The URL of a replica that may confirm heartbeats; undefined if heartbeats use the primary only. */
   get databaseReadUrl(): string | undefined {
     return this.#databaseReadUrl;
   }
@@ -170,18 +178,19 @@ export class Config {
   }
 }
 
-export function isLoopback(host: string): boolean {
+/** Whether a server that listens on this host is reachable only from its own machine. */
+function isLoopbackListener(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
-// Development mode generates keys and prints a sample license. It must not be reachable from outside.
+// Development mode generates keys and prints a sample license, so a service in this mode must not be reachable from outside.
 function isProduction(nodeEnv: string | undefined, host: string): boolean {
-  const mode = nodeEnv ?? (isLoopback(host) ? 'development' : undefined);
+  const mode = nodeEnv ?? (isLoopbackListener(host) ? 'development' : undefined);
   if (mode === 'production') return true;
   if (mode !== undefined && mode !== 'development') {
     throw new ConfigError('NODE_ENV must be development or production.');
   }
-  if (mode === undefined || !isLoopback(host)) {
+  if (mode === undefined || !isLoopbackListener(host)) {
     throw new ConfigError(
       'Development mode runs on a loopback address alone: set NODE_ENV=production, or HOST=127.0.0.1.',
     );

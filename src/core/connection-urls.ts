@@ -6,7 +6,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether a connection to this host stays on this machine: by its address, or by a name that RFC 6761 reserves. */
+/** Whether a connection to this host stays on this machine: the host is a loopback address, or a name that RFC 6761 reserves. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
@@ -15,7 +15,7 @@ export function isLoopbackHost(host: string): boolean {
   return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** The effective mode of each sslmode. `require` and `verify-ca` mean `verify-full`, as in pg 8. */
+/** The mode that is used for each value of `sslmode`. `require` and `verify-ca` mean `verify-full`, as in pg 8. */
 const SSL_MODES: ReadonlyMap<string, string> = new Map([
   ['verify-full', 'verify-full'],
   ['verify-ca', 'verify-full'],
@@ -23,14 +23,14 @@ const SSL_MODES: ReadonlyMap<string, string> = new Map([
   ['no-verify', 'no-verify'],
   ['disable', 'disable'],
 ]);
-/** The parameters that name files, which pg reads for each connection. */
+/** The parameters of a database URL that name files, which pg reads for each connection. */
 const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
-// Errors do not contain URLs, because a URL contains a password.
+// The errors of this file do not contain URLs, because a URL contains a password.
 
 /**
- * Returns the URL with its effective sslmode (docs/decisions/0029). For a database on another machine, TLS with a verified
- * certificate is the default. All connections use this URL.
+ * Returns the URL of a database with the sslmode that is used (docs/decisions/0029). For a database on another machine, TLS with
+ * a verified certificate is the default. All connections use the returned URL.
  * @param name the setting @param url the value of the setting @throws ConfigError
  */
 export function databaseUrlWithTls(name: string, url: URL): string {
@@ -62,6 +62,7 @@ export function databaseHost({ searchParams, hostname }: URL): string {
   }
 }
 
+/** Refuses a file that cannot be read. @param path undefined if the URL does not have the parameter @throws ConfigError */
 function refuseUnreadable(name: string, parameter: string, path: string | undefined): void {
   if (!path) return;
   try {
@@ -73,8 +74,8 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
 }
 
 /**
- * Returns the URL of a mail server. An `smtp:` URL of another machine gets `requireTLS=true`: STARTTLS is then required, and
- * the certificate is verified. Only `requireTLS=false` in the URL disables this (docs/decisions/0029).
+ * Returns the URL of a mail server with its TLS option. An `smtp:` URL of another machine gets `requireTLS=true`: STARTTLS is then
+ * required, and the certificate is verified. Only `requireTLS=false` in the URL disables this (docs/decisions/0029).
  */
 export function smtpUrlWithTls(url: URL): string {
   if (url.protocol !== 'smtp:' || isLoopbackHost(url.hostname)) return url.href;

@@ -5,7 +5,7 @@ export class Invalid {
   constructor(readonly sentence: string) {}
 }
 
-/** A kind of input value. The API, the command line and imports use the same one. */
+/** A kind of input value, with its canonical form and limits. The API, the command line and imports use the same fields. */
 export interface Field<T> {
   /** @param input undefined if the value is absent @returns the canonical value */
   parse(this: void, input: unknown): T | Invalid;
@@ -15,7 +15,8 @@ const NOT_STORABLE = new Invalid('must not hold a NUL or half a surrogate pair')
 
 /**
  * Creates the field of a text that PostgreSQL can store.
- * @param sentence what the value must be @param parse returns null if the text is not such a value
+ * @param sentence what the value must be, as in `Invalid`
+ * @param parse returns the canonical value; null if the text is not such a value, or `Invalid` with a sentence of its own
  */
 export function textField<T>(
   sentence: string,
@@ -30,6 +31,7 @@ export function textField<T>(
   };
 }
 
+/** Creates the field of a text that must equal one of the allowed texts. */
 export function oneOf<const T extends string>(allowed: readonly T[]): Field<T> {
   return textField(
     `must be one of ${allowed.join(', ')}`,
@@ -37,7 +39,7 @@ export function oneOf<const T extends string>(allowed: readonly T[]): Field<T> {
   );
 }
 
-/** A whole number. `parseText` reads it from an option or a cell of a file. */
+/** Creates the field of a whole number. `parseText` reads the number from the text of an option or of a cell of a file. */
 export function wholeNumber(min: number, max: number): Field<number> & { parseText: Field<number>['parse'] } {
   const invalid = new Invalid(`must be a whole number from ${min} to ${max}`);
   const parse = (input: unknown) =>
@@ -48,7 +50,7 @@ export function wholeNumber(min: number, max: number): Field<number> & { parseTe
   };
 }
 
-/** A value that may be absent. */
+/** Creates the field of a value that may be absent (undefined). */
 export function optional<T>({ parse }: Field<T>): Field<T | undefined> {
   return { parse: (input) => (input === undefined ? undefined : parse(input)) };
 }

@@ -1,7 +1,8 @@
-/** Counts values by bounds, and adds them up. Metrics are computed from it when they are requested. */
+/** Counts values by upper bounds, and computes their sum. A metric is computed from it at each scrape. */
 export class Histogram {
-  /** One count for each bound and one for larger values; each value is counted once, at the smallest bound that fits. */
+  /** One count for each bound, and one for larger values. Each value is counted once, at the smallest bound that is not below it. */
   readonly counts: number[];
+  /** The sum of all values. */
   sum = 0;
 
   /** @param bounds in ascending order */

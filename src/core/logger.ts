@@ -29,7 +29,10 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 export class AppLogger implements LoggerService {
   readonly #pino: Logger;
   readonly #logsResponses: boolean;
-  /** The time of the last response, also as text. Formatting it for each response took 5% of the time of a manifest request. */
+  /**
+   * The time of the last line of `logResponse`, as milliseconds and as text. Formatting the time for each response took 5% of the
+   * time of a manifest request.
+   */
   #lastTime = 0;
   #lastTimeText = '';
 
@@ -42,8 +45,8 @@ export class AppLogger implements LoggerService {
   }
 
   /**
-   * Writes the line of a response in the format of `info`, without pino, because each request has one. No value needs an escape:
-   * a route template, a method that Node's parser knows, numbers and a UUID.
+   * Writes the line of a response in the format of `info`. Each request writes such a line, so pino is not used, to save time. No
+   * value needs an escape: a route template, a method that Node's parser knows, numbers and a UUID.
    */
   logResponse({ route, method, status, milliseconds, request_id }: ResponseRecord): void {
     if (!this.#logsResponses) return;
@@ -61,6 +64,7 @@ export class AppLogger implements LoggerService {
     await this.destination.waitUntilWritten?.();
   }
 
+  /** Logs an event. @param event a constant text, the `msg` of the line */
   info(event: string, fields: Fields = {}): void {
     this.#pino.info(fields, event);
   }
@@ -77,12 +81,13 @@ export class AppLogger implements LoggerService {
     this.destination.flush?.();
   }
 
+  /** Logs an event at the level `warn`. */
   warning(event: string, fields: Fields = {}): void {
     this.#pino.warn(fields, event);
   }
 
-  // Nest's messages to `log` are about modules and routes. Those to `warn` and `error` may contain the message of an error, so
-  // they are not logged.
+  // Nest calls these three methods. Its messages to `log` are about modules and routes. Its messages to `warn` and `error` may
+  // contain the message of an error, so they are not logged.
   log(message: unknown, context?: unknown): void {
     this.#pino.debug({ context: String(context) }, String(message));
   }

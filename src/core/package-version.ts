@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The version in package.json. */
+/** Returns the version of Mooring, from package.json. */
 export function packageVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

@@ -3,7 +3,7 @@ export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-/** The number of code points, as PostgreSQL counts: an emoji is one. */
+/** The number of code points, which is also the length of the text in PostgreSQL. */
 export function characterCount(text: string): number {
   return [...text].length;
 }
