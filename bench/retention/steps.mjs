@@ -44,9 +44,9 @@ export async function measureRollUp({ runner, progress, month, asOf: last }) {
 // Measures the queries of the fleet page on connections with the limits of requests.
 export async function measureFleetPage({ url, progress }) {
   const { DataSource } = await import('typeorm');
-  const { requestDataSource } = await import('../../dist/database/data-source.js');
+  const { requestDataSourceOptions } = await import('../../dist/database/data-source.js');
   const { readFleet } = await import('../../dist/telemetry/fleet.queries.js');
-  const dataSource = await new DataSource(requestDataSource(url)).initialize();
+  const dataSource = await new DataSource(requestDataSourceOptions(url)).initialize();
   const measurements = [];
   for (const weeks of [12, 105]) {
     const runs = [];

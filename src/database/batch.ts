@@ -1,11 +1,11 @@
 import { Histogram } from '../core/histogram.js';
 
-/** Too many calls wait for a batch. `isConnectionError` treats this as a temporary error, like an outage. */
+/** The error of a call for which the queue of a batch has no space. `isConnectionError` treats it as temporary, like an outage. */
 export class BatchQueueFull extends Error {}
 
 /**
- * Combines calls of the same few milliseconds into batches: those of one turn of the event loop, and those that arrive while
- * earlier batches run. It adds no delay to an idle service, and sends fewer statements in a busy one.
+ * Combines calls of the same few milliseconds into batches, so that a busy service sends fewer statements: the calls of one turn
+ * of the event loop, and those that arrive while `maxRunning` batches run. A call to an idle service is not delayed.
  */
 export class Batch<Item, Result> {
   /** The sizes of the batches so far. */
@@ -15,10 +15,10 @@ export class Batch<Item, Result> {
   #isScheduled = false;
 
   /**
-   * @param run processes a batch and returns one result for each item, in order
+   * @param run processes a batch and returns one result for each item, in the order of the items
    * @param maxItems the largest size of a batch
    * @param maxRunning the largest number of concurrent batches
-   * @param maxWaiting the largest number of queued calls, including those whose callers have given up. Further calls are rejected
+   * @param maxWaiting the largest number of queued calls, including those whose callers no longer wait; a further call is rejected
    */
   constructor(
     private readonly run: (items: Item[]) => Promise<Result[]>,
@@ -27,7 +27,7 @@ export class Batch<Item, Result> {
     private readonly maxWaiting = 5_000,
   ) {}
 
-  /** Adds an item to the next batch, and waits for its result. @throws BatchQueueFull */
+  /** Adds an item to the next batch, and waits for its result. @throws BatchQueueFull, or the error of a batch that failed */
   async add(item: Item): Promise<Result> {
     if (this.#waiting.length >= this.maxWaiting) throw new BatchQueueFull();
     return new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ export class Batch<Item, Result> {
       const results = await this.run(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, index) => resolve(results[index]!));
     } catch (error) {
-      // Queued calls are rejected too: they would fail in the same way, but later than the 2 seconds in which a 503 is due.
+      // Queued calls are rejected too: they would fail in the same way, but after the 2 seconds within which a 503 must be sent.
       for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
     } finally {
       this.#runningBatches -= 1;

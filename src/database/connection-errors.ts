@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import { BatchQueueFull } from './batch.js';
 import { isTlsFailure } from './tls-errors.js';
 
-/** SQLSTATE classes and codes of temporary errors: the same request may succeed later. */
+/** The first characters of the SQLSTATE of temporary errors, after which the same request may succeed later. */
 const TEMPORARY_SQL_STATES = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
 const NETWORK_ERROR_CODES = new Set([
   'ECONNREFUSED',
@@ -13,7 +13,7 @@ const NETWORK_ERROR_CODES = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  // The process or the machine has no file descriptor, port or buffer for a new connection.
+  // For these four: the process or the machine has no file descriptor, port or buffer for a new connection.
   'EMFILE',
   'ENFILE',
   'EADDRNOTAVAIL',
@@ -26,10 +26,13 @@ const NETWORK_ERROR_CODES = new Set([
 const DRIVER_MESSAGES =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|Query runner already released|Database connection provided by a query runner was already released)/;
 
-/** Whether an error is temporary: the database is unavailable, shuts down or is overloaded, or a lock was held too long. */
+/**
+ * Whether an error of the database is temporary: the database is unavailable, shuts down, is overloaded, read-only or refuses TLS,
+ * or a lock was held for too long.
+ */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof BatchQueueFull) return true;
-  // `instanceof` does not work here, because an error of Node may come from another realm.
+  // `instanceof Error` does not work here, because an error of Node may come from another realm.
   if (!types.isNativeError(error)) return false;
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {
     code?: unknown;

@@ -7,7 +7,7 @@ import { ReplicaClient } from './replica-client.js';
 import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 import { SingleReleasePool } from './single-release-pool.js';
 
-/** Replaces TypeORM's logger, which prints failing queries with their parameters. ProblemFilter logs errors. */
+/** Replaces TypeORM's logger, which prints failing queries with their parameters. `ProblemFilter` logs the errors of requests. */
 const silentLogger: Logger = {
   logQuery() {},
   logQueryError() {},
@@ -17,7 +17,7 @@ const silentLogger: Logger = {
   log() {},
 };
 
-/** The URL of the database: DATABASE_URL, or that of the embedded server. It is a class, so that it can be injected. */
+/** The URL of the database: DATABASE_URL, or that of the embedded server. This is a class, so that Nest can inject the URL. */
 export class DatabaseUrl {
   readonly #value: string;
 
@@ -40,7 +40,7 @@ const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const SMALL_QUERY_SETTINGS = '-c jit=off -c max_parallel_workers_per_gather=0';
 
-/** Parameters of a URL that would override the settings and time limits of this file. */
+/** The parameters of a database URL that would override the settings and time limits of this file. */
 const RESERVED_PARAMETERS = [
   'options',
   'statement_timeout',
@@ -50,8 +50,9 @@ const RESERVED_PARAMETERS = [
 ];
 
 /**
- * Removes the reserved parameters from a URL. The session settings come after its `options`, because PostgreSQL applies the
- * later of two values.
+ * Removes the reserved parameters from a URL.
+ * @returns the remaining URL, and the `options` of its connections: those of the URL, then the session settings, because PostgreSQL
+ *   applies the later of two values
  */
 function addressAndOptions(url: string, session = SESSION_SETTINGS): { url: string; options: string } {
   const address = new URL(url);
@@ -60,6 +61,7 @@ function addressAndOptions(url: string, session = SESSION_SETTINGS): { url: stri
   return { url: address.href, options: urlOptions ? `${urlOptions} ${session}` : session };
 }
 
+/** The options of all TypeORM data sources. */
 const commonOptions = (url: string) =>
   ({
     type: 'postgres',
@@ -73,8 +75,7 @@ const commonOptions = (url: string) =>
   }) satisfies PostgresDataSourceOptions;
 
 /**
- * Options of the connections of requests. Their time limits keep each response of the client API within 2 seconds, whatever the
- * database does (`REQUEST_TIMEOUTS_MS`).
+ * The pool options for the connections of requests. `REQUEST_TIMEOUTS_MS` says what the time limits achieve.
  */
 const requestPoolOptions = () => ({
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
@@ -84,10 +85,11 @@ const requestPoolOptions = () => ({
   idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,
 });
+/** The name of the connections in `pg_stat_activity`. */
 const APPLICATION_NAME = 'mooring';
 
-/** The connections that requests use. */
-export function requestDataSource(databaseUrl: string): PostgresDataSourceOptions {
+/** Returns the options of the data source that requests use. */
+export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourceOptions {
   const { url, options } = addressAndOptions(databaseUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
   return {
     ...commonOptions(url),
@@ -97,7 +99,7 @@ export function requestDataSource(databaseUrl: string): PostgresDataSourceOption
   };
 }
 
-/** The connections to a replica, for heartbeats (docs/decisions/0013), with the options of requests. */
+/** Creates the pool of connections to a replica, for heartbeats (docs/decisions/0013), with the options of requests. */
 export function replicaPool(replicaUrl: string): pg.Pool {
   const { url, options } = addressAndOptions(replicaUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
   const pool = new pg.Pool({
@@ -112,7 +114,7 @@ export function replicaPool(replicaUrl: string): pg.Pool {
   return pool;
 }
 
-/** Connections without a time limit for statements, for migrations, retention, erasures and commands. */
+/** Creates a data source without a time limit for statements, for migrations, retention, erasures and commands. */
 export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},
@@ -127,7 +129,7 @@ export function maintenanceDataSource(
   });
 }
 
-/** Passes maintenance connections to `work`. Afterwards it closes them, also those of query runners. */
+/** Passes a connected maintenance data source to `work`. Afterwards it closes all connections, also those of query runners. */
 export async function withMaintenanceConnection<T>(
   databaseUrl: string,
   work: (dataSource: DataSource) => Promise<T>,
@@ -141,7 +143,7 @@ export async function withMaintenanceConnection<T>(
   }
 }
 
-/** The job queue has its own connections, so that jobs never delay requests. @param max the largest number of connections */
+/** Creates the pool of the job queue, so that jobs never delay requests. @param max the largest number of connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({
@@ -159,7 +161,7 @@ export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   return pool;
 }
 
-/** The pool of a data source, for prepared statements on the hot path, without TypeORM's query runner. */
+/** Returns the pool of a data source. Frequent requests use it for prepared statements, without TypeORM's query runner. */
 export function poolOf(dataSource: DataSource): pg.Pool {
   return (dataSource.driver as PostgresDriver).master as pg.Pool;
 }

@@ -2,9 +2,9 @@ import type { Clock } from '../core/clock.js';
 import { queryOne } from './sql.js';
 
 /**
- * Thrown instead of deleting data while the time is uncertain, because a deletion cannot be undone. The time is uncertain if
- * the clocks of this machine and of the database differ (docs/decisions/0015), or if that of this machine has jumped ahead
- * (docs/decisions/0030).
+ * The error of an operation that would delete data while the time is uncertain, because a deletion cannot be undone. The time is
+ * uncertain if the clocks of this machine and of the database differ (docs/decisions/0015), or if the clock of this machine has
+ * jumped ahead (docs/decisions/0030).
  */
 export class TimeUncertain extends Error {
   constructor() {
@@ -21,15 +21,16 @@ interface SqlConnection {
 }
 
 /**
- * Whether the time is certain: the clocks of the service and the database agree, and that of the service has not jumped ahead,
- * which on one machine would affect both. The clock of the database is read each time, because clocks jump.
+ * Whether the time is certain: the clocks of the service and the database agree, and the clock of the service has not jumped
+ * ahead. If both run on one machine, a jump affects both clocks. The clock of the database is read each time, because a clock may
+ * jump at any time.
  */
 export async function isTimeCertain(clock: Clock, database: SqlConnection): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;
   return clock.agreesWith(await databaseTime(database));
 }
 
-/** Reads the clock of the database. */
+/** Returns the time of the database's clock. */
 export async function databaseTime(database: SqlConnection): Promise<Date> {
   const row = await queryOne<{ now: Date }>(database, 'select clock_timestamp() as now');
   return row.now;

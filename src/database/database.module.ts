@@ -1,9 +1,9 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { isConnectionError } from './connection-errors.js';
-import { DatabaseUrl, requestDataSource } from './data-source.js';
+import { DatabaseUrl, requestDataSourceOptions } from './data-source.js';
 
-/** Provides the connections of requests, and the URL of the database for other connections. */
+/** Provides the data source of requests, and the URL of the database for other connections. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -13,7 +13,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRoot({
-          ...requestDataSource(databaseUrl),
+          ...requestDataSourceOptions(databaseUrl),
           autoLoadEntities: true,
           // The migrations have already reached the database, so a connection error here is temporary.
           retryAttempts: 5,

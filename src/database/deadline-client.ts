@@ -8,8 +8,8 @@ interface ParameterStatus {
 }
 
 /**
- * A connection to the primary that is destroyed when a response takes too long. The `query_timeout` of `pg` rejects the query but
- * keeps the connection, which would return to the pool within a transaction.
+ * A connection to the primary that is destroyed when a response takes too long, or when the server is a standby. The
+ * `query_timeout` of `pg` would reject the query, but keep the connection and its open transaction in the pool.
  */
 export class DeadlineClient extends Client {
   readonly #socket: Socket;
@@ -23,13 +23,13 @@ export class DeadlineClient extends Client {
       if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.isStandbyExpected) return;
       this.#destroy(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');
     });
-    // An error of the connection is emitted twice. The pool does not listen to the second one, which would end the process.
+    // `pg` emits an error of the connection twice. The pool does not listen to the second one, which would end the process.
     this.on('error', () => undefined);
     // `drain` is emitted when no query is pending.
     this.on('drain', () => this.#socket.setTimeout(0));
   }
 
-  // Only data of the primary may refuse a license (docs/contract.md#no-false-stop).
+  // False, because a license is refused only by data of the primary (docs/contract.md#no-false-stop). `ReplicaClient` overrides it.
   protected get isStandbyExpected(): boolean {
     return false;
   }

@@ -1,7 +1,7 @@
 import { QueryRunner } from 'typeorm';
 import { queryOne } from './sql.js';
 
-/** The advisory locks, named for the work that they protect: arbitrary distinct numbers, the same for every instance. */
+/** The keys of PostgreSQL's advisory locks, by the work that a lock protects: arbitrary distinct numbers, the same everywhere. */
 export const LOCKS = {
   migrate: 7_026_001,
   publish: 7_026_002,
@@ -9,7 +9,7 @@ export const LOCKS = {
   sampleData: 7_026_004,
 } as const;
 
-/** Tries to take a lock for the connection of the runner. @returns whether it has the lock */
+/** Tries to take a lock, without waiting, for the connection of the runner. @returns whether the connection holds the lock */
 export async function tryLock(runner: QueryRunner, lock: keyof typeof LOCKS): Promise<boolean> {
   const sql = 'select pg_try_advisory_lock($1) as held';
   const row = await queryOne<{ held: boolean }>(runner, sql, [LOCKS[lock]]);

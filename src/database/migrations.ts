@@ -8,12 +8,13 @@ import { refusePooler } from './pooler.js';
 import { queryOne, queryRows } from './sql.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
-/** The first line of a file whose only statement runs outside a transaction. */
+/** The first line of a migration whose only statement runs outside a transaction, such as `create index concurrently`. */
 const NO_TRANSACTION = '-- no-transaction';
 
 /**
  * Applies the pending migrations, each once, also if several instances start together.
  * @returns the names of the applied migrations
+ * @throws ConfigError if the URL leads to a pooler, or if the schema is older than the first release
  */
 export async function migrate(url: string): Promise<string[]> {
   const dataSource = maintenanceDataSource(url, { migrations: await migrationClasses() });
@@ -36,7 +37,7 @@ export async function migrate(url: string): Promise<string[]> {
   }
 }
 
-// graphile-worker is imported here, because most commands only check whether a migration is pending.
+// Creates the tables of the job queue. graphile-worker is imported on demand: most commands only check for pending migrations.
 async function migrateJobs(url: string): Promise<void> {
   const { Logger, runMigrations } = await import('graphile-worker');
   const connections = jobsPool(url);
@@ -52,10 +53,11 @@ async function refusePrereleaseSchema(dataSource: DataSource): Promise<void> {
   const applied = await appliedMigrations(dataSource);
   if (applied.length > 0 && !applied.some((name) => name.startsWith('schema')))
     throw new ConfigError(
-      'this database was created by a version before the first release: use a new database (in development: delete DATA_DIR)',
+      'This database was created by a version before the first release: use a new database (in development: delete DATA_DIR).',
     );
 }
 
+/** Returns the names of the applied migrations. */
 async function appliedMigrations(dataSource: DataSource): Promise<string[]> {
   const { exists } = await queryOne<{ exists: boolean }>(
     dataSource,
@@ -75,7 +77,10 @@ export async function pendingMigrations(url: string): Promise<string[]> {
   });
 }
 
-/** `0001_schema.sql` becomes the migration `schema0000000000001`. TypeORM orders migrations by the last 13 digits of a name. */
+/**
+ * Creates a class for each file of `migrations/`. `0001_schema.sql` becomes the migration `schema0000000000001`, because TypeORM
+ * orders migrations by the last 13 digits of a name.
+ */
 async function migrationClasses(): Promise<(new () => MigrationInterface & { name: string })[]> {
   const files = (await readdir(FOLDER)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).toSorted();
   return Promise.all(

@@ -8,11 +8,12 @@ import { tlsError } from './tls-errors.js';
 /** The time to wait for a database that starts together with the service (docker compose, a rolling upgrade). */
 const START_TIMEOUT_MS = 30_000;
 
+/** A database that a program can connect to, until it calls `close`. */
 export interface OpenDatabase {
   readonly url: string;
   /** Whether this is the database of the embedded server. */
   readonly isEmbedded: boolean;
-  /** Ends the embedded server if this process started it. */
+  /** Ends the embedded server if this process started it; otherwise does nothing. */
   close(): Promise<void>;
 }
 
@@ -32,7 +33,7 @@ export async function openDatabase(
   return { url: config.databaseUrl, isEmbedded: false, close: async () => undefined };
 }
 
-// The module is imported here, because in production the packages of the embedded server are not installed.
+// The embedded server is imported on demand, because a process with DATABASE_URL does not need it.
 async function openEmbedded(
   { dataDir }: Config,
   printMessage: (sentence: string) => void,
@@ -55,9 +56,11 @@ async function openEmbedded(
 }
 
 /**
- * Migrates a database, and waits for it if it does not answer yet.
+ * Migrates a database. If it does not answer yet, tries again for 30 seconds.
+ * @param printMessage receives a sentence about the wait
  * @param signal ends the wait
  * @returns the names of the applied migrations
+ * @throws ConfigError for a pooler or a failure of TLS, at once
  */
 export async function migrateWhenReachable(
   url: string,

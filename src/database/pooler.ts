@@ -7,8 +7,8 @@ const POOLER_MESSAGE =
   '(docs/operations/poolers.md).';
 
 /**
- * Refuses a pooler that shares sessions: locks, LISTEN and named statements belong to one session, and would fail later under
- * load.
+ * Refuses a pooler that gives a connection the sessions of several server processes: locks, LISTEN and named statements belong to
+ * one session, and would fail later under load.
  * @throws ConfigError
  */
 export async function refusePooler(dataSource: DataSource): Promise<void> {
@@ -41,6 +41,7 @@ export function isPoolerRefusal(error: unknown): boolean {
 /** Creates the error for a connection that PgBouncer refused. */
 export const poolerError = (cause: unknown) => new ConfigError(POOLER_MESSAGE, { cause });
 
+/** Returns the server process of a connection at this moment, and whether it has the settings of `data-source.ts`. */
 async function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasSessionSettings: boolean }> {
   const session = await queryOne<{ pid: number; hasSessionSettings: boolean }>(
     runner,

@@ -4,18 +4,18 @@
  * tests can change them.
  */
 export const REQUEST_TIMEOUTS_MS = {
-  /** For a free connection to the database. */
+  /** The wait for a free connection of the pool, or for a new one. */
   connection: 1_000,
-  /** For a statement, enforced by the database. */
+  /** The duration of a statement; then the database cancels it. */
   statement: 800,
-  /** For a database that sends nothing; then the connection is destroyed. */
+  /** The wait for any byte from the database during a query; then the connection is destroyed. */
   silence: 900,
-  /** For the next statement of a transaction; then the database ends the connection. No response waits for this. */
+  /** The wait of the database for the next statement of a transaction; then it ends the connection. No response waits for this. */
   idleInTransaction: 5_000,
-  /** For the preparation of a response of the client API; then the client receives `unavailable`. */
+  /** The time from a complete request of the client API to its response; then the client receives `unavailable`. */
   answer: 1_900,
-  /** For a heartbeat with telemetry; then the response is sent without waiting for the telemetry. */
+  /** The time of a heartbeat after which the response no longer waits for its telemetry to be stored. */
   telemetry: 1_600,
-  /** For the response of a replica; then the primary is used. */
+  /** The wait for the response of a replica; then the primary is used. */
   replica: 100,
 };

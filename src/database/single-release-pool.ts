@@ -3,8 +3,8 @@ import pg from 'pg';
 type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
 /**
- * A pool that ignores a second release of a connection of `connect(callback)`. graphile-worker releases one twice if the
- * connection that listens for jobs breaks during LISTEN while the workers end. The pool of `pg` would throw an uncaught error,
+ * A pool that ignores the second release of a connection that `connect(callback)` gave. graphile-worker releases the connection
+ * that listens for jobs twice if it breaks during LISTEN while the workers end. The pool of `pg` would throw an uncaught error,
  * which would end the process.
  */
 export class SingleReleasePool extends pg.Pool {

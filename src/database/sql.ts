@@ -26,7 +26,7 @@ export async function queryRow<Row>(
   return (await queryRows<Row>(connection, sql, parameters))[0];
 }
 
-/** Runs a statement that always returns a row, and returns its first row. @throws Error if the statement returns none */
+/** Runs a statement that always returns a row, and returns its first row. @throws Error if the statement returns no row */
 export async function queryOne<Row>(
   connection: SqlConnection,
   sql: string,
@@ -37,7 +37,7 @@ export async function queryOne<Row>(
   return row;
 }
 
-/** Runs an `update` or `delete`. @returns how many rows it changed */
+/** Runs an `update` or `delete`. @returns the number of rows that it changed */
 export async function affectedRows(
   connection: SqlConnection,
   sql: string,
@@ -48,5 +48,6 @@ export async function affectedRows(
   return result[1];
 }
 
+/** Whether the result of TypeORM is a pair of the rows and their number. */
 const isPair = (result: unknown): result is [unknown[], number] =>
   Array.isArray(result) && Array.isArray(result[0]);

@@ -1,4 +1,4 @@
-/** A result did not arrive in time. */
+/** The error of `withTimeout` if a result did not arrive in time. */
 export class TimeoutError extends Error {}
 
 /**

@@ -1,11 +1,11 @@
 import { types } from 'node:util';
 import { ConfigError } from '../core/config.js';
 
-/** The message of `pg`, without a code, for a server that refuses TLS. */
+/** The message of `pg` for a server that offers no TLS. The error has no code. */
 const NO_TLS = 'The server does not support SSL connections';
-/** Codes of Node for a certificate that is invalid, not trusted, or for another host. */
+/** The error codes of Node for a certificate that is invalid, not trusted, or of another host. */
 const CERTIFICATE = /CERT|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/;
-/** Codes of OpenSSL for other failures of a handshake. */
+/** The error codes for other failures of a TLS handshake. */
 const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
 const DOCS_PAGE = 'docs/operations/tls.md';
@@ -16,7 +16,8 @@ export function isTlsFailure({ message, code }: { message: string; code?: unknow
 }
 
 /**
- * Creates the error for a connection that failed because of TLS. Mooring reports it at once, because waiting would not help.
+ * Creates the error for a connection that failed because of TLS. A start ends with this error at once, because waiting would not
+ * help.
  * @returns null for any other error
  */
 export function tlsError(error: unknown): ConfigError | null {
@@ -25,7 +26,7 @@ export function tlsError(error: unknown): ConfigError | null {
   if (!isTlsFailure(cause)) return null;
   const reason =
     cause.message === NO_TLS
-      ? 'demands TLS, which the server does not offer: switch it on there, or add sslmode=disable in a private network'
-      : `demands TLS, which failed (${String(cause.code)}): check the server’s certificate, and name its authority as sslrootcert`;
+      ? 'demands TLS, which the server does not offer: enable TLS on the server, or add sslmode=disable in a private network'
+      : `demands TLS, which failed (${String(cause.code)}): check the server’s certificate, and give the file of its authority as sslrootcert`;
   return new ConfigError(`DATABASE_URL ${reason} (${DOCS_PAGE}).`, { cause });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { maintenanceDataSource, requestDataSource } from '../../src/database/data-source.js';
+import { maintenanceDataSource, requestDataSourceOptions } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 
 const SESSION_OPTIONS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
@@ -7,7 +7,7 @@ const REQUEST_OPTIONS = `${SESSION_OPTIONS} -c jit=off -c max_parallel_workers_p
 
 test('parameters of DATABASE_URL do not replace the session settings that the code needs', () => {
   const url = 'postgres://u:p@h:5432/d?options=-c%20search_path%3Dx&statement_timeout=60000&sslmode=require';
-  const { url: address, extra } = requestDataSource(url);
+  const { url: address, extra } = requestDataSourceOptions(url);
   expect(address).toBe('postgres://u:p@h:5432/d?sslmode=require');
   expect(extra).toMatchObject({
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,
@@ -21,5 +21,8 @@ test('parameters of DATABASE_URL do not replace the session settings that the co
 
 test('a DATABASE_URL without session settings is not changed', () => {
   const socket = 'postgres:///mooring?host=%2Fvar%2Frun%2Fpostgresql';
-  expect(requestDataSource(socket)).toMatchObject({ url: socket, extra: { options: REQUEST_OPTIONS } });
+  expect(requestDataSourceOptions(socket)).toMatchObject({
+    url: socket,
+    extra: { options: REQUEST_OPTIONS },
+  });
 });

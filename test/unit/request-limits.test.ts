@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { requestDataSource } from '../../src/database/data-source.js';
+import { requestDataSourceOptions } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { LIMITS_OF_PRODUCTION as LIMITS } from '../support/limits.js';
 import { extendLimits } from '../support/request-limits.js';
@@ -15,7 +15,7 @@ test('the time limits of production let each answer to a client go out within 2 
 });
 
 test('the connections of requests have these time limits', () => {
-  expect(requestDataSource('postgres://h/d').extra).toMatchObject({
+  expect(requestDataSourceOptions('postgres://h/d').extra).toMatchObject({
     connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,
     idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,

@@ -35,7 +35,9 @@ import {
 /** Creating the database copies a few hundred files, which takes over half a minute on a slow disk under load. */
 const CREATION_TIMEOUT_MS = 600_000;
 
+/** The running server of a data directory. */
 export interface EmbeddedPostgres {
+  /** The URL of the database, with its password. */
   url: string;
   /** Ends the server and releases the lock of the data directory. It can be called twice. */
   stop(): Promise<void>;
@@ -54,7 +56,7 @@ export interface EmbeddedPostgresOptions {
 
 /**
  * Starts the PostgreSQL server of this data directory, or takes over the server that a crashed process left running. This
- * process holds the lock of the directory until `stop()`. @throws Error if another process holds it or the start fails
+ * process holds the lock of the directory until `stop()`. @throws Error if another process holds the lock or the start fails
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -95,7 +97,7 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
   return current?.['data_directory'] === files.cluster ? url : null;
 }
 
-/** Creates the database if it is missing, and writes the URL of the server to the state file. */
+/** Creates the database of a started server if it is missing, and writes its URL to the state file. @param end stops the server */
 async function openServer(files: Files, server: Postmaster, end: () => Promise<void>) {
   const url = urlOf(files, server);
   await ensureDatabase(url);
@@ -143,6 +145,7 @@ async function currentSettings(url: string): Promise<Record<string, string> | nu
   return null;
 }
 
+/** Creates the database `mooring` if it is missing. */
 async function ensureDatabase(url: string) {
   try {
     await query(url, 'select 1');
@@ -168,7 +171,7 @@ async function query(url: string, sql: string, timeoutMilliseconds = 30_000): Pr
   }
 }
 
-/** Creates the cluster in a temporary directory and renames it, so that a killed process leaves no incomplete cluster. */
+/** Creates the cluster (PostgreSQL's data directory) under a temporary name, so that a killed process leaves no incomplete one. */
 async function createCluster(files: Files, durable: boolean) {
   const temporaryDir = mkdtempSync(join(files.dataDir, 'postgres.init-'));
   try {

@@ -6,8 +6,8 @@ const DEFAULT_PORT = 3000;
 const MAX_ATTEMPTS = 100;
 
 /**
- * Returns the environment. In development, a missing PORT becomes the first free port from 3000. A PORT of 0 becomes any free
- * port, because PUBLIC_URL contains the port. Another PORT is not changed.
+ * Returns the environment with the port to use. A PORT of 0 becomes any free port, because PUBLIC_URL contains the port. Unless
+ * NODE_ENV is `production`, a missing PORT becomes the first free port from 3000. Another PORT is not changed.
  */
 export async function withFreePort(environment: Environment): Promise<Environment> {
   const { PORT: configuredPort, HOST: host = '127.0.0.1' } = environment;

@@ -7,11 +7,12 @@ export interface Postmaster {
   port: number;
 }
 
+/** What is read from `postmaster.pid`. `status` is `ready` when the server accepts connections. */
 export interface PidFile extends Postmaster {
   status: string;
 }
 
-/** Reads the pid file of the last server of this cluster. The server may have ended since. */
+/** Reads the pid file of the last server of this cluster, which may have ended since; null if no pid file can be read. */
 export function readPidFile(cluster: string): PidFile | null {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');

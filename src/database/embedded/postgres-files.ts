@@ -18,13 +18,17 @@ export function filesOf(directory: string) {
   };
 }
 
-/** The content of `postgres.json`: the processes and the URL of the server. Without a URL, the server is starting or stopping. */
+/**
+ * The content of `postgres.json`: the id of the Mooring process that owns the server, the id of the server's process, and its URL.
+ * Without a URL, the server is starting or stopping.
+ */
 interface State {
   ownerPid: number;
   postgresPid?: number;
   url?: string;
 }
 
+/** Reads `postgres.json`. */
 export function readState(files: Files): State | null {
   try {
     return JSON.parse(readFileSync(files.state, 'utf8')) as State;
@@ -33,20 +37,22 @@ export function readState(files: Files): State | null {
   }
 }
 
+/** Replaces `postgres.json`. A reader sees the old content or the new one. */
 export function writeState(files: Files, state: State): void {
   writeFileSync(`${files.state}.new`, JSON.stringify(state), { mode: 0o600 });
   renameSync(`${files.state}.new`, files.state);
 }
 
-/** The password is stored in the folder of the cluster, because neither can be used without the other. */
+/** The name of the file with the password. It is in the folder of the cluster, because neither can be used without the other. */
 export const PASSWORD_FILE = 'mooring.password';
 
+/** Returns the URL of a database of the server, with its password. */
 export function urlOf(files: Files, { port }: Postmaster, database = 'mooring'): string {
   const password = readFileSync(join(files.cluster, PASSWORD_FILE), 'utf8');
   return `postgres://mooring:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** Waits for the lock of the data directory. @returns a function that releases it @throws Error after `waitSeconds` */
+/** Waits for the lock of the data directory. @returns a function that releases the lock @throws Error after `waitSeconds` */
 export async function lockDataDir(
   files: Files,
   printMessage: (sentence: string) => void = () => {},

@@ -14,7 +14,7 @@ const READY_TIMEOUT_SECONDS = 5 * 60;
 /** The time that a server has to exit after a signal, before it is sent a stronger one. */
 const SIGNAL_TIMEOUT_SECONDS = 8;
 
-/** The settings of each embedded server. A server that a crashed process left is taken over only if it has the same ones. */
+/** Returns the settings of an embedded server. A server that a crashed process left is taken over only if it has these settings. */
 export function serverSettings(durable: boolean): Record<string, string> {
   return {
     listen_addresses: '127.0.0.1',
@@ -97,7 +97,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   let failure: string | undefined;
   child.once('error', (error) => (failure = error.message));
   child.once('exit', () => (failure ??= ''));
-  // The server is ready when its pid file says so. A connection to the port would prove less: another process may listen there.
+  // The server is ready when its pid file says so. A connection to the port proves nothing: another process may listen there.
   const isReady = () => {
     const pidFile = readPidFile(cluster);
     return pidFile?.pid === child.pid && pidFile?.status === 'ready';
@@ -109,7 +109,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   return failure || lastErrorLine(readFileSync(logFile).subarray(previousLogBytes).toString());
 }
 
-/** Ends a server of this cluster: sends the signals one after the other, until the server has exited. */
+/** Ends a server of this cluster: sends the signals one after the other, with time to exit after each, until it has exited. */
 export async function endPostmaster(pid: number, cluster: string, ...signals: NodeJS.Signals[]) {
   for (const signal of signals) {
     // A stopped process handles the signal only after SIGCONT.
@@ -144,6 +144,7 @@ export async function until(isDone: () => boolean, seconds: number) {
 // The server gets no other variables, because the environment of this process contains secrets.
 const environment = { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' };
 
+/** Loads the package with the PostgreSQL programs of this platform. @returns the paths of the programs */
 async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`;
   try {
@@ -174,6 +175,7 @@ function startError(reason: string, options?: ErrorOptions): Error {
   return new Error(sentence, options);
 }
 
+/** Returns the last line that reports an error, otherwise the last line. */
 function lastErrorLine(log: string): string {
   const lines = log.trim().split('\n');
   return lines.findLast((line) => /FATAL|PANIC|error:|unshare:/.test(line)) ?? lines.at(-1) ?? '';
