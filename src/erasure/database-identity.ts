@@ -2,12 +2,12 @@ import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { queryOne, queryRows } from '../database/sql.js';
 
-/** Identifies this database. Each block of TOMBSTONE_FILE names the `id` of the database that wrote it. */
+/** The identity of this database. Each block of TOMBSTONE_FILE contains the `id` of the database whose service wrote it. */
 export interface DatabaseIdentity {
   readonly id: string;
-  /** The ids of the databases that this one is a restored copy of, and its own. */
+  /** The id of this database, and the ids of the databases from which it was restored. */
   readonly lineage: ReadonlySet<string>;
-  /** When the first database of the lineage got its id. */
+  /** The time at which the first database of the lineage got its id. */
   readonly since: Date;
 }
 
@@ -17,7 +17,8 @@ interface IdentityRow {
   readonly since: Date;
 }
 
-// A restored dump has another database oid or system identifier; a recovered base backup has another timeline.
+// The incarnation distinguishes a database from its restored copies: a restored dump has another database oid or system
+// identifier, and a recovered base backup has another timeline.
 const SELECT_INCARNATION = `
   select concat_ws(' ', (select system_identifier from pg_control_system()),
                    left(pg_walfile_name(pg_current_wal_lsn()), 8),

@@ -23,8 +23,8 @@ export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
 
 /**
- * Locks the rows that contain an e-mail address: purchases before licenses, the order in which purchase events lock them. A
- * concurrent purchase or activation commits before the erasure or runs after it.
+ * Locks the purchases and licenses of an e-mail address: purchases before licenses, as a purchase report does. A concurrent
+ * purchase or activation commits before the erasure or runs after it.
  */
 export async function lockPersonalData(manager: EntityManager, email: string): Promise<RowIds> {
   const purchases = await queryIds(
@@ -67,8 +67,8 @@ export async function deleteAddressData(
 }
 
 /**
- * Ends the activations of these licenses and removes the personal data of the licenses and purchases. Ids, states and days
- * remain.
+ * Ends the activations of these licenses and removes the personal data of the licenses, their activations and the purchases. The
+ * other columns remain.
  */
 export async function erasePersonalData(
   manager: EntityManager,
@@ -133,7 +133,7 @@ export async function readRetentionEndByEmail(
  * Removes erased personal data that a restored backup contains. A license that got its present address after the erasure is
  * not changed. If the tombstone file names a purchase but not its license, the license belonged to another holder when the
  * erasure ran: its restored address is removed, and the license stays valid.
- * @returns the number of rows that contained restored data
+ * @returns the number of licenses and purchases that contained restored data
  */
 export async function reapplyErasures(
   manager: EntityManager,
@@ -171,7 +171,7 @@ export async function reapplyErasures(
   return restored.licenses.length + restored.purchases.length + reassigned.length;
 }
 
-/** Excludes licenses that `reapplyErasures` did not change, because they belong to another holder now. */
+/** Leaves out the licenses that `reapplyErasures` did not erase, because they belong to another holder now. */
 export async function excludeReassignedLicenses(
   manager: EntityManager,
   { licenses, purchases }: RowIds,
@@ -180,7 +180,7 @@ export async function excludeReassignedLicenses(
   return { licenses: await queryIds(manager, sql, [licenses]), purchases };
 }
 
-/** A row of a restored backup that contains erased personal data. */
+/** A license or purchase of a restored backup that contains personal data which was erased. */
 interface RestoredRow {
   readonly id: string;
   readonly email: string | null;
@@ -199,7 +199,7 @@ export async function removeLicenseAddresses(
     licenses,
     at,
   ]);
-  // Active machines keep only their machine id, because the former holder may have typed the label.
+  // An active activation keeps its machine id and loses its label, because the former holder may have typed the label.
   await manager.query(
     `update activation set hostname_hint = null, machine_id = case when ended_at is null then machine_id end
      where license_id = any($1)`,
@@ -212,6 +212,7 @@ export async function removeLicenseAddresses(
   await manager.query('delete from session where license_id = any($1)', [licenses]);
 }
 
+/** Runs a statement with a column `id` and returns the ids. */
 async function queryIds(manager: EntityManager, sql: string, values: unknown[]): Promise<string[]> {
   return (await queryRows<{ id: string }>(manager, sql, values)).map(toId);
 }

@@ -21,9 +21,9 @@ export interface ErasedAddress {
 }
 
 /**
- * Finds the addresses that a restored database contains although they were erased: the database is older than the erasure, so
- * the request is not carried out in it. An address is recognised by its keyed hash. Only the first start after a restore
- * searches for the address of an erasure, and records that in `repeated_erasure`, so that a customer who returns later is not
+ * Finds the addresses that a restored database contains although they were erased: the backup is older than the erasure, so in
+ * this database the request is missing or not carried out. An address is recognised by its keyed hash. A database is searched
+ * once for the address of an erasure, which is then recorded in `repeated_erasure`, so that a customer who returns later is not
  * erased.
  * @param hash returns the keyed hash of an address
  */
@@ -64,10 +64,10 @@ export async function findErasedAddresses(
 }
 
 /**
- * Removes a restored address from licenses and purchases whose ids are not in TOMBSTONE_FILE (`reapplyErasures` has processed the
- * others), and deletes its codes, sessions and mail recipients. If the id of a license is not in the file, the license already had
- * another holder when the erasure ran, and the backup contains its former holder. It stays valid, and loses only the address and
- * the other data of the former holder.
+ * Removes a restored address from the licenses and purchases whose ids are not in TOMBSTONE_FILE (`reapplyErasures` has processed
+ * those in the file), and deletes the codes, sessions and mail recipients of the address. A license whose id is not in the file
+ * already had another holder when the erasure ran, and the backup contains its former holder. The license stays valid, and loses
+ * only the address and the other data of the former holder.
  * @returns the number of licenses and purchases that contained the address
  */
 export async function clearErasedAddress(
@@ -95,6 +95,7 @@ export async function clearErasedAddress(
   return licenses.length + purchases;
 }
 
+/** Yields each address of a table once, in batches. */
 async function* readAddresses(manager: EntityManager, table: string): AsyncGenerator<string> {
   for (let last = ''; ;) {
     const rows = await queryRows<{ email: string }>(

@@ -26,11 +26,11 @@ export interface RecordedErasures {
   readonly cancelled: readonly string[];
 }
 
-/** The database that wrote a block and the time; undefined if the block does not contain them. */
+/** The database that wrote a block, and the time. A member is undefined if the block does not contain it. */
 export type TombstoneOrigin = Pick<ErasedIds, 'database' | 'at'>;
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** The kinds of line, and the pattern of the value of each. */
+/** The kinds of line, each with the pattern of its value. `taken_back` is the id of a cancelled request. */
 const LINE_FORMATS = {
   at: '\\d{4}-[0-9T:.-]+Z',
   database: UUID,
@@ -49,9 +49,9 @@ const LINE_PATTERN = new RegExp(
 );
 
 /**
- * Records the erased ids, because a database that is restored from a backup lacks the erasure. The caller commits the erasure
- * afterwards, so that each erasure is recorded. The block identifies a person only to a reader who has LICENSE_KEY_SECRET and
- * guesses the address.
+ * Appends a block with the erased ids, because a database that is restored from a backup lacks the erasure. The caller commits
+ * the erasure afterwards, so that no erasure is missing in the file. The block identifies a person only to a reader who has
+ * LICENSE_KEY_SECRET and guesses the address.
  * @throws JobFailure if the file cannot be written
  */
 export async function recordErased(file: string, tombstones: ErasedIds): Promise<void> {
@@ -67,8 +67,8 @@ export async function recordErased(file: string, tombstones: ErasedIds): Promise
 }
 
 /**
- * Records that a request was cancelled: an earlier attempt may have recorded its erasure and then failed, and a restored
- * backup in which the request still waits must not carry it out. @throws JobFailure if the file cannot be written
+ * Appends a block that cancels a request: an earlier attempt may have recorded its erasure and then failed, and a service with a
+ * restored backup in which the request still waits must not carry it out. @throws JobFailure if the file cannot be written
  */
 export async function recordCancelled(
   file: string,
@@ -96,7 +96,7 @@ async function appendBlock(file: string, lines: string): Promise<void> {
 }
 
 /**
- * Reads the erased ids, one entry for each request, and the cancelled requests.
+ * Reads TOMBSTONE_FILE: the erased ids, one entry for each request, and the cancelled requests. A missing file is empty.
  * @param isRelevant returns whether blocks of this origin are used
  * @throws ConfigError if the file exists and cannot be read
  */
@@ -108,7 +108,7 @@ export async function readTombstones(
     .split('\n\n')
     .map(parseBlock)
     .filter(({ origin }) => isRelevant(origin));
-  // Of several lines about a request, the last one is valid.
+  // Of several lines about a request, erased or cancelled, the last one counts.
   const lastKind = new Map(blocks.flatMap(({ lines }) => lines).map(([kind, value]) => [value, kind]));
   const erased = blocks.flatMap(({ origin, lines }) => {
     const valuesOf = (wanted: string) => lines.flatMap(([kind, value]) => (kind === wanted ? [value] : []));
@@ -118,13 +118,13 @@ export async function readTombstones(
       erasure_request: valuesOf('erasure_request'),
     };
     const [address] = valuesOf('address');
-    // The request id is the last line of a block. A block without it is incomplete, and its ids were not erased. A block is
-    // also ignored if a later line cancels the request.
+    // The request id is the last line of a block. A block without a request id is incomplete, and its ids were not erased. A block
+    // is also ignored if a later line cancels the request.
     const isValid = ids.erasure_request.some((id) => lastKind.get(id) === 'erasure_request');
     return isValid ? [{ ...ids, ...origin, ...(address && { address }) }] : [];
   });
-  // An erasure whose commit failed is recorded again. The last block is used, because licenses may have changed their
-  // address in between.
+  // An erasure whose commit failed is recorded again when it is repeated. The last block counts, because licenses may have got
+  // another address in between.
   const latest = new Map(erased.map((block) => [block.erasure_request.join(), block]));
   const cancelled = [...lastKind].flatMap(([id, kind]) => (kind === 'taken_back' ? [id] : []));
   return { erased: [...latest.values()], cancelled };

@@ -10,7 +10,7 @@ import { recordErased, readTombstones, recordCancelled, type RecordedErasures } 
 /** A data source, entity manager or query runner. */
 type Database = Pick<DataSource, 'query'>;
 
-/** Writes the erasures of this database to TOMBSTONE_FILE and reads those that concern it (docs/decisions/0024). */
+/** Writes the erasures of this database to TOMBSTONE_FILE, and reads the blocks that concern this database (docs/decisions/0024). */
 @Injectable()
 export class ErasureRecords {
   constructor(
@@ -43,16 +43,16 @@ export class ErasureRecords {
   }
 
   /**
-   * Reads the blocks that were written by this database or by one that it was restored from. Leaves out the blocks of other
-   * copies, such as that of a restore drill, and erasures whose request was cancelled here.
+   * Reads the blocks that were written by this database or by a database from which it was restored. Leaves out the blocks of
+   * other copies, such as the copy of a restore drill, and the erasures whose request was cancelled in this database.
    * @throws ConfigError if the file exists and cannot be read
    */
   async read(database: Database): Promise<RecordedErasures> {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // Blocks of earlier versions name no database. A block that is older than the first id of the lineage may be of the database
-      // that this one was restored from: the backup may have been made before that database had an id.
+      // Blocks of versions before docs/decisions/0024 name no database. A block that is older than the first id of the lineage may be
+      // of a database from which this one was restored: the backup may have been made before that database had an id.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryRows<{ id: string }>(

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { ErasureService } from './erasure.service.js';
 
-/** Repeats the erasures that a restored backup has undone, at start and before any request is served. */
+/** Repeats the erasures that the restore of a backup has undone, at the start, before any request is served. */
 @Injectable()
 export class ErasureReplay implements OnModuleInit {
   constructor(private readonly erasures: ErasureService) {}

@@ -12,7 +12,7 @@ const MAX_BACKUP_AGE_DAYS = 30;
 /** The number of licenses that are listed by id; further ones are only counted. */
 const MAX_LISTED_LICENSES = 100;
 
-/** Erasures that a restore would undo, and licenses that a restore left without an address. */
+/** The erasures that a restore would undo, and the licenses that a restore left without an address, for warnings and metrics. */
 export interface ErasureState {
   /** The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE; null if the file cannot be read. */
   readonly unrecorded: number | null;
@@ -43,6 +43,7 @@ export async function readErasureState(
   return { unrecorded: await countUnrecorded(carried_out_ids, tombstoneFile), ...licenses };
 }
 
+/** Returns the number of these requests that are not in the file; null if the file cannot be read. */
 async function countUnrecorded(requestIds: readonly string[], file: string): Promise<number | null> {
   if (requestIds.length === 0) return 0;
   try {

@@ -31,8 +31,9 @@ import {
 } from './erasure.view.js';
 import type { RecordedErasures, ErasedIds } from './erased-ids.js';
 
+/** The name of the job that carries out a request. */
 export const ERASURE_TASK = 'erasure';
-/** The delay of the next attempt while the time is uncertain. */
+/** The time until a job is tried again that found the time uncertain. */
 const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 
 /**
@@ -41,6 +42,7 @@ const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
  */
 @Injectable()
 export class ErasureService {
+  /** The ids of purchases and licenses that were erased before this process started; undefined before TOMBSTONE_FILE is read. */
   #erasedBeforeStart: ReadonlySet<string> | undefined;
 
   constructor(
@@ -52,9 +54,10 @@ export class ErasureService {
   ) {}
 
   /**
-   * Requests the erasure of all data about an e-mail address: at once for staff, after three days for the holder. If a
-   * request of this address waits already, it is returned; a request of staff makes it due at once.
-   * @param email in the form of `canonicalEmail` @param audit of staff; undefined for the holder
+   * Requests the erasure of all data about an e-mail address: due at once for staff, after three days for the holder. If a
+   * request for this address waits already, that request is returned; staff make it due at once.
+   * @param email in the form of `canonicalEmail`
+   * @param audit the staff member and the reason; undefined for the holder
    * @throws Problem `unavailable` for a holder while the time is uncertain, because the three days would be uncertain too
    */
   async request(email: string, audit?: AuditContext): Promise<ErasureView> {
@@ -101,7 +104,7 @@ export class ErasureService {
     return this.read(manager, id);
   }
 
-  /** Cancels a waiting request. @throws Problem `not_found` */
+  /** Cancels a waiting request. @throws Problem `not_found` if no request with this id waits */
   async cancel(id: string): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       if ((await this.cancelWaiting(manager, [id])) === 0) throw problem('not_found');
@@ -121,11 +124,11 @@ export class ErasureService {
     return cancelled.length;
   }
 
-  /** Carries a request out now. A finished or cancelled request is not changed. @throws Problem `not_found` */
+  /** Carries a request out now, also before it is due. A finished or cancelled request is not changed. @throws Problem `not_found` */
   async run(id: string, audit?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
-      // The lock timeout is short, because a failed job is tried again.
+      // The lock timeout is short, because the job or the caller tries again.
       await manager.query("set local lock_timeout = '800ms'");
       const locked = await queryRows<{ email: string | null }>(
         manager,
@@ -154,7 +157,7 @@ export class ErasureService {
     const remainingMs = request.runs_at.getTime() - this.clock.now().getTime();
     const isCertain = await isTimeCertain(this.clock, manager);
     if (isCertain && remainingMs <= 0) return false;
-    // The queue uses the clock of the database. A job that is added under the key of a running job is a new one.
+    // The queue uses the clock of the database. A job that is added under the key of a running job does not replace that job.
     const delayMs = isCertain ? remainingMs : TIME_UNCERTAIN_RETRY_MS;
     const runAt = new Date((await databaseTime(manager)).getTime() + delayMs);
     await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
@@ -162,7 +165,7 @@ export class ErasureService {
   }
 
   /**
-   * Carries out all requests that are due.
+   * Carries out all requests that are due. If some fail, throws the first error after all were tried.
    * @returns the requests that were carried out @throws TimeUncertain
    */
   async runDue(audit?: AuditContext): Promise<ErasureView[]> {
@@ -181,7 +184,7 @@ export class ErasureService {
     return completed;
   }
 
-  /** Lists waiting requests, the most urgent first, then finished and cancelled ones, the newest first. */
+  /** Lists at most 500 requests: waiting requests, the oldest first, then finished and cancelled requests, the newest first. */
   async list(): Promise<ErasureView[]> {
     const order = `order by ${IS_WAITING} desc, case when ${IS_WAITING} then received_on end, id desc limit 500`;
     const rows = await queryRows<ErasureRow>(this.dataSource, `${SELECT_ERASURES} ${order}`);
@@ -189,10 +192,10 @@ export class ErasureService {
   }
 
   /**
-   * Repeats recorded erasures after a restore, by the ids in TOMBSTONE_FILE and by the hash of each address. A recorded
-   * request that still waits, after a crash or a restore, is completed too, and its receipt may be sent twice. A request
+   * Repeats after a restore the erasures that TOMBSTONE_FILE records, by the erased ids and by the hash of each address. A
+   * recorded request that still waits, after a crash or a restore, is completed too, and its receipt may be sent twice. A request
    * that was cancelled after the backup is cancelled again.
-   * @returns the number of rows that contained restored data
+   * @returns the number of licenses, purchases and requests that were changed
    */
   async replay(): Promise<number> {
     const { erased, cancelled } = await this.loadRecords();
@@ -228,8 +231,8 @@ export class ErasureService {
   }
 
   /**
-   * Returns whether one of these purchases or licenses was erased before this process started. A restored backup may not
-   * contain the row, and a purchase event would create it again. Erasures after the start are in the database.
+   * Whether one of these purchases or licenses was erased before this process started. A restored backup may lack the row, and a
+   * repeated purchase report would create it again. Erasures after the start are in the database.
    */
   async wasErased(...ids: string[]): Promise<boolean> {
     if (!this.#erasedBeforeStart) await this.loadRecords();
@@ -243,11 +246,12 @@ export class ErasureService {
     return records;
   }
 
-  // The license of a company may have thousands of activations, which exceeds the time limit of request connections.
+  // The license of a company may have thousands of activations, whose erasure exceeds the time limit of request connections.
   private async inMaintenanceTransaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return withMaintenanceConnection(this.databaseUrl.value, (dataSource) => dataSource.transaction(work));
   }
 
+  /** Erases the data of a locked request, completes the request and records the erasure in TOMBSTONE_FILE. */
   private async carryOut(
     manager: EntityManager,
     id: string,
@@ -265,6 +269,7 @@ export class ErasureService {
     await this.records.recordErased(manager, { id, email, at: now }, { license, purchase });
   }
 
+  /** Deletes the remaining data of the address, stores the result, removes the job and enqueues the receipt. */
   private async complete(
     manager: EntityManager,
     id: string,

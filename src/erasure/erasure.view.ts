@@ -3,7 +3,7 @@ import { DAY_MS, rfc3339, rfc3339OrNull, utcDay } from '../core/clock.js';
 import { queryRow } from '../database/sql.js';
 import type { ErasureResult } from './erase.js';
 
-/** An erasure request is carried out within 30 days (docs/privacy.md#erasure). */
+/** The time within which an erasure request must be carried out (docs/privacy.md#erasure). */
 export const ERASURE_DEADLINE_DAYS = 30;
 /** The time in which a holder can cancel a request. */
 export const CANCELLATION_PERIOD_DAYS = 3;
@@ -15,24 +15,28 @@ export interface ErasureRow {
   readonly asked_by: 'holder' | 'staff';
   readonly reason: string | null;
   readonly received_on: string;
+  /** The day (`YYYY-MM-DD`) by the end of which the request must be carried out. */
   readonly due_on: string;
+  /** The time from which the request is due. */
   readonly runs_at: Date;
   readonly honoured_at: Date | null;
   readonly cancelled_at: Date | null;
+  /** Null before the request is carried out. */
   readonly erased: ErasureResult | null;
 }
 
 /** An erasure request in responses to staff. */
 export interface ErasureView extends Omit<ErasureRow, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
-  /** `honoured` is carried out, `taken_back` is cancelled. */
+  /** `honoured`: the request was carried out. `taken_back`: the request was cancelled. */
   readonly state: 'waiting' | 'honoured' | 'taken_back';
-  /** Days until the deadline, negative when overdue; null for a finished or cancelled request. */
+  /** Days until `due_on`, negative afterwards; null for a finished or cancelled request. */
   readonly days_left: number | null;
   readonly runs_at: string;
   readonly honoured_at: string | null;
   readonly cancelled_at: string | null;
 }
 
+/** Reads rows of the type `ErasureRow`. */
 export const SELECT_ERASURES = `
   select id, email, asked_by, reason, received_on::text, (received_on + ${ERASURE_DEADLINE_DAYS})::text as due_on, runs_at,
          honoured_at, cancelled_at, erased
@@ -40,6 +44,7 @@ export const SELECT_ERASURES = `
 /** SQL condition: the request is neither carried out nor cancelled. */
 export const IS_WAITING = 'honoured_at is null and cancelled_at is null';
 
+/** Converts a row to its view for staff. */
 export function toErasureView(
   { runs_at, honoured_at, cancelled_at, ...row }: ErasureRow,
   now: Date,

@@ -15,7 +15,7 @@ export class ErasuresController {
     return { erasures: await this.erasures.list() };
   }
 
-  /** The request is due at once, and a job carries it out. */
+  /** Creates a request that is due at once. A job carries it out. */
   @Post()
   @AdminOnly()
   @HttpCode(202)
