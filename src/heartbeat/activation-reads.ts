@@ -5,13 +5,14 @@ import { poolOf } from '../database/data-source.js';
 import { MACHINE_DIGEST_BYTES, MACHINE_DOMAIN_SEPARATOR } from '../keys/tokens/license-token.js';
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
-/** The state of an activation and of its license that decides about a heartbeat. */
+/** What decides whether a heartbeat is confirmed: the state of its activation and of the license. */
 export interface ActivationFacts extends LicenseFacts {
   readonly activation_id: string;
   readonly license_id: string;
   readonly ended_at: Date | null;
 }
 
+/** Reads `ActivationFacts` by activation ids ($1). An id without a row gives no row. */
 export const READ_ACTIVATIONS = `
   select a.id as activation_id, a.license_id, a.ended_at,
          l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
@@ -24,12 +25,12 @@ export const READ_ACTIVATIONS = `
 @Injectable()
 export class ActivationReads {
   readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
-  /** The number of ids in each statement. */
+  /** The numbers of ids in the statements so far. */
   readonly batchSizes = this.#reads.sizes;
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** @param id the activation id of a verified token @returns undefined if the activation has no row */
+  /** Reads an activation. @param id from a verified token @returns undefined if no activation has this id */
   find(id: string): Promise<ActivationFacts | undefined> {
     return this.#reads.add(id);
   }

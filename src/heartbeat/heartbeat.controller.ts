@@ -11,7 +11,7 @@ import { HeartbeatRequest } from './heartbeat.dto.js';
 import { HeartbeatService } from './heartbeat.service.js';
 import { TelemetryStore } from '../telemetry/telemetry.store.js';
 
-/** `POST /v1/heartbeat` (docs/contract.md#heartbeat): each client sends it about every 6 hours. */
+/** `POST /v1/heartbeat` (docs/contract.md#heartbeat). Each client sends a heartbeat about every 6 hours. */
 @Controller('v1/heartbeat')
 export class HeartbeatController {
   constructor(
@@ -42,7 +42,7 @@ export class HeartbeatController {
       now,
     );
     if (telemetry === undefined) return response;
-    // The confirmation must not be lost if telemetry is slow, so telemetry gets less time than the request.
+    // If storing the telemetry is slow, the confirmation is sent nevertheless, so telemetry gets less time than the whole request.
     const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
     return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }

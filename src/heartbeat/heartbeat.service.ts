@@ -7,7 +7,7 @@ import { Coverage } from '../manifest/coverage.js';
 import { ActivationReads, type ActivationFacts } from './activation-reads.js';
 import { Replica } from './replica.js';
 
-/** Confirms that a license is valid on its machine. It only reads the database: a heartbeat stores nothing but telemetry. */
+/** Decides about heartbeats: whether a license is valid on the machine of a token. It only reads the database. */
 @Injectable()
 export class HeartbeatService {
   /** The number of heartbeats since the start of the process, by the database that decided about them. */
@@ -22,7 +22,7 @@ export class HeartbeatService {
 
   /**
    * Returns the activation of a verified token if its license is valid.
-   * @throws Problem the first refusal that applies, in the order of docs/contract.md#heartbeat
+   * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors
    */
   async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationFacts> {
     const replicaActivation = await this.replica.find(sub);
@@ -39,14 +39,14 @@ export class HeartbeatService {
     this.answersBySource.primary += 1;
     if (!activation) {
       await this.licenses.assertDatabaseHasLicenses();
-      // A deleted row or a restored backup says nothing about the license, so the client activates again.
+      // The row was deleted, or a restored backup lacks it. Neither says that the license is invalid, so the client activates again.
       throw problem('token_invalid');
     }
     const refusal =
       refusalOf(activation, now) ?? (await this.coverage.refusal(appVersion, activation.expires_at));
     if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain();
-    // If the machine has another, active activation, the client has restored an older state file, whose token names the ended
-    // activation. Activating once more returns the active one (docs/decisions/0022).
+    // If the machine has another activation, which is active, the client has restored an older state file, whose token names the
+    // ended activation. The client activates again, which returns the active activation (docs/decisions/0022).
     if (
       refusal?.code === 'binding_released' &&
       (await this.activations.hasActive(activation.license_id, mch))
@@ -57,12 +57,12 @@ export class HeartbeatService {
   }
 }
 
-// The refusal that follows from the row, in the order of docs/contract.md#heartbeat.
+// The refusal that follows from the row; docs/contract.md#errors has the order.
 function refusalOf(activation: ActivationFacts, now: Date): Problem | undefined {
   return statusRefusal(activation) ?? releaseRefusal(activation) ?? expiryRefusal(activation, now);
 }
 
-// A heartbeat does not activate a released machine again: only its user does.
+// A heartbeat does not activate a released machine again. Only the user of the machine does.
 function releaseRefusal({ ended_at }: ActivationFacts): Problem | undefined {
   return ended_at ? problem('binding_released') : undefined;
 }

@@ -13,32 +13,35 @@ import { PrimaryPositions } from './primary-positions.js';
 
 /** The interval of the checks, each of which reads the position of the primary and queries the replica. */
 const REPLICA_CHECK_INTERVAL_MS = 2_000;
-/** An older check result is not used: the process was paused, or its clock was changed. */
+/** The result of an older check is not used: the process was paused, or its clock was changed. */
 const MAX_CHECK_AGE_MS = 10_000;
 
-// Returns `keeps_up` in each row, and at least one row: if no id has an activation, a row with the activation_id null.
+// Returns the activations ($1: ids), and in each row `keeps_up`: whether the replica has replayed the required position ($2). If no
+// id has an activation, the only row has the activation_id null.
 const READ_FROM_REPLICA = `
   select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, activation.*
   from (values (true)) as always left join (${READ_ACTIVATIONS}) as activation on true`;
 
 type ReplicaRow = ActivationFacts & { readonly keeps_up: boolean };
 
+/** The error of a replica that has not replayed the required position, or of a process that does not know this position. */
 class ReplicaBehindError extends Error {}
 
 /**
- * Reads activations from a replica (docs/decisions/0013). After a failure it is not queried until a check in the background
- * succeeds, so that only the heartbeats of the failed statement are delayed.
+ * Reads activations from a replica (docs/decisions/0013). After a failure no heartbeat uses the replica until a check in the
+ * background succeeds, so that only the heartbeats of the failed statement are delayed.
  */
 @Injectable()
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pool: pg.Pool | undefined;
   readonly #positions = new PrimaryPositions();
   readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
-  /** The number of ids in each statement. */
+  /** The numbers of ids in the statements so far. */
   readonly batchSizes = this.#reads.sizes;
   #timer?: NodeJS.Timeout;
-  /** Undefined before the first check. */
+  /** Whether the replica can be used; undefined before the first check. */
   #isHealthy: boolean | undefined;
+  /** The time at which the last completed check began, in Unix milliseconds. */
   #checkedAt = 0;
   #isChecking = false;
   /** The error of the last failure, undefined after a success. Each failure has its own error object. */
@@ -103,12 +106,12 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.#isChecking) return;
     this.#isChecking = true;
     const startedAt = this.clock.now().getTime();
-    // A failure is ignored here, because requests to the primary report its outage.
+    // A failure is ignored here, because requests report an outage of the primary.
     await this.recordPosition().catch(() => undefined);
     const errorBefore = this.#lastError;
-    // The check runs the statement of heartbeats, so that it also fails where they would, such as on an older schema.
+    // The check runs the statement of heartbeats, so that it also fails where heartbeats would, such as on an older schema.
     await this.query([]).then(
-      // A heartbeat that failed during the check has the newer result; the next check decides.
+      // If a heartbeat failed during the check, its result is newer, and the next check decides.
       () => this.#lastError === errorBefore && this.setHealth(true),
       (error: unknown) => this.setHealth(false, error),
     );
