@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import type { AppLogger } from '../core/logger.js';
 import { hasPendingResponse } from './parsing/malformed-requests.js';
 
-/** A partly received request must be complete within this time after the start of the shutdown. */
+/** A request that has partly arrived must be complete within this time after the start of the shutdown. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
 
 /**
- * Closes connections at the shutdown. Each response that is sent from then on closes its connection. After a second, connections
- * without a pending response are destroyed: unused ones, and those whose request is not complete. A response is pending until it
- * is completely passed to the operating system, so a client that reads slowly keeps its connection only if the rest of the
- * response does not fit into the socket buffers.
+ * Closes the connections of clients at the shutdown. Each response that is sent from then on closes its connection. After a
+ * second, connections without a pending response are destroyed: unused connections, and those whose request is not complete. A
+ * response is pending until it is completely passed to the operating system, so the connection of a slow reader stays open only
+ * if the rest of the response does not fit into the socket buffers.
  */
 export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
   const sockets = new Set<Socket>();
@@ -19,6 +19,7 @@ export function closeConnections(fastify: FastifyInstance, log: AppLogger): void
     socket.once('close', () => sockets.delete(socket));
   });
   let isClosing = false;
+  // Since the start of the shutdown: the responses that were sent, and the connections that were destroyed.
   const counts = { answered: 0, cut: 0 };
   fastify.addHook('preClose', (done) => {
     isClosing = true;

@@ -21,7 +21,7 @@ import { responseRecord, logResponse, logResponses } from './responses/response-
 import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
 
-/** The limit of a request body (docs/contract.md#common-rules). */
+/** The largest request body; routes with `RAW_BODY` have a limit of their own (docs/contract.md#common-rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 /**
@@ -40,17 +40,17 @@ export async function createApp(
     requestIdHeader: false,
     genReqId: () => uuidv4(),
     bodyLimit: BODY_LIMIT_BYTES,
-    // A request may arrive slowly, because it does not count as a request in progress until it is complete.
+    // A request may arrive slowly, because it counts as a request in progress only when it is complete.
     requestTimeout: 20_000,
-    // This ends connections of clients that neither read nor send. It is longer than the 50 seconds after which Node ends a slow
-    // request at the latest: `requestTimeout`, plus up to 30 seconds until Node's next check.
+    // This ends connections of clients that neither read nor send. It is longer than the 50 seconds within which Node ends a slow
+    // request: `requestTimeout`, plus up to 30 seconds until Node's next check.
     connectionTimeout: 60_000,
     forceCloseConnections: 'idle',
     // During the shutdown, a request on an open connection is still answered; then the connection is closed.
     return503OnClosing: false,
-    // `handleMalformedRequests` answers requests without a host, with a problem.
+    // `handleMalformedRequests` answers requests without the header `host`, with a problem.
     http: { requireHostHeader: false },
-    // A request whose URL cannot be parsed does not reach the hooks.
+    // A request whose URL cannot be parsed reaches no hook, so it is answered and logged here.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
       logResponse(responseRecord(request, reply), log, traffic);

@@ -10,7 +10,7 @@ const FOLDER = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 const YEAR_SECONDS = 31_536_000;
 
-/** A page may run and show its own files and send requests to this service, nothing else. */
+/** A page may load files of this service (and images in `data:` URLs) and send requests to it, nothing else. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,7 +24,7 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Headers of pages and their files, besides SECURITY_HEADERS. */
+/** Headers of pages and their files. They are added to SECURITY_HEADERS and replace headers of the same name. */
 const PAGE_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'cross-origin-opener-policy': 'same-origin',
@@ -34,7 +34,7 @@ const PAGE_HEADERS = {
     'publickey-credentials-create=(self), publickey-credentials-get=(self)',
 };
 
-/** Whether the pages are built. Without them the service works, and their URLs are `not_found`. */
+/** Whether the pages are built. Without pages the rest of the service works, and the URLs of pages are `not_found`. */
 export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'));
 
 /**
@@ -42,13 +42,13 @@ export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'))
  * licenses of bundled packages. Each file has a route of its own; no other URL is answered with a page.
  */
 export function staticPagesOptions(config: Config): ServeStaticModuleOptions {
-  // A browser that has used TLS once does not connect without it again.
+  // A browser that has received this header does not connect without TLS for a year.
   const tlsHeader = config.publicUrl.startsWith('https:')
     ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}` }
     : {};
   return {
     rootPath: FOLDER,
-    // The module registers a fallback for every unknown URL. This path matches none.
+    // The module would answer every unknown URL that matches this path with a page. The path matches no URL.
     renderPath: '/:never((?!))',
     serveStaticOptions: {
       decorateReply: false,
@@ -64,7 +64,7 @@ export function staticPagesOptions(config: Config): ServeStaticModuleOptions {
   };
 }
 
-// A file with a hash in its name never changes. A page refers to the newest files, so browsers request it each time.
+// A file with a hash in its name never changes. A page refers to the newest of these files, so browsers request the page each time.
 function cacheControl(path: string): string {
   return path.startsWith(join(FOLDER, 'assets')) ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache';
 }

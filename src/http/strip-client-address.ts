@@ -16,9 +16,9 @@ const SECURITY_HEADER_ENTRIES = Object.entries(SECURITY_HEADERS);
 
 /**
  * Makes the process unable to read a client's address, so that it cannot be logged or stored
- * (docs/privacy.md#client-address). The listeners run before Fastify's. For a prepared response (docs/decisions/0017) only the
- * listener of connections has run, and `servePrepared` reads no header that may contain an address. The listener of requests
- * also sets SECURITY_HEADERS, because it runs for responses that Fastify's hooks do not see.
+ * (docs/privacy.md#client-address). These listeners run before those of Fastify. For a prepared response (docs/decisions/0017) only
+ * the listener of connections runs, and `servePrepared` reads no header that may contain an address. The listener of requests also
+ * sets SECURITY_HEADERS, because it runs for responses that Fastify's hooks do not see.
  */
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', hideAddress);
@@ -29,14 +29,14 @@ export function stripClientAddress(server: Server): void {
 }
 
 /**
- * Properties that hide the peer of a socket. They are on a prototype, because a socket with many properties of its own is
+ * Properties that hide the address of the client. They are on a prototype, because a socket with many properties of its own is
  * slower.
  */
 const ADDRESS_HIDING_PROPERTIES = {
   remoteAddress: { get: () => undefined },
   remotePort: { get: () => undefined },
   remoteFamily: { get: () => undefined },
-  // Node's getters, which these hide, read the address from this function and this cache.
+  // The getters of Node that the properties above hide read the address from this function and this cache.
   _getpeername: { value: () => ({}) },
   _peername: { value: {} },
 };
@@ -57,7 +57,7 @@ function hideAddress(socket: Socket): void {
 function removeForwardingHeaders(request: IncomingMessage): void {
   const names = Object.keys(request.headers).filter((name) => FORWARDING_HEADER.test(name));
   if (names.length === 0) return;
-  // This getter is called before the raw headers change, because Node computes its value from the number of raw headers.
+  // `headersDistinct` is read before the raw headers change, because at the first read Node goes through their original number.
   const distinct = request.headersDistinct;
   for (const name of names) {
     delete request.headers[name];

@@ -3,8 +3,8 @@ import findMyWay, { type HTTPMethod } from 'find-my-way';
 import { problem } from './problems/problem.js';
 
 /**
- * Refuses requests without a route before their body is read: 405 with `allow` if the URL has a route with another method,
- * otherwise 404. It repeats the routes in a router of its own, because Fastify's router finds routes of one method only.
+ * Refuses requests without a route before their body is read: 405 with the header `allow` if the URL has a route with another
+ * method, otherwise 404. All routes are also added to a second router, because Fastify's router finds only routes of one method.
  */
 export function refuseUnknownRoutes(fastify: FastifyInstance): void {
   const router = findMyWay();

@@ -3,9 +3,9 @@ import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
 import { problem } from '../problems/problem.js';
 
 /**
- * Answers a client request with `unavailable` when its response takes too long: each statement has a time limit, but several
- * slow ones add up. The request may still be carried out, so only requests of the client API, which are safe to repeat, have a
- * deadline (docs/decisions/0004).
+ * Answers a request of the client API (`/v1/`) with `unavailable` when its response takes too long: each statement has a time
+ * limit, but several slow statements add up. The request may still be carried out, so only these requests, which are safe to
+ * repeat, have a deadline (docs/decisions/0004).
  */
 export function enforceDeadline(fastify: FastifyInstance): void {
   fastify.addHook('onRoute', (route) => {

@@ -2,35 +2,36 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem } from '../problems/problem.js';
 
-/** The load of a process above which it refuses requests. */
+/** The load of a process from which on it refuses requests. */
 export const LIMITS = {
-  /** The largest mean delay of the event loop; 0 disables the check. */
+  /** The largest mean delay of the event loop in the last second; 0 disables the check. */
   eventLoopDelayMs: 500,
   /** The largest number of requests in progress. */
   concurrentRequests: 2_000,
 };
 
-/** The load of a process, and the number of refused requests. */
+/** The number of requests in progress, and the numbers of refused requests. */
 export class LoadCounts {
   /** Requests whose body has arrived and whose response is not ready yet. */
   underWay = 0;
-  /** Refused requests since the start, by reason. */
+  /** Refused requests since the start of the process, by reason. */
   readonly shed = { event_loop_delay: 0, concurrent_requests: 0 };
 }
 
-/** The interval at which the measurements of the event loop delay are evaluated, and their resolution. */
+/** The interval at which the measured delays of the event loop are evaluated. */
 const MEASUREMENT_INTERVAL_MS = 1_000;
+/** The interval of the measurements, which is contained in each measured delay. */
 const RESOLUTION_MS = 10;
 
 /**
- * The largest number of connections that wait to be accepted. Many clients at once fill Node's default of 511 within
- * milliseconds; further connections would wait for seconds and be reset, without a response.
+ * The largest number of connections that wait until the process accepts them. With Node's default of 511, many clients at once
+ * would fill the queue within milliseconds, and further connections would wait for seconds and be reset, without a response.
  */
 export const BACKLOG = 4_096;
 
 /**
- * Sheds load by the capacity of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits).
+ * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
+ * (docs/contract.md#limits). The check runs before the body is read, and again when the body has arrived.
  */
 export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new LoadCounts()): void {
   const isLoopSlow =
@@ -65,7 +66,8 @@ export function shedLoad(fastify: FastifyInstance, limits = LIMITS, load = new L
   });
 }
 
-// The delay is measured without reading files, which a process without free file descriptors could not open.
+// Returns a function that says whether the mean delay of the last interval was above the limit. The measurement opens no file, so
+// it also works in a process without free file descriptors.
 function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolean {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
@@ -84,7 +86,7 @@ function watchEventLoop(fastify: FastifyInstance, limitMs: number): () => boolea
   return () => isLoopSlow;
 }
 
-// Probes are always answered: an orchestrator would otherwise end a busy process.
+// Requests of an orchestrator to `/health/` are always answered, because it would otherwise end a busy process.
 function isProbe(request: FastifyRequest): boolean {
   return request.routeOptions.url?.startsWith('/health/') ?? false;
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { problem } from '../problems/problem.js';
 
-/** The key is random in each process, so that the hashes cannot be matched to identities later. */
+/** The key of the hashes of identities. It is random in each process, so that nothing can match a hash to an identity later. */
 const HMAC_KEY = randomBytes(32);
 
 /** The largest number of identities whose attempts one `RateLimit` counts; they need about 20 MB of memory. */
@@ -15,21 +15,21 @@ interface Window {
 }
 
 /**
- * Limits the attempts of one kind by identity, never by IP address (docs/contract.md#limits). The counts are in memory, under
- * keys that are hashes of the identities. If there are too many keys, the one with the fewest attempts is dropped, but never one
- * that has reached the limit.
+ * Limits the attempts of one kind by identity, such as an e-mail address, never by IP address (docs/contract.md#limits). The counts
+ * are in memory, under keys that are hashes of the identities. If there are too many keys, the key with the fewest attempts is
+ * dropped, but never a key that has reached the limit. If all keys have reached it, further identities are not counted.
  */
 export class RateLimit {
-  /** The windows by key. They are ordered by their end, because all have the same length. */
+  /** The windows by key. The map is in the order of their ends, because all windows have the same length. */
   readonly #windows = new Map<string, Window>();
-  /** The keys by number of attempts; each set is in the order of insertion. */
+  /** At the index n, the keys with n attempts. Each set is in the order of insertion. */
   readonly #byAttempts: readonly Set<string>[];
 
   /**
    * @param maxAttempts the largest number of attempts under one key in a window
    * @param windowSeconds the length of a window
    * @param maxKeys the largest number of keys
-   * @param now milliseconds of a monotonic clock
+   * @param now returns the milliseconds of a monotonic clock
    */
   constructor(
     private readonly maxAttempts: number,
@@ -40,7 +40,7 @@ export class RateLimit {
     this.#byAttempts = Array.from({ length: maxAttempts + 1 }, () => new Set<string>());
   }
 
-  /** Counts an attempt. @param identity is stored as a hash @throws Problem `too_many_requests` */
+  /** Counts an attempt. @param identity is stored only as a hash @throws Problem `too_many_requests` if the limit is reached */
   count(identity: string): void {
     const key = hashIdentity(identity);
     const window = this.#requireBelowLimit(key);
@@ -50,11 +50,12 @@ export class RateLimit {
     this.#byAttempts[window.attempts]!.add(key);
   }
 
-  /** Checks the limit of an identity without counting an attempt. @throws Problem `too_many_requests` */
+  /** Checks the limit of an identity without counting an attempt. @throws Problem `too_many_requests` if the limit is reached */
   check(identity: string): void {
     this.#requireBelowLimit(hashIdentity(identity));
   }
 
+  /** @returns the window of a key; undefined if it has none @throws Problem `too_many_requests` if the limit is reached */
   #requireBelowLimit(key: string): Window | undefined {
     this.#dropEndedWindows();
     const window = this.#windows.get(key);

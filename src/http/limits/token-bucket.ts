@@ -1,3 +1,4 @@
+/** How often something may be done. */
 interface Rate {
   /** The number of tokens that are added in a second, up to the capacity. */
   readonly perSecond: number;
@@ -8,9 +9,10 @@ interface Rate {
 /** Limits how often something is done, for all callers together. Each instance of the service has its own buckets, in memory. */
 export class TokenBucket {
   #tokens: number;
+  /** The time at which tokens were added last, in milliseconds of `now`. */
   #filledAt: number;
 
-  /** @param now milliseconds of a monotonic clock, such as `Clock.monotonic` */
+  /** @param now returns the milliseconds of a monotonic clock, such as `Clock.monotonic` */
   constructor(
     private readonly rate: Rate,
     private readonly now: () => number,
@@ -19,7 +21,7 @@ export class TokenBucket {
     this.#filledAt = now();
   }
 
-  /** Takes one token. @returns false if there is none */
+  /** Takes one token. @returns false if the bucket has no whole token */
   take(): boolean {
     const now = this.now();
     const added = ((now - this.#filledAt) / 1000) * this.rate.perSecond;

@@ -1,19 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { problem } from '../problems/problem.js';
 
-/** The configuration of a route whose body is signed: its guard gets the bytes, and `readJson` parses them. */
+/** The configuration of a route whose body is signed: its guard reads the bytes, which `readJson` parses later. */
 export const RAW_BODY = { rawBody: true, bodyLimit: 64 * 1024 };
 
+/** What a route may set with `RouteConfig`. */
 type RouteSettings = Partial<typeof RAW_BODY>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Accepts JSON in strict UTF-8 as the only kind of body. Fastify would also accept plain text, and replace invalid
+ * Accepts JSON in valid UTF-8 as the only kind of body. By itself Fastify would also accept plain text, and would replace invalid
  * characters.
  */
 export function parseJsonOnly(fastify: FastifyInstance): void {
-  // `remove`: a member named `__proto__` is ignored like each unknown member.
+  // `remove`: the members `__proto__` and `constructor.prototype` are ignored, as each unknown member is.
   const parse = fastify.getDefaultJsonParser('remove', 'remove');
   fastify.addHook('onRoute', (route) => {
     const { bodyLimit } = (route.config ?? {}) as RouteSettings;

@@ -8,12 +8,12 @@ import { AppLogger } from '../../core/logger.js';
 import { problem, problemDocument } from '../problems/problem.js';
 import type { RequestCounts } from '../responses/request-counts.js';
 
-/** The response to the latest request of each socket. */
+/** The response to the latest request of each socket; prepared responses are not included. */
 const latestResponses = new WeakMap<Socket, ServerResponse>();
 
 /**
- * Handles requests that Node would answer by itself, without a problem document: a request without `host`, and one with an
- * unknown expectation.
+ * Handles requests that Node would answer by itself, without a problem document: requests without the header `host`, and requests
+ * with an unknown value of the header `expect`.
  */
 export function handleMalformedRequests(fastify: FastifyInstance): void {
   const { server } = fastify;
@@ -35,8 +35,8 @@ export function hasPendingResponse(socket: Socket): boolean {
 }
 
 /**
- * Responds to invalid HTTP (a broken request line, too many headers, a request that does not end). Fastify's own handler would
- * log the raw packet; this one logs only the error code of the parser.
+ * Responds to invalid HTTP (a broken request line, too many headers, a request that does not end). It logs only the error code of
+ * the parser; Fastify's own handler would log the raw packet.
  */
 export function refuseMalformed(
   error: Error & { code?: string },

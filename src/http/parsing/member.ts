@@ -9,23 +9,23 @@ import { problem } from '../problems/problem.js';
 interface MemberOptions<Body> {
   /** Checks a rule about several members. @returns the sentence for this member if the rule is violated */
   readonly rule?: (body: Body) => string | undefined;
-  /** @returns whether the member is read; otherwise it counts as absent */
+  /** Whether the member is read; otherwise it counts as absent. By default it is read. */
   readonly when?: (body: Body) => boolean;
 }
 
-/** Whether the member of an instance of a DTO class is valid. */
+/** Whether one member of an instance of a DTO class is valid. */
 type Check = (body: object) => boolean;
 const checksByDto = new Map<unknown, Map<string, Check>>();
 
-/** The members that a DTO class declares, with their checks. */
+/** Returns the names of the members that a DTO class declares, with their checks. */
 export function checksOf(dto: { name: string }): ReadonlyMap<string, Check> {
   const checks = checksByDto.get(dto);
-  // `import type` of the class would leave `Object` here, which accepts everything.
+  // With `import type` of the DTO class, Nest would pass `Object`, which has no checks and would accept every body.
   if (!checks) throw new Error(`${dto.name} names no members`);
   return checks;
 }
 
-/** Declares a member of a request body. The property gets the canonical value; MembersPipe refuses an invalid one. */
+/** Declares a member of a request body. The property gets the canonical value; `MembersPipe` refuses an invalid value. */
 export function Member<Body>(
   { parse }: Field<unknown>,
   { rule, when }: MemberOptions<Body> = {},
@@ -34,7 +34,7 @@ export function Member<Body>(
   const refusal = (value: unknown, body: unknown) => {
     const violation = rule?.(body as Body);
     if (violation !== undefined) return violation;
-    // Transform does not run for an absent member.
+    // class-transformer does not run `Transform` for an absent member, so the field reads the absent value here.
     const parsed = value === undefined && isRead(body) ? parse(undefined) : value;
     return parsed instanceof Invalid ? parsed.sentence : undefined;
   };
@@ -56,10 +56,10 @@ export function Member<Body>(
   );
 }
 
-/** Marks a DTO whose members are all optional. A request without a body then counts as one with the body `{}`. */
+/** Marks a DTO whose members are all optional. A request without a body then counts as a request with the body `{}`. */
 export const OptionalBody = Reflector.createDecorator<object>();
 
-/** Declares a parameter with a member of the body that is not in the DTO, as it was sent; undefined if it is absent. */
+/** Declares a parameter of a handler: a member of the body that is not in the DTO, as it was sent; undefined if it is absent. */
 export const RawMember = createParamDecorator((name: string, context: ExecutionContext): unknown => {
   const { body } = context.switchToHttp().getRequest<FastifyRequest>();
   return ownMember(readObject(body), name);

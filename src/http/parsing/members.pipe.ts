@@ -29,14 +29,14 @@ export class MembersPipe extends ValidationPipe {
     return super.transform(this.pickMembers(readBody(value, metatype as Dto), metatype as Dto), metadata);
   }
 
-  // The picked members are scalars without names that the body could choose, so Nest's three walks through the value would find
-  // nothing. Each rule is synchronous, so no promise is needed. class-validator takes some ten times as long as the rules
-  // themselves, so it only words a refusal.
+  // The picked members are scalars, and the DTO gives their names, so these three walks of Nest through the body would find nothing.
   protected override closeArrayGaps(): void {}
   protected override stripProtoKeys(): void {}
   protected override findNestedBinaryValues(): ValidationError[] {
     return [];
   }
+  // The checks are synchronous, so no promise is needed. class-validator takes about ten times as long as the checks, so it runs only
+  // for an invalid member, to create the error.
   protected override validate(members: object, options?: ValidatorOptions): ValidationError[] {
     for (const isValid of checksOf(members.constructor).values())
       if (!isValid(members)) return validateSync(members, options);
@@ -47,14 +47,14 @@ export class MembersPipe extends ValidationPipe {
     const members: Record<string, unknown> = {};
     for (const name of checksOf(dto).keys()) {
       const value = ownMember(body, name);
-      // Each field is a scalar, so an object is invalid. An empty one replaces it, because validation walks through objects.
+      // Each field is a scalar, so an object is invalid. An empty object replaces it, because validation walks through objects.
       if (value !== undefined) members[name] = typeof value === 'object' && value !== null ? {} : value;
     }
     return members;
   }
 }
 
-/** Converts a parameter with `RawMember` to the canonical value of its field. @throws Problem `invalid_request` */
+/** Converts the value of a `RawMember` parameter to the canonical value of a field. @throws Problem `invalid_request` */
 export class FieldPipe<T> implements PipeTransform<unknown, T> {
   constructor(private readonly field: Field<T>) {}
 

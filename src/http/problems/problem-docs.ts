@@ -26,7 +26,7 @@ export function errorsAsMarkdown(): string {
   ].join('\n');
 }
 
-/** Renders the page to which the `type` of a problem links. The only markup of the texts is bold and code. */
+/** Renders the page `/docs/errors`, to which the `type` of a problem links. In the texts only bold and code are marked up. */
 export function errorsAsHtml(): string {
   const toHtml = (text: string) =>
     text

@@ -19,9 +19,9 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
 };
 
 /**
- * Turns everything that is thrown into a response: a problem as it is, a temporary error of the database as 503, a request whose
- * client disconnected as `malformed_request`, an error of Fastify or Nest as the problem of its status, and any other error as
- * a 500 without details. An unexpected error with a status from 500 on is logged in one line, without its message.
+ * Turns everything that is thrown into a response: a problem as it is, a temporary error of the database into `unavailable`, the
+ * error of a client that disconnected into `malformed_request`, an error of Fastify or Nest into the problem of its status, and any
+ * other error into `internal_error`. An unexpected error with a status from 500 on is logged in one line, without its message.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -36,6 +36,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
+  /** Sends the response to a request whose handling threw, unless a response was sent already. */
   answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refusal = asProblem(thrown);
     if (refusal.status >= 500 && !isExpected(thrown)) {
@@ -52,7 +53,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-// An expected error is counted as a refusal and not logged, because an overload would write a line for each request.
+// An expected error is counted and not logged, because during an overload there would be a line for each request.
 function isExpected(thrown: unknown): boolean {
   return thrown instanceof Problem || thrown instanceof BatchQueueFull;
 }

@@ -9,6 +9,7 @@ export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** What all problems with the same code have in common. */
 interface Kind {
   readonly status: number;
   readonly client_action: ClientAction;
@@ -19,7 +20,7 @@ interface Kind {
   readonly detail: string | ((members: Members) => string);
 }
 
-/** The details of `key_not_mailable` by `reason`. */
+/** The `detail` of `key_not_mailable`, by its member `reason`. */
 const NOT_MAILABLE_DETAILS = {
   not_made_here:
     'The service cannot make this key again: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
@@ -300,8 +301,8 @@ export class Problem extends Error {
 }
 
 /**
- * Creates a problem of the catalogue. Dates among the members become RFC 3339. A 503 has a random `retry-after` of 5 to 30
- * seconds, so that refused clients do not return at the same time.
+ * Creates a problem of the catalogue. Dates among its additional members become RFC 3339. A 503 has a random `retry-after` of 5 to
+ * 30 seconds, so that refused clients do not return at the same time.
  */
 export function problem(
   code: ProblemCode,
@@ -317,7 +318,7 @@ export function problem(
   return new Problem(code, Object.fromEntries(formatted) as Members, allHeaders);
 }
 
-/** Creates the problem `invalid_request` with a sentence for each invalid member. */
+/** Creates the problem `invalid_request`. @param details a sentence for each invalid member, by its name */
 export function invalidMembers(details: Readonly<Record<string, string>>): Problem {
   const errors = Object.entries(details).map(([member, detail]) => ({ pointer: `/${member}`, detail }));
   return problem('invalid_request', { errors });

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, onSendAsyncHookHandler } from 'fastify';
 
-/** Shorter responses are not compressed, because they would gain little. */
+/** Shorter responses are not compressed, because compression would save little. */
 const MIN_COMPRESSED_BYTES = 1_024;
 // Each response is compressed while its client waits, so speed matters more than size.
 const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
@@ -14,8 +14,8 @@ const ENCODERS = {
 };
 
 /**
- * Compresses the lists of the staff API, such as the audit trail. Other responses are short, or contain a token: the length of
- * a compressed response that also contains text of an attacker could reveal the token.
+ * Compresses the responses to GET of the staff API, such as the audit trail. Other responses are short, or contain a token: the
+ * length of a compressed response that also contains text of an attacker could reveal the token.
  */
 export function compressLists(fastify: FastifyInstance): void {
   // The hook is added to these routes only, so that it does not run for other requests, such as heartbeats.

@@ -16,14 +16,14 @@ export interface PreparedResponse {
 export abstract class PreparedRoute {
   /** The path of the URL, with a leading slash. */
   abstract readonly path: string;
-  /** @returns the prepared response for this value of `if-none-match`; null if none is prepared */
+  /** @returns the prepared response for this value of the header `if-none-match`; null if no response is prepared */
   abstract respond(ifNoneMatch: string | undefined): PreparedResponse | null;
 }
 
 /**
- * Answers GET and HEAD of a path before the framework receives the request (docs/decisions/0017). Fastify's listener gets all
- * other requests, and also those for this path that spell it differently, have a body or no host, or arrive during the shutdown.
- * Fastify's route for the path gives the same response.
+ * Answers GET and HEAD of a path before the framework receives the request (docs/decisions/0017). Fastify's listener handles all
+ * other requests. It also handles the requests for this path that spell it differently, have a body or no header `host`, or arrive
+ * during the shutdown: a route of Fastify for the same path gives the same response.
  */
 export function servePrepared(
   { server, traffic }: FastifyInstance,

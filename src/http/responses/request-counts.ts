@@ -4,16 +4,16 @@ import { PROBLEMS, type ProblemCode } from '../problems/problem.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Undefined if requests are not counted. */
+    /** The counts of the requests; undefined if requests are not counted, because METRICS_PORT is not set. */
     traffic?: RequestCounts;
   }
 }
 
-/** Bounds of the histogram. A client waits for at most 2 seconds (docs/decisions/0004). */
+/** Bounds of the histogram of durations. A response of the client API takes at most 2 seconds (docs/decisions/0004). */
 const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
-/** The methods that are counted by name. Node's parser knows about thirty others, which are counted together. */
+/** The methods that are counted by name. The other methods that Node's parser accepts, about thirty, are counted together. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** The routes of files of the pages. They are counted together, because the names of the files change with each build. */
+/** The routes of the files that pages load. They are counted together, because the names of the files change with each build. */
 const ASSETS = /^(.*\/assets)\/.+$/;
 
 /**
@@ -22,6 +22,7 @@ const ASSETS = /^(.*\/assets)\/.+$/;
  */
 export class RequestCounts {
   readonly load = new LoadCounts();
+  /** The numbers of problems, by code. */
   readonly refusals = Object.fromEntries(Object.keys(PROBLEMS).map((code) => [code, 0])) as Record<
     ProblemCode,
     number

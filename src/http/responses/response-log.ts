@@ -24,6 +24,7 @@ export function logResponse(
   traffic?.count(record.route, record.method, record.status, record.milliseconds / 1000);
 }
 
+/** Returns what is logged and counted about a response. */
 export function responseRecord(request: FastifyRequest, reply: FastifyReply): ResponseRecord {
   return {
     route: (request.is404 ? undefined : request.routeOptions.url) ?? 'none',

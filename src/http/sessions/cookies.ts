@@ -2,7 +2,10 @@ import cookiePlugin from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 
-/** All cookies. The sessions `holder` and `staff` end with the browser; `code` and `challenge` have a lifetime. */
+/**
+ * All cookies. `holder` and `staff` are sessions, which end with the browser. `code` (the requested sign-in code) and `challenge`
+ * (of a passkey) have a lifetime.
+ */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
 
 export async function registerCookies(fastify: FastifyInstance): Promise<void> {
@@ -15,8 +18,8 @@ export function readCookie(request: FastifyRequest, config: Config, name: Cookie
 }
 
 /**
- * Sets a cookie that scripts cannot read and other sites cannot send.
- * @param seconds its lifetime; undefined: until the browser is closed
+ * Sets a cookie that scripts cannot read, and that browsers do not send with requests from other sites.
+ * @param seconds the lifetime of the cookie; if undefined, it ends with the browser
  */
 export function setCookie(
   reply: FastifyReply,
@@ -34,7 +37,7 @@ export function clearCookie(reply: FastifyReply, config: Config, name: CookieNam
 
 const isSecure = ({ publicUrl }: Config) => publicUrl.startsWith('https:');
 
-// With this prefix a browser sends the cookie to this host alone, over TLS (docs/contract.md#portal).
+// A browser sends a cookie with the prefix `__Host-` only to this host, and only over TLS (docs/contract.md#portal).
 const fullName = (config: Config, name: CookieName) => `${isSecure(config) ? '__Host-' : ''}mooring_${name}`;
 
 const settings = (config: Config) =>

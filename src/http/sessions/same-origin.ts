@@ -7,9 +7,9 @@ import { problem } from '../problems/problem.js';
 export const AllowedWithoutSession = Reflector.createDecorator<object>();
 
 /**
- * Refuses a request that changes something, if it may come from a page of another site (docs/contract.md#portal). The `origin`
- * decides; browsers that do not send it send `sec-fetch-site`. A request with neither header is not from a browser: it is
- * accepted only without a cookie, as scripts with an access token send it.
+ * Refuses a request that changes something if it may come from a page of another site (docs/contract.md#portal). The header
+ * `origin` decides, otherwise the header `sec-fetch-site`. Browsers send at least one of the two, so a request without both is
+ * accepted only without a cookie: a script with an access token sends such requests.
  * @throws Problem `cross_origin`
  */
 export function demandSameOrigin({ method, headers }: FastifyRequest, config: Config): void {

@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { Sessions } from './sessions.js';
 
-/** The cookie sessions of portal and support pages. */
+/** Provides the sessions of the portal and the support page. */
 @Global()
 @Module({ providers: [Sessions], exports: [Sessions] })
 export class SessionsModule {}

@@ -26,7 +26,7 @@ export interface Session {
   readonly staff_id: string | null;
 }
 
-/** Sessions of the pages. Only the hash of the cookie is stored (docs/contract.md#portal). */
+/** Sessions of the pages. The database stores only the hash of the cookie's value (docs/contract.md#portal). */
 @Injectable()
 export class Sessions {
   constructor(
@@ -56,7 +56,7 @@ export class Sessions {
     return token;
   }
 
-  /** Finds the session of a cookie and extends it. @returns null if there is none, or if it has ended */
+  /** Finds the session of a cookie and extends it. @param token the value of the cookie @returns null if no session is valid */
   async find(token: string | undefined): Promise<Session | null> {
     if (!token) return null;
     const now = this.clock.now();
@@ -80,7 +80,7 @@ export class Sessions {
     return session;
   }
 
-  /** Sets the cookie of a new session and ends the former session of the browser. */
+  /** Sets the cookie of a new session, and ends the session of the cookie that it replaces. */
   async setCookie(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
     const former = readCookie(reply.request, this.config, name);
     if (former) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(former)]);
