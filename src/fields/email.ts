@@ -1,11 +1,11 @@
 import { textField } from '../core/field.js';
 
-/** Two parts around one `@`, without spaces, brackets and invisible characters. The mail server checks the rest. */
+/** Two parts around one `@`, without spaces, angle brackets and invisible characters. The mail server checks the rest. */
 const EMAIL_PATTERN = /^([^\s\p{Cc}\p{Cf}<>@]+)@([^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}<>@]+)$/u;
 const MAX_EMAIL_LENGTH = 254;
 
 /**
- * The form in which an e-mail address is stored and compared: trimmed, in lower case and in NFC, the domain in NFKC.
+ * Returns the form in which an e-mail address is stored and compared: trimmed, in lower case and in NFC, the domain in NFKC.
  * @returns null if the text is no e-mail address or has more than 254 characters
  */
 export function canonicalEmail(text: string): string | null {

@@ -9,8 +9,8 @@ const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\
 const MAX_HINT_CHARACTERS = 100;
 
 /**
- * The label that a user types for a machine, without invisible characters; null if it is absent or no visible character
- * remains.
+ * The label that a user types for a machine, in NFC and without invisible characters; null if the label is absent or no visible
+ * character remains.
  */
 export const hostnameHintField: Field<string | null> = {
   parse: (input) => {

@@ -3,7 +3,7 @@ import { characterCount } from '../core/text.js';
 
 const MAX_REASON_CHARACTERS = 500;
 
-/** The reason of a change by staff. */
+/** The reason that staff give for a change. */
 export const reasonField = textField('must say why, in a sentence', (text) => {
   if (text.trim() === '') return null;
   if (characterCount(text) > MAX_REASON_CHARACTERS)
@@ -11,7 +11,7 @@ export const reasonField = textField('must say why, in a sentence', (text) => {
   return containsEmail(text) ? new Invalid('must not hold an e-mail address') : text;
 });
 
-/** The reason of a holder; null if it is absent or blank. */
+/** The reason that a holder gives for a request, trimmed; null if it is absent or blank. */
 export const optionalReasonField: Field<string | null> = {
   parse: (input) => {
     if (input === undefined || input === null || (typeof input === 'string' && input.trim() === ''))
