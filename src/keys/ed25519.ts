@@ -1,10 +1,11 @@
 import { createPublicKey, hash, sign, verify, type KeyObject } from 'node:crypto';
 
-/** 64 bytes in base64url: the last of 86 symbols carries two bits, so only these four are canonical. */
+/** 64 bytes in base64url: the last of 86 symbols carries two bits, so only these four last symbols are canonical. */
 const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 /** 32 bytes in base64url: the last of 43 symbols carries four bits. */
 const PUBLIC_X = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
+/** A public key as a JWK (RFC 8037). */
 export interface Ed25519Jwk {
   kty: 'OKP';
   crv: 'Ed25519';
@@ -15,7 +16,7 @@ export function isEd25519(key: KeyObject): boolean {
   return key.asymmetricKeyType === 'ed25519';
 }
 
-/** Whether a text is a signature in its canonical form. Another spelling of the same bytes is refused. */
+/** Whether a text has the form of a signature, in canonical base64url. Another spelling of the same bytes is refused. */
 export function isSignature(text: string): boolean {
   return SIGNATURE.test(text);
 }
@@ -33,7 +34,7 @@ export function publicJwk(key: KeyObject): Ed25519Jwk {
   return { kty: 'OKP', crv, x };
 }
 
-/** The thumbprint of RFC 7638 in base64url, used as `kid` and `key_id`. */
+/** Returns the thumbprint of a key (RFC 7638) in base64url, which is its `kid` in tokens and its `key_id` in manifests. */
 export function thumbprint(key: KeyObject): string {
   const { crv, kty, x } = publicJwk(key);
   return hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url');
@@ -44,7 +45,7 @@ export function signatureBytes(privateKey: KeyObject, text: string): Buffer {
   return sign(null, Buffer.from(text), privateKey);
 }
 
-/** `signatureBytes` in base64url. */
+/** Signs the UTF-8 bytes of `text`. @returns the signature in base64url */
 export function signText(privateKey: KeyObject, text: string): string {
   return signatureBytes(privateKey, text).toString('base64url');
 }

@@ -1,8 +1,8 @@
 import { createCipheriv, randomBytes, scryptSync, type KeyObject } from 'node:crypto';
 
 /**
- * scrypt uses 16 MiB, the largest power of two that OpenSSL reads without an option. A parallelization
- * of 10 compensates for the small memory; OWASP recommends at least 5 for this N.
+ * With this N and r, scrypt uses 16 MiB, the largest power of two that OpenSSL reads without an option. A parallelization (p) of 10
+ * compensates for the small memory; OWASP recommends at least 5 for this N.
  */
 const SCRYPT = { N: 2 ** 14, r: 8, p: 10 } as const;
 const SALT_BYTES = 16;
@@ -16,8 +16,8 @@ const SCRYPT_KDF = Buffer.from('2b06010401da47040b', 'hex'); // 1.3.6.1.4.1.1159
 const AES_256_CBC = Buffer.from('60864801650304012a', 'hex'); // 2.16.840.1.101.3.4.1.42
 
 /**
- * Encrypts a private key as PKCS#8 PEM with scrypt. Node writes PBKDF2 only (`cipher` of `KeyObject.export`), but reads both, and
- * so does `openssl pkey`.
+ * Encrypts a private key as PKCS#8 PEM with scrypt. `KeyObject.export` of Node encrypts only with PBKDF2, but Node and
+ * `openssl pkey` read both.
  */
 export function encryptedPrivateKey(key: KeyObject, passphrase: string): string {
   const salt = randomBytes(SALT_BYTES);
@@ -55,7 +55,7 @@ const sequence = (...values: Buffer[]) => encodeDer(0x30, Buffer.concat(values))
 const objectId = (contents: Buffer) => encodeDer(0x06, contents);
 const octets = (contents: Buffer) => encodeDer(0x04, contents);
 
-/** Encodes a positive integer whose first byte is below 0x80, as in all numbers above: any other would be read as negative. */
+/** Encodes a positive integer. Its first byte must be below 0x80, as in all numbers above: others would be read as negative. */
 const integer = (value: number) => encodeDer(0x02, Buffer.from(bytesOf(value)));
 
 /** Encodes a number as big-endian bytes, without leading zeros. */

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Separates the derived key from other uses of the secret. */
+/** The input from which the key of this hash is derived. No other use of the secret has the same input. */
 const DOMAIN_SEPARATOR = 'mooring erased address v1\0';
 
 /**

@@ -6,24 +6,24 @@ import { publicJwk, publicKeyFromX } from './ed25519.js';
 import { createKeyRing, KeyRing } from './tokens/key-ring.js';
 import { trustedKeys } from './manifests/signed-manifest.js';
 
-/** A path in the folder of keys that development generates; production has settings for its keys (docs/contract.md#settings). */
+/** Returns a path in the folder of the keys that are generated in development; production has settings for its keys. */
 const developmentKeyPath = (config: Config, name: string) => join(config.dataDir, 'keys', name);
 
-/** The path of the unencrypted manifest key of development, with which `npm start` and the demo publish. */
+/** Returns the path of the unencrypted manifest key of development, with which `npm start` and the demo sign manifests. */
 export const developmentManifestKeyFile = (config: Config) =>
   developmentKeyPath(config, 'manifest-private.pem');
 
-/** Returns LICENSE_KEY_SECRET (32 bytes), in development the generated one in `DATA_DIR/keys`. */
+/** Returns LICENSE_KEY_SECRET (32 bytes). Without this setting, in development, the secret is generated in `DATA_DIR/keys`. */
 export async function licenseKeySecret(config: Config): Promise<Buffer> {
   if (config.licenseKeySecret) return config.licenseKeySecret;
   const file = developmentKeyPath(config, 'license-key.secret');
   return Buffer.from(await readOrCreate(file, () => randomBytes(32).toString('base64')), 'base64');
 }
 
-/** The folder of the token keys: TOKEN_KEYS_DIR, in development `DATA_DIR/keys/tokens`. */
+/** Returns the folder of the token keys: TOKEN_KEYS_DIR, or in development `DATA_DIR/keys/tokens`. */
 export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developmentKeyPath(config, 'tokens');
 
-/** Reads the token key ring. Development creates one in `DATA_DIR/keys/tokens`. */
+/** Reads the token key ring. Without TOKEN_KEYS_DIR, a missing ring is created. @throws ConfigError if it cannot be read */
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
   if (config.tokenKeysDir) return openExistingKeyRing(config);
   return openExistingKeyRing(config).catch(async () => {
@@ -32,7 +32,10 @@ export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
   });
 }
 
-/** Reads the token key ring, and creates none: a command with a wrong folder must not create a ring that no instance reads. */
+/**
+ * Reads the token key ring, and does not create one: a command with a wrong folder must not create a ring that no instance reads.
+ * @throws ConfigError if the ring is missing or invalid
+ */
 export function openExistingKeyRing(config: Config): Promise<KeyRing> {
   return KeyRing.open(tokenKeysDir(config)).catch(({ message }: Error) => {
     throw new ConfigError(
@@ -41,7 +44,7 @@ export function openExistingKeyRing(config: Config): Promise<KeyRing> {
   });
 }
 
-/** The trusted keys of published manifests, by key_id. */
+/** Returns the keys that may have signed a published manifest, by key_id. In development the key is generated. */
 export async function trustedManifestKeys(config: Config): Promise<Map<string, KeyObject>> {
   if (config.manifestPublicKeys) return trustedKeys(config.manifestPublicKeys.map(publicKeyFromX));
   const pem = await readOrCreate(developmentManifestKeyFile(config), () =>
@@ -50,7 +53,8 @@ export async function trustedManifestKeys(config: Config): Promise<Map<string, K
   return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
 }
 
-// Server and command line may start together in an empty folder. The file that is written first is kept.
+// Returns the content of a file, and creates the file if it is missing. The service and a command may start together in an empty
+// folder: the file that is written first is kept.
 async function readOrCreate(file: string, make: () => string): Promise<string> {
   const read = () => readFile(file, 'utf8');
   return read().catch(async () => {
@@ -58,7 +62,7 @@ async function readOrCreate(file: string, make: () => string): Promise<string> {
     const temporary = `${file}.${randomUUID()}`;
     try {
       await writeFile(temporary, make(), { mode: 0o600, flush: true });
-      // The other program must not read an incomplete file, and `link` does not replace a file.
+      // `link` neither shows an incomplete file to the other program nor replaces its file.
       await link(temporary, file).catch(ignoreIfExists);
     } finally {
       await rm(temporary, { force: true });

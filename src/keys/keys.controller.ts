@@ -3,7 +3,7 @@ import { publicJwk } from './ed25519.js';
 import { KeyRing } from './tokens/key-ring.js';
 import { ManifestKeys } from './manifests/manifest-keys.js';
 
-/** `GET /v1/keys`: the public keys, for audits. A client trusts only the keys that it was shipped with. */
+/** `GET /v1/keys`: the public keys of tokens and manifests, for audits. A client trusts only the keys that it was shipped with. */
 @Controller('v1/keys')
 export class KeysController {
   constructor(

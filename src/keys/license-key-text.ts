@@ -2,8 +2,9 @@
 
 /** Crockford's base32: no I, L, O or U. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** The number of symbols of a key without its prefix: 15 secret symbols and the check symbol. */
 const SYMBOLS = 16;
-/** A longer text is refused. A key with all its separators is shorter. */
+/** A longer text is refused. A key with its usual separators is shorter. */
 const MAX_TYPED_LENGTH = 200;
 
 // What mail programs and people put around and between the symbols: spaces, dashes, quotes, full stops, invisible characters.
@@ -20,7 +21,7 @@ const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
  *   null if the text does not have the shape of a key
  */
 export function readLicenseKey(text: string, defaultPrefix = ''): string | null {
-  // A client sends the text as it is written here.
+  // Clients usually send a key in its canonical form.
   if (CANONICAL.test(text)) return text;
   if (text.length > MAX_TYPED_LENGTH) return null;
   const typed = text.replace(SEPARATORS, '');
@@ -31,14 +32,15 @@ export function readLicenseKey(text: string, defaultPrefix = ''): string | null 
   return formatLicenseKey(prefix, symbols);
 }
 
-/** @param prefix empty for a key without one @param symbols the 16 symbols */
+/** Returns the canonical text of a key. @param prefix empty for a key without a prefix @param symbols the 16 symbols as one text */
 export function formatLicenseKey(prefix: string, symbols: string): string {
   return `${prefix && `${prefix}_`}${symbols.replace(/(.{4})(?!$)/g, '$1-')}`;
 }
 
 /**
- * Whether the check symbol is right. It detects each single wrong symbol and each swap of two. The last symbol of an imported key
- * need not be a check symbol, so a key that belongs to a license is accepted in any case.
+ * Whether the check symbol of a key is right. A single wrong symbol and a swap of two symbols are always detected. The last symbol
+ * of an imported key need not be a check symbol, so this check must not refuse a key that a license has.
+ * @param canonical the result of `readLicenseKey`
  */
 export function hasValidCheckSymbol(canonical: string): boolean {
   const symbols = [...canonical.slice(canonical.indexOf('_') + 1).replaceAll('-', '')];
@@ -47,8 +49,9 @@ export function hasValidCheckSymbol(canonical: string): boolean {
 }
 
 /**
- * Computes s₁₅, for which Σ αⁱ·sᵢ = 0: the sum of the other symbols divided by α¹⁵. Because α³¹ = 1, the division is a
- * multiplication by α¹⁶.
+ * Computes the check symbol s₁₅, for which Σ αⁱ·sᵢ = 0: the weighted sum of the 15 other symbols, divided by α¹⁵. Because α³¹ = 1,
+ * the division is a multiplication by α¹⁶.
+ * @param symbols the 15 secret symbols as indexes of ALPHABET
  */
 export function checkSymbol(symbols: readonly number[]): number {
   let symbol = weightedSum(symbols);

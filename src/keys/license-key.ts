@@ -2,12 +2,13 @@ import { createHmac, hash } from 'node:crypto';
 import { ALPHABET, checkSymbol, formatLicenseKey } from './license-key-text.js';
 
 const SECRET_SYMBOLS = 15;
-/** Separates these HMACs from those of other values under the same secret. */
+/** The beginning of the input of the HMAC. No other HMAC with the same secret has this beginning. */
 const DOMAIN_SEPARATOR = 'mooring license key v1\0';
 
 /**
  * Derives the key of a license (docs/keys.md#license-keys).
- * @param secret LICENSE_KEY_SECRET @param licenseId a UUID @param generation a uint32 that `rekey` increments
+ * @param secret LICENSE_KEY_SECRET @param prefix LICENSE_KEY_PREFIX @param licenseId a UUID
+ * @param generation a uint32 that increases when staff replace the key
  */
 export function deriveLicenseKey(
   secret: Buffer,
@@ -20,17 +21,17 @@ export function deriveLicenseKey(
   return formatLicenseKey(prefix, text);
 }
 
-/** SHA-256 of the canonical text, which the database stores instead of the key. */
+/** Returns the SHA-256 of the canonical text of a key. The database stores the hash instead of the key. */
 export function licenseKeyHash(canonical: string): Buffer {
   return hash('sha256', canonical, 'buffer');
 }
 
-/** The last two symbols, with which people tell keys apart; 65 bits remain secret. */
+/** Returns the last two symbols of a key, by which people distinguish keys; 65 bits remain secret. */
 export function licenseKeyHint(canonical: string): string {
   return canonical.slice(-2);
 }
 
-/** The first 75 bits of the HMAC, big-endian, five for each symbol. */
+/** Returns the 15 secret symbols as indexes of ALPHABET: the first 75 bits of the HMAC, big-endian, five for each symbol. */
 function secretSymbols(secret: Buffer, licenseId: string, generation: number): number[] {
   const id = Buffer.from(licenseId.replaceAll('-', ''), 'hex');
   if (id.length !== 16) throw new RangeError('A license id is a UUID.');

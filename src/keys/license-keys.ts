@@ -1,4 +1,4 @@
-import type { DerivationInput } from './derived-from.js';
+import type { DerivationInput } from './derivation-input.js';
 import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { deriveSignInCode } from './sign-in-code.js';
@@ -6,6 +6,7 @@ import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
 import { deriveStaffLink } from './staff-link.js';
 
+/** A license key, and what the database stores of it. */
 export interface DerivedKey {
   readonly license_key: string;
   readonly key_hash: Buffer;
@@ -13,8 +14,8 @@ export interface DerivedKey {
 }
 
 /**
- * Derives license keys, ids of purchases, sign-in codes, sign-in links and release hints with the secret and prefix of the
- * settings.
+ * Derives everything that depends on LICENSE_KEY_SECRET: license keys, ids of purchases, sign-in codes, sign-in links, release hints
+ * and hashes of erased addresses. New license keys have the prefix LICENSE_KEY_PREFIX.
  */
 export class LicenseKeys {
   readonly #secret: Buffer;
@@ -26,12 +27,12 @@ export class LicenseKeys {
     this.#secret = secret;
   }
 
-  /** The hash of a typed key. @param key in the form of `readLicenseKey`; a key without a prefix gets that of the settings */
+  /** Returns the hash of a key. @param key in the form of `readLicenseKey`; a key without a prefix gets LICENSE_KEY_PREFIX */
   hash(key: string): Buffer {
     return licenseKeyHash(key.includes('_') ? key : `${this.prefix}_${key}`);
   }
 
-  /** Derives a license key, with its hash and hint. */
+  /** Derives a license key, with its hash and hint. @param generation increases when staff replace the key */
   derive(licenseId: string, generation: number): DerivedKey {
     const license_key = deriveLicenseKey(this.#secret, this.prefix, licenseId, generation);
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
@@ -52,7 +53,7 @@ export class LicenseKeys {
     return deriveStaffLink(this.#secret, row);
   }
 
-  /** The hint with which the portal opens after a refused activation. @param email in the form of `canonicalEmail` */
+  /** Creates the hint of a `release_url`, see `createReleaseHint`. @param email in the form of `canonicalEmail` */
   releaseHint(license_id: string, email: string, now: Date): string {
     return createReleaseHint(this.#secret, { license_id, email }, now);
   }
@@ -62,7 +63,7 @@ export class LicenseKeys {
     return isValidReleaseHint(this.#secret, hint, license, now);
   }
 
-  /** The keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email in the form of `canonicalEmail` */
+  /** Returns the keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email in the form of `canonicalEmail` */
   hashErasedAddress(email: string): string {
     return hashErasedAddress(this.#secret, email);
   }

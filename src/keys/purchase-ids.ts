@@ -1,15 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { stringify } from 'uuid';
 
-/** The ids of a purchase and of the license it issues. */
+/** The ids of a purchase and of the license that is issued for it. */
 export interface PurchaseIds {
   readonly purchase_id: string;
   readonly license_id: string;
 }
 
 /**
- * Derives the ids from the transaction id of the processor. A purchase that a restored backup lacks has the same ids when it is
- * reported again, and its license has the license key that its buyer already has (docs/decisions/0021).
+ * Derives the ids from the transaction id of the payment processor. A purchase that a restored backup lacks gets the same ids when
+ * it is reported again, and its license gets the license key that the buyer already has (docs/decisions/0021).
  * @param secret LICENSE_KEY_SECRET
  * @returns UUIDs in the form of version 7, whose first 48 bits are not a time
  */

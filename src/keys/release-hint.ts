@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Separates these HMACs from those of other values under the same secret. */
+/** The beginning of the input of the HMAC. No other HMAC with the same secret has this beginning. */
 const DOMAIN_SEPARATOR = 'mooring release hint v1\0';
 const LIFETIME_SECONDS = 10 * 60;
 /** A license id, the expiry in Unix seconds, and an HMAC-SHA256 in base64url. */
 const SHAPE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{10})\.([A-Za-z0-9_-]{43})$/;
 
-/** The license of a hint, and its holder. */
+/** The license of a hint, and the address of its holder. */
 interface HintedLicense {
   readonly license_id: string;
   /** In the form of `canonicalEmail`. A hint ends when the license gets another address. */
@@ -14,19 +14,20 @@ interface HintedLicense {
 }
 
 /**
- * Creates the hint in the `release_url` of a refused activation (docs/decisions/0035). For ten minutes it makes the service
- * mail a code to the holder. It is not stored, and is no proof of anything. @param secret LICENSE_KEY_SECRET
+ * Creates the hint in the `release_url` of a refused activation (docs/decisions/0035). For ten minutes, a request for a sign-in code
+ * with this hint makes the service mail a code to the holder. The hint is not stored, and gives no access by itself.
+ * @param secret LICENSE_KEY_SECRET
  */
 export function createReleaseHint(secret: Buffer, license: HintedLicense, now: Date): string {
   return sign(secret, license, Math.floor(now.getTime() / 1000) + LIFETIME_SECONDS);
 }
 
-/** The license id that a hint names; null if the text has another form. The hint may still be false or expired. */
+/** Returns the license id in a hint; null if the text has another form. The hint may be forged or expired (`isValidReleaseHint`). */
 export function licenseIdOfHint(hint: string): string | null {
   return SHAPE.exec(hint)?.[1] ?? null;
 }
 
-/** Whether this service created the hint for this license and holder, at most ten minutes ago. */
+/** Whether `createReleaseHint` created the hint with this secret, for this license and address, less than ten minutes ago. */
 export function isValidReleaseHint(secret: Buffer, hint: string, license: HintedLicense, now: Date): boolean {
   const expiry = Number(SHAPE.exec(hint)?.[2]);
   if (!(expiry * 1000 > now.getTime())) return false;

@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
-import type { DerivationInput } from './derived-from.js';
+import type { DerivationInput } from './derivation-input.js';
 
-/** Separates these HMACs from those of other values under the same secret. */
+/** The beginning of the input of the HMAC. No other HMAC with the same secret has this beginning. */
 const DOMAIN_SEPARATOR = 'mooring sign-in code v2\0';
+/** The number of codes of 8 digits. */
 const CODE_COUNT = 10n ** 8n;
 
 /**
- * Derives the 8 digits of a sign-in code. Neither the code nor a hash of it is stored: such a hash could be compared with the
- * hashes of all codes in seconds. A mail that is sent twice has the same code. @param secret LICENSE_KEY_SECRET
+ * Derives the 8 digits of a sign-in code. Neither the code nor a hash of the code is stored: a hash could be compared with the
+ * hashes of all codes within seconds. A mail that is sent twice contains the same code. @param secret LICENSE_KEY_SECRET
  */
 export function deriveSignInCode(secret: Buffer, { id, nonce }: DerivationInput): string {
   const digest = createHmac('sha256', secret).update(DOMAIN_SEPARATOR).update(id).update(nonce).digest('hex');

@@ -5,7 +5,7 @@ import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow, queryRows } from '../database/sql.js';
-import { newNonce, type DerivationInput } from '../keys/derived-from.js';
+import { newNonce, type DerivationInput } from '../keys/derivation-input.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { newNonce } from '../../src/keys/derived-from.js';
+import { newNonce } from '../../src/keys/derivation-input.js';
 import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
 import { deriveStaffLink } from '../../src/keys/staff-link.js';
 

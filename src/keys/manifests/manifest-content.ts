@@ -2,14 +2,20 @@ import { compareVersions, isVersion } from './version.js';
 
 export const MANIFEST_TYPE = 'update-manifest/v1';
 
-/** An offered version: its image, and the expiry that a license must reach to cover it (null: every license does). */
+/**
+ * A version that a manifest offers: its disk image, and the expiry that a license must have at least to cover the version (null:
+ * every license covers it).
+ */
 export interface ManifestEntry {
   version: string;
   dmg: { url: string; size: number; sha256: string };
   minimum_license_expiry: string | null;
 }
 
-/** The content of `signed` (docs/keys.md#manifests). Instants are RFC 3339 UTC in whole seconds, hashes lower-case hex. */
+/**
+ * The content of the member `signed` (docs/keys.md#manifests). Times are RFC 3339 in UTC in whole seconds, hashes are lower-case
+ * hex. `previous` is the SHA-256 of the preceding `signed`; null in the first manifest.
+ */
 export interface ManifestContent extends ManifestEntry {
   _type: typeof MANIFEST_TYPE;
   product: string;
@@ -29,13 +35,13 @@ const A_SHA256 = 'a SHA-256 of 64 lower-case hex digits';
 
 type Members = Record<string, unknown>;
 
-/** A manifest that is refused; its message is one sentence and names the member. */
+/** The error of a manifest that is refused. Its message is one sentence that names the wrong member or says what is wrong. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError';
 }
 
 /**
- * Returns the bytes to sign: ASCII JSON, members in the format's order, no floats.
+ * Returns the text whose bytes are signed: ASCII JSON, members in the order of the format, only whole numbers.
  * @throws ManifestError if the content is invalid, because every client would refuse it
  */
 export function manifestBytes(content: ManifestContent): string {
@@ -43,7 +49,7 @@ export function manifestBytes(content: ManifestContent): string {
 }
 
 /**
- * Parses `signed`.
+ * Parses the member `signed` of a manifest. The signature is not verified.
  * @throws ManifestError if it is not exactly the text that manifestBytes writes, for example if it has a member twice
  */
 export function parseSigned(signed: string): ManifestContent {
@@ -54,7 +60,7 @@ export function parseSigned(signed: string): ManifestContent {
   );
 }
 
-/** The entry of a manifest's own version, in the form used in `also_available` of later manifests. */
+/** Returns the version of a manifest as an entry, the form that `also_available` of a later manifest has. */
 export function entryOf({ version, dmg, minimum_license_expiry }: ManifestEntry): ManifestEntry {
   return { version, dmg, minimum_license_expiry };
 }
@@ -64,7 +70,7 @@ export function isLower(minimum: string | null, other: string | null): boolean {
   return other !== null && (minimum === null || Date.parse(minimum) < Date.parse(other));
 }
 
-/** Builds the result member by member, so that its members are in the order of the format. */
+/** Checks the content, and builds the result member by member, so that its members are in the order of the format. */
 function readContent(value: unknown): ManifestContent {
   const content = readMembers(value, 'signed', CONTENT_MEMBERS);
   const { _type: type, product, sequence, issued_at, expires_at, previous } = content;
@@ -101,8 +107,8 @@ function readEntry({ version, dmg, minimum_license_expiry }: Members, path: stri
 }
 
 /**
- * Reads `also_available`. Each entry must be older and have a lower minimum than the one before it, or clients would be offered
- * the wrong version.
+ * Reads `also_available`. Each entry must be older and have a lower minimum license expiry than the entry before it (the first:
+ * than the version of the manifest), otherwise clients would be offered a wrong version.
  */
 function readAlsoAvailable(value: unknown, latest: ManifestEntry): ManifestEntry[] {
   assertMember(Array.isArray(value), 'also_available', 'a list');
@@ -113,12 +119,13 @@ function readAlsoAvailable(value: unknown, latest: ManifestEntry): ManifestEntry
     const isOlder = compareVersions(entry.version, before.version) < 0;
     assertMember(isOlder, `${path}.version`, 'below the version before it');
     const hasLowerMinimum = isLower(entry.minimum_license_expiry, before.minimum_license_expiry);
-    assertMember(hasLowerMinimum, `${path}.minimum_license_expiry`, 'below the one before it');
+    assertMember(hasLowerMinimum, `${path}.minimum_license_expiry`, 'below that of the version before it');
     before = entry;
     return entry;
   });
 }
 
+/** Returns the members of an object. @throws ManifestError if the value is no object or has a member that is not known */
 function readMembers(value: unknown, path: string, known: readonly string[]): Members {
   assertMember(isObject(value), path, 'an object');
   const unknown = Object.keys(value).find((name) => !known.includes(name));
@@ -126,7 +133,7 @@ function readMembers(value: unknown, path: string, known: readonly string[]): Me
   return value;
 }
 
-/** @throws ManifestError that says what the member must be, if the condition is false */
+/** Checks a condition about a member. @throws ManifestError that says what the member must be, if the condition is false */
 export function assertMember(condition: boolean, member: string, requirement: string): asserts condition {
   if (!condition) throw new ManifestError(`The manifest's ${member} must be ${requirement}.`);
 }
@@ -139,7 +146,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
-/** A URL with white space or control characters is refused, because another parser might trim it. */
+/** Whether a value is an absolute URL. White space and control characters are refused, because another parser might remove them. */
 function isUrl(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > 2048 || !value.isWellFormed()) return false;
   return URL.canParse(value) && !/[\s\p{Cc}]/u.test(value);
@@ -149,7 +156,7 @@ function isSha256(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 }
 
-/** The time is parsed and formatted again, to refuse days that do not exist, such as 31 February. */
+/** Whether a value is a time of the format. The time is parsed and formatted again, to refuse days such as 31 February. */
 function isInstant(value: unknown): value is string {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value)) return false;
   const time = Date.parse(value);

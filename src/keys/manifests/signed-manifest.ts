@@ -15,9 +15,10 @@ export { entryOf, MANIFEST_TYPE, ManifestError, manifestBytes, parseSigned } fro
 export type { ManifestContent, ManifestEntry } from './manifest-content.js';
 export { canonicalVersion, compareVersions, isVersion } from './version.js';
 
-/** Half of the largest document that a client reads, because the document is longer than its `signed`. */
+/** Half of the largest document that a client reads (256 KiB), because the document is longer than its member `signed`. */
 const MAX_SIGNED_CHARACTERS = 128 * 1024;
 
+/** A signature of `signed` in base64url, and the thumbprint of its key. */
 export interface ManifestSignature {
   key_id: string;
   signature: string;
@@ -32,7 +33,7 @@ export interface SignedManifest extends ManifestSignature {
   signatures: ManifestSignature[];
 }
 
-/** Signs the exact bytes of `signed` with each key. The outer `signature` and `key_id` are those of the first key. */
+/** Signs the bytes of `signed` with each key. The members `signature` and `key_id` of the document are those of the first key. */
 export function signManifest(signed: string, keys: readonly KeyObject[]): SignedManifest {
   return assembleManifest(
     signed,
@@ -40,7 +41,7 @@ export function signManifest(signed: string, keys: readonly KeyObject[]): Signed
   );
 }
 
-/** Makes the document from signatures that were made here or elsewhere (HSM, air gap), without verifying them. */
+/** Makes the document from signatures that were made here or elsewhere (HSM, offline machine). The signatures are not verified. */
 export function assembleManifest(signed: string, signatures: readonly ManifestSignature[]): SignedManifest {
   const { version, dmg, minimum_license_expiry } = parseSigned(signed);
   const [first] = signatures;
@@ -55,7 +56,7 @@ export function trustedKeys(publicKeys: readonly KeyObject[]): Map<string, KeyOb
   return new Map(publicKeys.map((key) => [thumbprint(key), key]));
 }
 
-/** Reads `signed` and `signatures`, the only members of a document that are used. It verifies no signature. */
+/** Reads `signed` and `signatures`, the only members of a document that are used. The signatures are not verified. */
 export function readDocument(doc: unknown): Pick<SignedManifest, 'signed' | 'signatures'> {
   assertMember(isObject(doc), 'document', 'an object');
   const { signed, signatures } = doc;
@@ -70,7 +71,10 @@ export function readDocument(doc: unknown): Pick<SignedManifest, 'signed' | 'sig
   return { signed, signatures: signatures.map(({ key_id, signature }) => ({ key_id, signature })) };
 }
 
-/** Verifies that a trusted key signed the document. @returns the content of `signed`; other members are not used */
+/**
+ * Verifies that at least one trusted key signed the document.
+ * @param trusted the keys by key_id @returns the content of `signed`; copies outside `signed` are not used @throws ManifestError
+ */
 export function verifyManifest(doc: unknown, trusted: ReadonlyMap<string, KeyObject>): ManifestContent {
   const { signed, signatures } = readDocument(doc);
   const signaturesByTrustedKeys = signatures.flatMap(({ key_id, signature }) => {
@@ -84,7 +88,7 @@ export function verifyManifest(doc: unknown, trusted: ReadonlyMap<string, KeyObj
   return parseSigned(signed);
 }
 
-/** Returns the name of the first unsigned copy that differs from `signed` or `signatures`; null if all match. */
+/** Returns the name of the first unsigned copy that differs from `signed` or `signatures`; null if all copies match. */
 export function findDifferingUnsignedMember(doc: unknown, content: ManifestContent): string | null {
   const outer = isObject(doc) ? doc : {};
   const copies = assembleManifest(manifestBytes(content), readDocument(doc).signatures);
@@ -92,14 +96,15 @@ export function findDifferingUnsignedMember(doc: unknown, content: ManifestConte
   return names.find((name) => outer[name] !== copies[name]) ?? null;
 }
 
-/** Whether a license with this expiry (null: none) covers a version with this minimum expiry. */
+/** Whether a license with this expiry covers a version with this minimum license expiry. Null is no expiry and no minimum. */
 export function covers(minimum: string | null, licenseExpiry: Date | null): boolean {
   return minimum === null || licenseExpiry === null || licenseExpiry.getTime() >= Date.parse(minimum);
 }
 
 /**
- * Returns the versions for licenses that expire before the new minimum license expiry: for each lower minimum license expiry the
- * newest version, newest first. In a valid manifest each entry has a lower minimum than the one before it, so a filter is enough.
+ * Returns `also_available` of a new manifest: the versions for licenses that expire before its minimum license expiry. For each
+ * lower minimum it has the newest version, newest first. In the previous manifest each entry has a lower minimum than the entry
+ * before it, so a filter is enough.
  */
 export function alsoAvailable(newMinimum: string | null, previous: ManifestContent): ManifestEntry[] {
   const entries = [entryOf(previous), ...previous.also_available];

@@ -1,4 +1,4 @@
-/** One to four dotted numbers, at most 32 characters. */
+/** Whether a text is a version: one to four dotted numbers, at most 32 characters. */
 export function isVersion(text: string): boolean {
   return text.length <= 32 && /^\d+(\.\d+){0,3}$/.test(text);
 }
@@ -22,7 +22,7 @@ export function canonicalVersion(version: string): string {
   return versionParts(version).join('.').replace(/\.*$/, '');
 }
 
-/** Splits a version into numbers as text without leading zeros. Of two such numbers the longer is greater, at any size. */
+/** Splits a version into numbers, as texts without leading zeros. Of two such texts the longer one is the greater number. */
 function versionParts(version: string): string[] {
   return version.split('.').map((part) => part.replace(/^0+/, ''));
 }

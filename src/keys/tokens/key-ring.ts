@@ -17,16 +17,18 @@ import {
 
 const RELOAD_INTERVAL_MS = 2_000;
 
+/** A key of the ring that is not revoked. `kid` is its thumbprint. */
 export interface TokenKey {
   kid: string;
   state: KeyState;
   /** Undefined if the file has only the public half, which is enough in the state `verifying`. */
   privateKey?: KeyObject;
   publicKey: KeyObject;
-  /** The JWS header segment of the tokens of this key, in base64url. `byHeader` finds the key by it. */
+  /** The JWS header segment, in base64url, of all tokens that this key signs. `byHeader` finds the key by this segment. */
   header: string;
 }
 
+/** The ring as it was read. `text` is the content of ring.json, `entries` includes revoked keys. */
 interface Ring {
   text: string;
   entries: RingEntry[];
@@ -50,36 +52,37 @@ export class KeyRing {
     return new KeyRing(dir, read, await readRing(dir, read, await readRingText(dir, read)));
   }
 
+  /** The key that signs new tokens. */
   get active(): TokenKey {
     return this.ring.active;
   }
 
-  /** The key whose tokens have this header segment; undefined if it is unknown or revoked. */
+  /** Returns the key whose tokens have this header segment; undefined if the key is unknown or revoked. */
   byHeader(segment: string): TokenKey | undefined {
     return this.ring.byHeader.get(segment);
   }
 
-  /** Why the ring on disk cannot be loaded; null if it is the one in use. A restart would fail with this error. */
+  /** Why the ring on disk cannot be loaded; null if the last reload by `watch` succeeded. A restart would fail with this error. */
   get lastError(): string | null {
     return this.#lastError;
   }
 
-  /** Every key of the ring, revoked ones too, for the command line. */
+  /** All keys of the ring, also revoked keys, as the command line shows them. */
   get keys(): KeySummary[] {
     return summarizeKeys(this.ring.entries);
   }
 
-  /** The keys of `GET /v1/keys`: all that are not revoked, public halves only. */
+  /** Returns the keys of `GET /v1/keys`: the public halves of all keys that are not revoked. */
   publishedKeys(): Pick<TokenKey, 'kid' | 'state' | 'publicKey'>[] {
     return [...this.ring.byHeader.values()].map(({ kid, state, publicKey }) => ({ kid, state, publicKey }));
   }
 
   /**
    * Reloads the ring if ring.json changed.
-   * @returns whether it changed @throws if the new ring is invalid; the old one stays in use
+   * @returns whether ring.json changed @throws Error if the new ring is invalid; the old ring stays in use
    */
   reload(): Promise<boolean> {
-    // Reloads run one at a time, so that a slow one does not restore a key whose revocation a later one has read.
+    // Reloads run one at a time, so that a slow reload does not restore a key whose revocation a later reload has read.
     const reloaded = this.#reloading.then(() => this.#reload());
     this.#reloading = reloaded.catch(() => undefined);
     return reloaded;
@@ -93,7 +96,7 @@ export class KeyRing {
   }
 
   /**
-   * Reloads the ring every 2 seconds, so that a rotation needs no restart. A repeated error is reported once.
+   * Reloads the ring every 2 seconds, so that a rotation needs no restart. An error that repeats is reported once.
    * @returns a function that stops the reloads
    */
   watch(onError: (error: Error) => void): () => void {
@@ -121,7 +124,7 @@ export class KeyRing {
   }
 }
 
-/** Creates a ring of one `active` and one `next` key. @throws if there is a ring already; no file is left behind */
+/** Creates a ring of one `active` and one `next` key. @throws Error if the folder has a ring already, which is not changed */
 export async function createKeyRing(dir: string, now: Date): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   if (await exists(join(dir, 'ring.json'))) throw new Error(`${dir} holds a key ring already.`);

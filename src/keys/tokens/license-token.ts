@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { isSignature, signatureBytes, signText, verifyText } from '../ed25519.js';
 import type { KeyRing, TokenKey } from './key-ring.js';
 
+/** The `iss` claim of every token. */
 export const ISSUER = 'mooring';
 /** The time for which a token allows the application to restart without the network (docs/contract.md#heartbeat). */
 export const OFFLINE_SECONDS = 7 * 86_400;
@@ -21,13 +22,13 @@ export interface LicenseClaims {
   exp: number;
 }
 
-/** The `mch` claim is made of the first bytes of SHA-256 over this prefix and the machine_id. No other hash has the prefix. */
+/** The `mch` claim is the first 16 bytes of the SHA-256 of this prefix and the machine_id. No other hash has this prefix. */
 export const MACHINE_DOMAIN_SEPARATOR = Buffer.from('mooring machine v1\0');
 export const MACHINE_DIGEST_BYTES = 16;
 
 /**
- * Returns the `mch` claim of a machine_id of 32 bytes. Only the client compares it with its own machine (docs/clients.md): a
- * heartbeat carries no machine_id, so the service does not know which machine sent a token.
+ * Returns the `mch` claim, the machine digest, of a machine_id of 32 bytes. Only a client compares the claim with its own machine
+ * (docs/clients.md): a heartbeat carries no machine_id, so the service does not know which machine sent a token.
  */
 export function machineDigest(machineId: Buffer): string {
   const digest = hash('sha256', Buffer.concat([MACHINE_DOMAIN_SEPARATOR, machineId]), 'buffer');
@@ -38,7 +39,7 @@ export function machineDigest(machineId: Buffer): string {
 export function signLicenseToken(key: TokenKey, claims: LicenseClaims): string {
   if (!key.privateKey) throw new Error(`The token key ${key.kid} is held without its private half.`);
   const { iss, aud, sub, lic, mch, lxp, iat, exp } = claims;
-  // The order is part of the format. JSON.stringify takes less than 2% of the time of the signature.
+  // The order of the claims is part of the format. JSON.stringify takes less than 2% of the time of the signature.
   const payload = Buffer.from(JSON.stringify({ iss, aud, sub, lic, mch, lxp, iat, exp })).toString(
     'base64url',
   );
@@ -62,8 +63,8 @@ export function verifyLicenseToken(ring: KeyRing, product: string, token: string
 }
 
 /**
- * Whether a signature is valid. Ed25519 is deterministic, so with the private half the signature is made again and compared in
- * constant time, which is 2.9 times faster than verifying: 28 µs and 82 µs, measured on Node 24, x86-64.
+ * Whether a signature is valid. Ed25519 is deterministic, so if the private half is known, the signature is made again and compared
+ * in constant time. That takes 28 µs, and verifying takes 82 µs, measured on Node 24, x86-64.
  */
 function isValidSignature(key: TokenKey, input: string, signature: string): boolean {
   if (!isSignature(signature)) return false;

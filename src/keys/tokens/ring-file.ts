@@ -10,7 +10,7 @@ const UTC_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 /** `next` is published and never signs; `active` signs; `verifying` only verifies, without a time limit; `revoked` is refused. */
 export type KeyState = (typeof STATES)[number];
 
-/** An entry of ring.json. `file` is a name in the same directory; `since` is the time at which the key got its state. */
+/** An entry of ring.json. `file` is the name of a PEM file in the same folder; `since` is the time at which the key got its state. */
 export interface RingEntry {
   kid: string;
   file: string;
@@ -18,7 +18,7 @@ export interface RingEntry {
   since: string;
 }
 
-/** Writes a new private key as `<kid>.pem`, mode 0600. @returns its entry for ring.json, which is not changed here */
+/** Creates a private key in `<kid>.pem`, mode 0600. @returns the entry of the key; the caller writes ring.json */
 export async function createTokenKey(dir: string, state: KeyState, now: Date): Promise<RingEntry> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const kid = thumbprint(privateKey);
@@ -60,9 +60,10 @@ async function giveToFolderOwner(dir: string, file: string): Promise<void> {
   await chown(join(dir, file), uid, gid);
 }
 
-/** Reads a file as text. */
+/** A function that reads a file as text. Tests pass one of their own. */
 export type ReadText = (path: string) => Promise<string>;
 
+/** Reads a file as text, from the disk. */
 export const readText: ReadText = (path) => readFile(path, 'utf8');
 
 /** Reads the text of ring.json. @throws Error if it cannot be read */
@@ -72,7 +73,7 @@ export async function readRingText(dir: string, read = readText): Promise<string
   return text;
 }
 
-/** Parses ring.json. @throws Error if it is not valid */
+/** Parses the text of ring.json. @throws Error if it is not valid, or has not exactly one active key */
 export function parseRing(text: string): RingEntry[] {
   let value: unknown;
   try {

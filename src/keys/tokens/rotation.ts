@@ -5,32 +5,32 @@ import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } fr
 /** After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds. */
 export const RING_PROPAGATION_MS = 5_000;
 
-/** A rotation that would have to wait at least this long assumes that a clock is or was wrong. */
+/** If a rotation would have to wait at least this long, a clock is or was wrong. */
 const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 
-/** The reason why the ring is not changed, as one sentence for the operator. */
+/** The error of a change of the ring that is refused. Its message is one sentence for the operator. */
 export class RotationRefused extends Error {}
 
 /**
- * Rotates the keys (docs/keys.md#token-key-ring): `next` becomes `active`, the old `active` only verifies, and a new `next` is
- * published. No instance restarts, and no token is refused.
+ * Rotates the keys (docs/keys.md#token-key-ring): the `next` key becomes `active`, the former `active` key becomes `verifying`, and a
+ * new `next` key is created. No instance restarts, and no token is refused. A ring without a `next` key only gets a `next` key.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now
- * @throws RotationRefused if `next` is younger than 5 seconds, if another command changes the ring, or if the folder cannot be
- *   written
+ * @throws RotationRefused if the `next` key is younger than 5 seconds, if another command changes the ring, or if the folder cannot
+ *   be written
  */
 export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
     const next = entries.find(({ state }) => state === 'next');
-    // A ring without a `next` key gets one first; it signs after the following rotation.
+    // `changeRing` creates the missing `next` key, which signs after the following rotation.
     if (!next) return entries;
     return promote(entries, next, now, 'verifying');
   });
 }
 
 /**
- * Revokes a leaked key. Its tokens are answered `token_invalid`, so their clients activate again by themselves and keep their
- * activation. If the key is the active one, `next` replaces it.
+ * Revokes a leaked key. The answer to its tokens is `token_invalid`, so the clients activate again by themselves and keep their
+ * activation. If the key is active, the `next` key replaces it.
  * @throws RotationRefused if there is no such key, if it is revoked already, if the key that would replace it is missing or younger
  *   than 5 seconds, if another command changes the ring, or if the folder cannot be written
  */
@@ -97,7 +97,10 @@ function withState(
   );
 }
 
-/** Changes the ring under a lock: a rotation that began before a revocation must not write the leaked key back. */
+/**
+ * Changes the ring under a lock: a rotation that began before a revocation must not write the leaked key back. If the changed ring
+ * has no `next` key, one is created.
+ */
 async function changeRing(
   dir: string,
   now: Date,
@@ -120,7 +123,7 @@ async function changeRing(
 }
 
 async function lockRing(dir: string): Promise<() => void> {
-  // Loaded on demand, because most commands do not need SQLite.
+  // The module is loaded on demand, because most commands do not need SQLite.
   const { tryKernelLock } = await import('../../core/kernel-lock.js');
   const lock = () => {
     try {
@@ -134,6 +137,7 @@ async function lockRing(dir: string): Promise<() => void> {
   throw new RotationRefused('Another command changes the ring just now: try again.');
 }
 
+/** Writes the ring. @returns its entries */
 async function saveRing(dir: string, entries: RingEntry[]): Promise<RingEntry[]> {
   await writeRing(dir, entries);
   return entries;

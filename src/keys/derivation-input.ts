@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * The inputs from a row of the database that a mailed secret is derived from, with LICENSE_KEY_SECRET. Browsers and
- * operators know the id; the nonce never leaves the server and its database (docs/decisions/0027).
+ * The columns of a row from which, with LICENSE_KEY_SECRET, a mailed secret is derived: a sign-in code or a sign-in link. The
+ * browser or an operator may know the id; the nonce never leaves the service and its database (docs/decisions/0027).
  */
 export interface DerivationInput {
   /** A UUID in its canonical, lower-case form, as PostgreSQL writes it. */
