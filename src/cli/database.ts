@@ -23,19 +23,21 @@ import { Refused, printMessage } from './terminal/output.js';
 
 const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 
-/** The objects that a command uses. Services are constructed without Nest, whose start takes longer than most commands. */
+/** What a command uses to construct services. Nest does not construct them, because its start takes longer than most commands. */
 export interface CommandContext {
   readonly config: Config;
   readonly clock: Clock;
   readonly dataSource: DataSource;
+  /** The URL of the database, also if it is the embedded one. */
   readonly databaseUrl: string;
   /** Names of the migrations that this command applied. */
   readonly applied: readonly string[];
 }
 
 /**
- * Opens the database, passes it to `work` and closes it. The service may run at the same time, but need not. Pending migrations
- * are applied to the embedded database always, and to another database only with `mayMigrate`; otherwise they are an error.
+ * Opens the database, passes it to `work` and closes it, whether or not the service runs at the same time. Pending migrations are
+ * always applied to the embedded database, and to another database only with `mayMigrate`; otherwise they are an error.
+ * @throws Refused if migrations are pending
  */
 export async function withDatabase<T>(
   work: (context: CommandContext) => Promise<T>,
@@ -75,7 +77,7 @@ export async function createErasureService(context: CommandContext): Promise<Era
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
-/** Creates the service that records purchases. The webhook uses the same service. */
+/** Creates the service that records purchases, which the webhook also uses. */
 export async function createPurchasesService(context: CommandContext): Promise<PurchasesService> {
   const { config, clock, dataSource } = context;
   const licenses = await createLicensesService(context);

@@ -8,12 +8,13 @@ import { auditContextOf, aligned, print } from './terminal/output.js';
 
 const EMAIL = emailAddress('The e-mail address');
 
+/** Opens the database, repeats the erasures that it lacks after a restore, and passes the erasure service to `work`. */
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config = new Config(process.env)) =>
   withDatabase(
     async (context) => {
       const erasures = await createErasureService(context);
-      // The database may be a restored backup that no service has used yet. This repeats the erasures and cancellations that
-      // TOMBSTONE_FILE records; otherwise a request that was cancelled after the backup would be carried out.
+      // The database may be a restored backup that no service has used yet. Without this call, a request that was cancelled after the
+      // backup would be carried out.
       await erasures.replay();
       return work(erasures);
     },
@@ -21,8 +22,9 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config 
   );
 
 /**
- * Reads the settings of a command that erases. In production TOMBSTONE_FILE must be set: on another machine than that of the
- * service, the default would not be the file of the service.
+ * Reads the settings of a command that erases. In production TOMBSTONE_FILE must be set: if the command runs on another machine than
+ * the service, the default would not be the file of the service.
+ * @throws ConfigError
  */
 function configForErasing(): Config {
   const config = new Config(process.env);
@@ -33,6 +35,7 @@ function configForErasing(): Config {
   return config;
 }
 
+/** Adds the commands of `erasure`. */
 export function erasureCommands(erasure: Command): void {
   erasure
     .command('request')

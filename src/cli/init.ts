@@ -16,7 +16,7 @@ const SETTINGS_TO_FILL_IN = `
 # PUBLIC_URL=https://licensing.example.com
 `;
 
-/** `init DIR`: creates the secrets of a production deployment. It reads no settings, because there are none yet. */
+/** Adds `init DIR`, which creates the secrets of a production deployment. It reads no settings, because there are none yet. */
 export function initCommand(mooring: Command): void {
   mooring
     .command('init')
@@ -31,7 +31,10 @@ export function initCommand(mooring: Command): void {
     });
 }
 
-/** Creates the secrets. It overwrites no file, because a lost license-key secret or token key cannot be created again. */
+/**
+ * Creates the secrets in a folder. No file is overwritten, because a lost license-key secret or token key cannot be created again.
+ * @returns the settings, and the file in which they are stored @throws Refused
+ */
 async function makeSecrets(dir: string): Promise<{ file: string; settings: Record<string, string> }> {
   const file = join(dir, 'mooring.env');
   const tokens = join(dir, 'tokens');
@@ -47,7 +50,7 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
     throw fileError(dir, error);
   });
   try {
-    // This file is written first, so that of two commands that run at the same time the second fails here.
+    // This file is written first, so that if two commands run at the same time, the second one fails here.
     await writeFile(file, lines + SETTINGS_TO_FILL_IN, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     throw fileError(file, error);
@@ -61,6 +64,7 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
   return { file, settings };
 }
 
+/** Renders settings as lines of an environment file. */
 function envLines(settings: Record<string, string>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${quoted(value)}\n`)
@@ -68,8 +72,8 @@ function envLines(settings: Record<string, string>): string {
 }
 
 /**
- * Quotes a value so that a shell, systemd (`EnvironmentFile`) and docker compose read the same value. They have different escape
- * characters, so none is written. @throws Refused if the value would need one
+ * Quotes a value so that a shell, systemd (`EnvironmentFile`) and docker compose read the same value. Their escape characters
+ * differ, so no escape is written. @throws Refused if the value would need an escape
  */
 function quoted(value: string): string {
   if (/^[\w./:@%+,=-]+$/.test(value)) return value;

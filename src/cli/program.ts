@@ -10,7 +10,7 @@ import { printMessage, UsageError } from './terminal/output.js';
 /**
  * Runs one command (docs/contract.md#command-line).
  * @param args the arguments without the program's name
- * @returns the exit code: 0, 1 (refused) or 2 (usage)
+ * @returns the exit status: 0, 1 for a refusal, or 2 for wrong usage or an invalid setting
  */
 export async function run(args: readonly string[]): Promise<number> {
   try {
@@ -18,7 +18,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await mooring.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // Commander has printed the message already; help and version are not errors.
+    // Commander has printed the message already. For --help and --version it throws too, with the exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     printMessage(errorSentence(error));
     if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error)
@@ -27,7 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The groups of commands. Each is loaded only when it is named: `manifest sign` needs none of the database modules. */
+/** The groups of commands. A group is loaded only when it is named, because `manifest sign` needs none of the database modules. */
 const GROUPS: Record<string, [description: string, load: () => Promise<(group: Command) => void>]> = {
   license: [
     'issue, show and change licenses',
@@ -51,7 +51,7 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
   keys: ['the keys that sign license tokens', async () => (await import('./keys/keys.js')).keysCommands],
 };
 
-/** Builds the commands. A group has its commands only if `args` names it. */
+/** Builds the commands. A group has its commands only if `args` names the group or `help`. */
 export async function createProgram(args: readonly string[]): Promise<Command> {
   const mooring = new Command('mooring')
     .description("Mooring's command line. It works with or without a running server.")
@@ -89,7 +89,7 @@ function refuseUnknownOptions(options: readonly string[]): void {
   if (unknown) throw new UsageError(`Unknown option '${unknown}'.`);
 }
 
-/** Adds the common options to every command, so that they are accepted before and after its name. */
+/** Adds the common options to a command and its subcommands, so that they are accepted before and after each name. */
 function addCommonOptions(command: Command): void {
   command
     .option('--json', 'print one JSON value and nothing else')
@@ -98,8 +98,8 @@ function addCommonOptions(command: Command): void {
 }
 
 /**
- * Turns a message of commander into one sentence. Such a message is, for example, `error: unknown option '--x'`, a line break
- * and a suggestion.
+ * Turns an error message into one sentence. A message of commander is, for example, `error: unknown option '--x'`, a line break and
+ * a suggestion.
  */
 function oneSentence(text: string): string {
   const message = text
@@ -113,6 +113,7 @@ function oneSentence(text: string): string {
   return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
 
+/** Returns the sentence that is printed for an error. */
 function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
   // Only `detail` is used, so the document needs no public URL and no request id.

@@ -12,6 +12,7 @@ interface RunOptions {
   readonly dryRun?: boolean;
 }
 
+/** Adds the commands of `retention`. */
 export function retentionCommands(retention: Command): void {
   retention
     .command('run')
@@ -23,7 +24,8 @@ export function retentionCommands(retention: Command): void {
 
 async function run({ asOf, dryRun = false }: RunOptions, command: Command): Promise<void> {
   const report = await withDatabase(async ({ config, clock, databaseUrl }) => {
-    // A shell without NODE_ENV is in development mode even if DATABASE_URL names a production database.
+    // Without NODE_ENV this command is in development mode even if DATABASE_URL names a production database, so a future day then
+    // requires that NODE_ENV is set.
     const mayUseFutureDay =
       !config.production && (!config.databaseUrl || process.env['NODE_ENV'] === 'development');
     if (asOf && asOf > clock.now() && !dryRun && !mayUseFutureDay) {

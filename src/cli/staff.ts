@@ -12,11 +12,13 @@ const EMAIL = emailAddress('The e-mail address');
 
 const NOT_FOUND = 'No staff member has this e-mail address: add the person with `mooring staff add`.';
 
+/** Opens the database, and passes the service to `work`. */
 const withStaff = <T>(work: (staff: StaffService) => Promise<T>) =>
   withDatabase(({ dataSource, clock }) => work(new StaffService(dataSource, clock)));
 const withTokens = <T>(work: (tokens: StaffTokensService) => Promise<T>) =>
   withDatabase(({ dataSource, clock }) => work(new StaffTokensService(dataSource, clock)));
 
+/** Adds the commands of `staff`. */
 export function staffCommands(staff: Command): void {
   staff
     .command('add')

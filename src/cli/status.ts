@@ -28,11 +28,13 @@ export function statusCommands(mooring: Command): void {
     });
 }
 
+/** The number of licenses with the same states of staff and purchase, erased or not. */
 type LicenseGroup = Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
   readonly is_erased: boolean;
   readonly licenses: number;
 };
 
+/** A row of `COUNTS`. */
 interface Counts {
   readonly postgres: string;
   readonly migrations: string[];
@@ -57,6 +59,7 @@ const COUNTS = `
      from telemetry_waiting) as telemetry,
     (select count(*)::int from staff) as staff`;
 
+/** Reads what `status` prints. */
 async function readStatus(context: CommandContext) {
   const { config, clock, dataSource } = context;
   const { license_groups, ...counts } = await queryOne<Counts>(dataSource, COUNTS);
@@ -64,12 +67,12 @@ async function readStatus(context: CommandContext) {
   for (const group of license_groups)
     licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;
   const manifests = await loadManifestService(context);
-  // An unreadable key ring becomes a warning, because the operator needs the rest of the status then.
+  // An unreadable key ring becomes a warning, because the operator then needs the rest of the status.
   const ring = await openKeyRing(config, clock.now()).catch(({ message }: Error) => ({
     keys: [],
     lastError: message,
   }));
-  // The key ring is reported below, and only a running service knows the state of its replica.
+  // The warnings about the key ring are added below, and only a running service knows the state of its replica.
   const [keys, replica] = [{ lastError: null }, { isDegraded: false }];
   const warnings = new WarningsService(dataSource, manifests, keys, replica, clock, config);
   const state = await warnings.readState();

@@ -21,7 +21,7 @@ const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
  *   null if the text does not have the shape of a key
  */
 export function readLicenseKey(text: string, defaultPrefix = ''): string | null {
-  // Clients usually send a key in its canonical form.
+  // A key that was pasted from its mail is canonical already.
   if (CANONICAL.test(text)) return text;
   if (text.length > MAX_TYPED_LENGTH) return null;
   const typed = text.replace(SEPARATORS, '');

@@ -7,8 +7,8 @@ import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.
 import { aligned, print, printMessage } from '../terminal/output.js';
 
 /**
- * The commands of the token-signing keys. They change only files, and the service needs no restart. Only the dry run of a
- * revocation needs the database.
+ * Adds the commands of `keys`, for the keys that sign license tokens. They change only files, and the service needs no restart. Only
+ * the dry run of a revocation needs the database.
  */
 export function keysCommands(keys: Command): void {
   keys.command('list').description('list the token-signing keys and their states').action(list);
@@ -56,6 +56,7 @@ async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Comma
   printKeys(summarizeKeys(entries), command);
 }
 
+/** Prints how many machines a revocation of this key would affect. */
 async function printAffected(kid: string, command: Command): Promise<void> {
   const entries = parseRing(await readRingText(tokenKeysDir(new Config(process.env))));
   const key = revocableKey(summarizeKeys(entries), kid);

@@ -4,11 +4,15 @@ import type { KeySummary } from '../../keys/tokens/ring-file.js';
 import { RING_PROPAGATION_MS } from '../../keys/tokens/rotation.js';
 import { aligned } from '../terminal/output.js';
 
-/** The active activations whose client may have a token that a key signed. The other counts add up to `activations`. */
+/**
+ * Counts of the active activations whose client may have a token that a key signed. The counts after `activations` are parts of it
+ * and add up to it.
+ */
 export interface AffectedCounts {
   readonly activations: number;
   /** The license still has the license key and the e-mail address that the machine activated with. */
   readonly unchanged: number;
+  /** The license key was replaced after the activation. */
   readonly key_replaced: number;
   /** The e-mail address of the license changed after the activation, or is unknown since a restore. */
   readonly address_changed: number;
@@ -17,7 +21,8 @@ export interface AffectedCounts {
   readonly key_not_recorded: number;
 }
 
-// The key and the address are compared as in FIND_BY_MACHINE (src/activation/activation.service.ts), which the clients then use.
+// The key and the address are compared as in FIND_BY_MACHINE (src/activation/activation.service.ts), which finds the activation when
+// these clients activate again.
 const COUNT = `
   select count(*)::int as activations,
          count(*) filter (where change = 'unchanged')::int as unchanged,
@@ -47,15 +52,15 @@ export function countAffected(dataSource: DataSource, key: KeySummary): Promise<
 }
 
 /**
- * Returns the latest time at which a key may have signed: null for the active key, which still signs, and 1970 for a `next`
- * key, which has never signed. RING_PROPAGATION_MS allows for instances that reload the ring a few seconds after a rotation.
+ * Returns the latest time at which a key may have signed a token: null for the active key, which still signs, and 1970 for a `next`
+ * key, which has never signed. RING_PROPAGATION_MS is added, because instances reload the ring a few seconds after a rotation.
  */
 function latestSigningTime({ state, since }: KeySummary): Date | null {
   if (state === 'active') return null;
   return state === 'next' ? new Date(0) : new Date(Date.parse(since) + RING_PROPAGATION_MS);
 }
 
-/** Renders the counts and the consequences for the clients as text. */
+/** Renders the counts, and the consequences of a revocation for the clients, as text. */
 export function affectedText({ kid, state }: KeySummary, affected: AffectedCounts): string {
   const { activations, key_not_recorded: notRecorded } = affected;
   const counts = [

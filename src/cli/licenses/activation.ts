@@ -6,6 +6,7 @@ import { activationsText } from './license.js';
 import { reason } from '../terminal/options.js';
 import { auditContextOf, explainNotFound, print } from '../terminal/output.js';
 
+/** Adds the commands of `activation`. */
 export function activationCommands(activation: Command): void {
   activation
     .command('release')

@@ -21,9 +21,10 @@ import {
   printMessage,
 } from '../terminal/output.js';
 
-/** A valid row is far smaller. Without this limit, a missing closing quotation mark would make the whole file one row. */
+/** The largest size of a row. Without a limit, a missing closing quotation mark would make the rest of the file one row. */
 const MAX_ROW_BYTES = 16_384;
 
+/** Adds the command `license import`. */
 export function importCommand(license: Command): void {
   license
     .command('import')
@@ -51,7 +52,7 @@ async function importRows(rows: AsyncGenerator<ImportRow, undefined>, command: C
     const columns = importColumns(header.value?.cells ?? []);
     return await withDatabase((context) => importLicenses(context, columns, rows, auditContextOf(command)));
   } finally {
-    // The end of the generator removes the progress bar, also if a step failed before all rows were read.
+    // Ending the generator removes the progress bar, also if a step failed before all rows were read.
     await rows.return(undefined);
   }
 }
@@ -76,7 +77,7 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
     record_delimiter: '\n',
     relax_column_count: true,
     trim: true,
-    // The parser counts lines up to the end of a row; messages name the line where the row begins.
+    // `lines` is the line in which a row ends. Messages name the line in which the row begins.
     on_record: (cells, { lines }) => {
       const row = Object.assign(cells, { line });
       line = lines + 1;
@@ -99,13 +100,13 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
   return undefined;
 }
 
-/** Finds the delimiter: the first comma or semicolon in the file, because no column name contains either. */
+/** Finds the delimiter: the first comma or semicolon in the file, because no column name contains one of them. */
 async function delimiterOf(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   return /[,;]/.exec(buffer.toString('latin1', 0, bytesRead))?.[0] ?? ',';
 }
 
-/** Yields the text of a UTF-8 file with `\n` as line end, in chunks that end at a line end. */
+/** Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines. @throws Refused if it is not UTF-8 or not CSV */
 async function* textOf(
   file: FileHandle,
   path: string,
@@ -137,6 +138,7 @@ async function* textOf(
   yield decode(rest);
 }
 
+/** Returns the index of the first line that is not UTF-8. */
 function firstInvalidLine(bytes: Buffer): number {
   const lines = bytes.toString('latin1').split(/\r\n?|\n/);
   return lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1')));

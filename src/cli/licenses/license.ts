@@ -21,6 +21,7 @@ import {
 import { auditContextOf, aligned, explainNotFound, print, Refused, UsageError } from '../terminal/output.js';
 
 const NOT_FOUND = 'No license has this id.';
+/** The description of the option --on-expiry. */
 const ON_EXPIRY = 'what happens at the expiry: stop, or keep running the versions it covers';
 
 interface IssueOptions {
@@ -37,6 +38,7 @@ interface SetOptions extends Omit<IssueOptions, 'email' | 'expires'> {
   readonly reason: string;
 }
 
+/** Adds the commands of `license`. */
 export function licenseCommands(license: Command): void {
   license
     .command('issue')
@@ -154,6 +156,7 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
   print(command, { license_id: id, mailed: true }, 'The key is sent by mail as soon as the service runs.');
 }
 
+/** Finds a license by its id, its key or the transaction id of its purchase. @throws Refused if no license is found */
 async function findLicense({ config, dataSource }: CommandContext, idOrKey: string): Promise<LicenseView> {
   const key = readLicenseKey(idOrKey, config.licenseKeyPrefix);
   const query = isUuid(idOrKey) ? { id: idOrKey } : key && { key_hash: licenseKeyHash(key) };

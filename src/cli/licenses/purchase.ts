@@ -12,6 +12,7 @@ interface RecordOptions {
   readonly status: PurchaseState;
 }
 
+/** Adds the commands of `purchase`. */
 export function purchaseCommands(purchase: Command): void {
   purchase
     .command('record')

@@ -8,14 +8,16 @@ import { refuseExisting, writeManifest } from './signing.js';
 import { fromWorkingDirectory, fileError, Refused, UsageError } from '../terminal/output.js';
 
 const SIGNATURE_BYTES = 64;
-/** The options that every command has, and that do not change the content. */
+/** The options that every command has. They do not change the content of the manifest. */
 const COMMON_OPTIONS = ['json', 'as'];
 
+/** The options of `sign` with --attach. */
 export interface AttachOptions {
   /** The file that `--prepare` wrote. */
   readonly prepared?: string;
   /** Files with a signature over the bytes of the prepared file. */
   readonly attach?: string[];
+  /** The public keys of the signatures, in addition to the known ones. */
   readonly publicKey?: KeyObject[];
   readonly out?: string;
 }
@@ -39,7 +41,7 @@ export async function attachSignatures(
   await writeManifest(assembleManifest(signed, signatures), out, command);
 }
 
-/** Refuses options that would change the content, because --prepare has fixed it. */
+/** Refuses options that would change the content of the manifest, because --prepare has fixed the content. @throws UsageError */
 function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   const [name] = Object.keys(others).filter((option) => !COMMON_OPTIONS.includes(option));
   if (!name) return;
@@ -47,7 +49,7 @@ function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   throw new UsageError(`--${option} cannot be used with --attach: the content was fixed by --prepare.`);
 }
 
-/** Adds the id of its key to a signature. Each key is tried, because a signature does not name its key. */
+/** Finds the key of a signature, and adds its id. All keys are tried, because a signature does not name its key. @throws Refused */
 function withKeyId(
   signed: string,
   bytes: Buffer,
@@ -62,7 +64,7 @@ function withKeyId(
   throw new Refused(`The signature in ${file} was not made with a given key, or it signs other bytes.`);
 }
 
-/** Reads a signature: raw bytes (openssl, PKCS#11), or base64 or base64url text (cloud key services). */
+/** Reads a signature: raw bytes (openssl, PKCS#11), or base64 or base64url text (cloud key services); null if it is neither. */
 function readSignature(bytes: Buffer): string | null {
   const raw =
     bytes.length === SIGNATURE_BYTES ? bytes : Buffer.from(bytes.toString('latin1').trim(), 'base64');

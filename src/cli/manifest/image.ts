@@ -9,7 +9,7 @@ const CHUNK_BYTES = 1 << 20;
  * Computes the size and the digest of a disk image, which is read in chunks.
  * @param onProgress called after each chunk, with the number of bytes read so far and the size of the file
  * @returns the size and the SHA-256 (hex)
- * @throws Refused if the path is not a file, or the file is empty or changed while it was read
+ * @throws Refused if the path is not a file that can be read, or the file is empty or changed while it was read
  */
 export async function readImage(
   file: string,
@@ -23,7 +23,7 @@ export async function readImage(
   await using handle = await open(file).catch((error: unknown) => refuse(file, error));
   const digest = createHash('sha256');
   let done = 0;
-  // All chunks share one buffer. A stream would allocate a buffer for each, and gigabytes would wait for garbage collection.
+  // All chunks share one buffer. A stream would allocate a buffer for each chunk, so gigabytes would wait for garbage collection.
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (;;) {
     const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, done);
@@ -32,7 +32,7 @@ export async function readImage(
     digest.update(chunk.subarray(0, bytesRead));
     onProgress((done += bytesRead), size);
   }
-  // Neither the file that was read, nor the file that has the name now, may differ from the file at the start.
+  // The file that was read must be unchanged, and the path must still name this file.
   const after = [await handle.stat({ bigint: true }), await readStats().catch(() => null)];
   if (done !== size || !after.every((stats) => stats && isSameFile(stats, before))) {
     throw new Refused(`${file} changed while it was read: sign it once it is complete.`);

@@ -9,9 +9,10 @@ import { fromWorkingDirectory, fileError, Refused } from '../terminal/output.js'
 
 const RESPONSE_TIMEOUT_MS = 10_000;
 
-/** A manifest document that is not verified yet, and its source. */
+/** A manifest document that is not verified yet. */
 export interface FoundManifest {
   readonly document: unknown;
+  /** The source of the document, as text for messages. */
   readonly from: string;
 }
 
@@ -44,14 +45,14 @@ async function fetchText(url: string): Promise<{ ok: boolean; status: number; bo
     const response = await fetch(url, { headers, signal, redirect: 'manual' });
     return { ok: response.ok, status: response.status, body: await response.text() };
   } catch {
-    // An incomplete response counts as no response.
+    // A response that breaks off counts as no response.
     throw new Refused(`${url} does not answer.`);
   }
 }
 
 /**
- * Finds the live manifest: in `previous` if it is given, else at the public address, else in the database. Without PUBLIC_URL
- * the database is read before the public address.
+ * Finds the live manifest: in the file or at the URL `previous` if it is given, else at the public address, else in the database.
+ * Without PUBLIC_URL the database is read before the public address. @throws Refused if no manifest is found
  */
 export async function findLive(previous: string | undefined, config: Config): Promise<FoundManifest> {
   if (previous !== undefined) {
@@ -62,7 +63,8 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   }
   const url = `${config.publicUrl}/v1/manifest`;
   const isConfigured = process.env['PUBLIC_URL'] !== undefined;
-  // Unless a database is configured, a PUBLIC_URL that does not answer is an error, because a manifest may be live there.
+  // If PUBLIC_URL is set and DATABASE_URL is not, a public address that does not answer is an error, because a manifest may be live
+  // there.
   const isOptional = !isConfigured || config.databaseUrl !== undefined;
   const readServed = async () => ({
     document: await fetchManifest(url).catch((error: unknown) => {
@@ -90,7 +92,7 @@ export function readLiveManifest(config?: Config): Promise<unknown> {
   return withManifests(async ({ live }) => live && (JSON.parse(live.body) as unknown), config);
 }
 
-/** Reads the manifest that a withdrawal goes back to, as it was published; null without a database or such a manifest. */
+/** Reads the manifest to which a withdrawal goes back, as it was published; null if there is no database or no such manifest. */
 export async function readWithdrawalTarget(config: Config): Promise<unknown> {
   return hasDatabase(config) ? withManifests((manifests) => manifests.findWithdrawalTarget(), config) : null;
 }
@@ -104,11 +106,12 @@ async function withManifests<T>(
   return withDatabase(async (context) => read(await loadManifestService(context)), { config });
 }
 
-// Without this check, signing would create a database on a publisher's machine.
+// Whether there is a database to read. Without this check, signing would create a database on a publisher's machine.
 function hasDatabase(config: Config): boolean {
   return config.databaseUrl !== undefined || existsSync(join(config.dataDir, 'postgres', 'PG_VERSION'));
 }
 
+/** Parses a manifest document. @throws Refused if the text is not a manifest */
 function parse(body: string, name: string): unknown {
   try {
     const document = JSON.parse(body) as unknown;

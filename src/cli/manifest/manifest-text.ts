@@ -6,10 +6,11 @@ import {
 } from '../../keys/manifests/signed-manifest.js';
 import { aligned } from '../terminal/output.js';
 
+/** Describes the licenses that cover a version with this minimum license expiry. */
 const audienceText = (minimum: string | null) =>
   minimum === null ? 'everyone' : `licenses that never expire, or not before ${minimum}`;
 
-/** Renders a manifest as text. It lists the key ids of the signatures and does not verify them. */
+/** Renders a manifest as text, with the key ids of its signatures. The signatures are not verified. */
 export function manifestText(document: unknown): string {
   const { signed, signatures } = readDocument(document);
   const content = parseSigned(signed);
@@ -41,14 +42,14 @@ export function contentRows(content: ManifestContent): string[][] {
   ];
 }
 
-/** A member that differs between two manifests. `from` or `to` is null if its manifest has no value for the member. */
+/** A member that differs between two manifests. `from` or `to` is null if that manifest has no value for the member. */
 export interface Difference {
   readonly member: string;
   readonly from: string | number | null;
   readonly to: string | number | null;
 }
 
-/** Lists the members in which a manifest differs from the live one, which may be null. */
+/** Lists the members in which a manifest differs from the live manifest. @param live null if no manifest is live */
 export function differences(live: ManifestContent | null, next: ManifestContent): Difference[] {
   const [from, to] = [flattenMembers(live), flattenMembers(next)];
   const names = new Set([...Object.keys(to), ...Object.keys(from)]);
@@ -57,12 +58,13 @@ export function differences(live: ManifestContent | null, next: ManifestContent)
     .filter(({ from, to }) => from !== to);
 }
 
+/** Renders differences as a table. */
 export function differenceText(changes: readonly Difference[]): string {
   const rows = changes.map(({ member, from, to }) => [member, `${from ?? '-'}`, `${to ?? '-'}`]);
   return aligned([['Member', 'Live', 'Next'], ...rows]);
 }
 
-/** Flattens the members of a manifest. An older version is one member, so that adding or removing it is one difference. */
+/** Flattens the members of a manifest. Each older version is one member, so that adding or removing a version is one difference. */
 function flattenMembers(content: ManifestContent | null): Record<string, string | number | null> {
   if (!content) return {};
   const { dmg, also_available, ...plain } = content;

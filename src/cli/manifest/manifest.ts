@@ -29,12 +29,13 @@ const PASSPHRASE_OPTION = [
 interface KeygenOptions {
   readonly out: string;
   readonly passphraseFd?: number;
+  /** False with --no-passphrase. */
   readonly passphrase: boolean;
 }
 
 /**
- * The publisher's commands. Only `publish` needs a database. The others work without a server and a database if their arguments
- * and options name the files that they read.
+ * Adds the commands of `manifest`, for the publisher. Only `publish` needs a database. The other commands work without a service and
+ * a database if their arguments and options name the files that they read.
  */
 export function manifestCommands(manifest: Command): void {
   manifest
@@ -75,6 +76,7 @@ export function manifestCommands(manifest: Command): void {
     .action(show);
 }
 
+/** Adds the command `manifest sign`. */
 function signCommand(manifest: Command): void {
   const command = manifest
     .command('sign')
@@ -98,7 +100,7 @@ function signCommand(manifest: Command): void {
   addSigningOptions(command).action(sign);
 }
 
-/** The common options of `sign`, `refresh` and `withdraw`. */
+/** Adds the options that `sign`, `refresh` and `withdraw` have in common. */
 function addSigningOptions(command: Command): Command {
   return command
     .option('--expires <when>', 'when the manifest expires (default: in 90 days)', moment('--expires'))

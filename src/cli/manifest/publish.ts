@@ -12,7 +12,7 @@ import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
 import { auditContextOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
 
-/** Every instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). The network adds a second. */
+/** The wait for the published manifest: each instance serves it within 5 seconds (docs/contract.md#update-manifest). */
 const SERVED_TIMEOUT_MS = 6_000;
 const POLL_INTERVAL_MS = 250;
 
@@ -21,7 +21,7 @@ interface PublishOptions {
   readonly dryRun?: true;
 }
 
-/** `manifest publish`. Afterwards it fetches the public address and verifies what clients receive. */
+/** `manifest publish`: publishes a manifest, then fetches the public address and verifies what clients receive. */
 export async function publish(file: string, options: PublishOptions, command: Command): Promise<void> {
   const document = await readManifestFile(file);
   const { loadManifestService, withDatabase } = await import('../database.js');
@@ -40,7 +40,7 @@ export async function publish(file: string, options: PublishOptions, command: Co
         `Versions above ${content.version} are withdrawn: they are not offered any more. Installed copies stay until a higher version is published.`,
       );
     const url = `${context.config.publicUrl}/v1/manifest`;
-    // The address is checked before the embedded database is closed, because the server at that address may use this database.
+    // The address is checked before the embedded database is closed, because the service at that address may use this database.
     const fault = await checkPublicAddress(url, readDocument(document).signed, content.sequence, trusted);
     printMessage(
       fault === null ? `${url} serves the published manifest.` : `The manifest is published, but ${fault}`,
@@ -63,19 +63,19 @@ async function checkPublicAddress(
       const document = await fetchManifest(url);
       const served = document === null ? null : verifyManifest(document, trusted);
       if (served && findDifferingUnsignedMember(document, served) !== null)
-        return `${url} serves the manifest with other outer fields.`;
+        return `${url} serves the manifest with changed unsigned copies.`;
       // Another publisher may have published a later manifest since.
       if (served && served.sequence > sequence) return null;
       if (served?.sequence === sequence)
         return readDocument(document).signed === signed
           ? null
-          : `${url} serves another manifest of the same sequence: it is not this server's.`;
+          : `${url} serves another manifest of the same sequence, which this database did not publish.`;
       const servedInstead = served ? `the manifest of sequence ${served.sequence}` : 'none';
-      // A cache in front of the server may keep the previous manifest for its max-age.
+      // A cache in front of the service may keep the previous response for 5 minutes.
       if (Date.now() >= deadline)
         return `${url} serves ${servedInstead}; a cache may keep that for 5 minutes.`;
     } catch (error) {
-      // There is no server, or a server with other keys, so waiting would not help. The manifest is published nevertheless.
+      // No service answers, or a service with other keys, so waiting would not help. The manifest is published nevertheless.
       if (error instanceof Refused) return error.message;
       if (error instanceof ManifestError)
         return `${url} serves a manifest that clients refuse: ${error.message}`;

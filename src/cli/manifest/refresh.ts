@@ -55,6 +55,7 @@ export async function withdraw(
     printMessage(`This manifest withdraws version ${live.content.version}: publish it with --withdraw.`);
 }
 
+/** Finds the manifest to which a withdrawal goes back. @param file the value of --back-to @throws Refused if none is found */
 async function findTarget(file: string | undefined, { config }: SigningContext): Promise<FoundManifest> {
   if (file !== undefined) return { document: await readManifestFile(file), from: file };
   const document = await readWithdrawalTarget(config);

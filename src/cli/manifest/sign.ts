@@ -15,6 +15,7 @@ import {
 import { progressBar } from '../terminal/progress-bar.js';
 import { fromWorkingDirectory, UsageError } from '../terminal/output.js';
 
+/** The options of `sign`. */
 export interface SignOptions extends SigningOptions, AttachOptions {
   readonly dmg?: string;
   readonly version?: string;
@@ -24,7 +25,7 @@ export interface SignOptions extends SigningOptions, AttachOptions {
   readonly sequence?: number;
 }
 
-/** `manifest sign`. It needs no database with --first, or if --previous gives the live manifest as a file or URL. */
+/** `manifest sign`: signs a new version. With --first, or with a file or URL as --previous, it needs no database. */
 export async function sign(options: SignOptions, command: Command): Promise<void> {
   if (options.prepared !== undefined || options.attach) return attachSignatures(options, command);
   const { first, sequence } = options;

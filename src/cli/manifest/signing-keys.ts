@@ -9,22 +9,25 @@ import type { AskPassphrase } from '../terminal/passphrase.js';
 import { fromWorkingDirectory, fileError, Refused, printMessage, UsageError } from '../terminal/output.js';
 
 /**
- * Reads the settings of a publisher's machine. They are read as those of development, because production, or a public HOST,
- * would require the settings of a server.
+ * Reads the settings of a publisher's machine, always in development mode, because production, or a public HOST, would require the
+ * settings of a service.
  */
 export function publisherConfig(): Config {
   return new Config({ ...process.env, NODE_ENV: 'development', HOST: undefined });
 }
 
-// This is read from the environment, because the settings of `publisherConfig` are always those of development.
+// This is read from the environment, because `publisherConfig` is always in development mode.
 const isDevelopment = () => process.env['NODE_ENV'] !== 'production';
 
-/** Creates a key in a new file of mode 0600. @param ask null for a key that is not encrypted */
+/**
+ * Creates a private key in a new file of mode 0600. @param ask asks for the passphrase; null for a key that is not encrypted
+ * @returns the id of the key and its public half, in base64url @throws Refused if the file exists or cannot be written
+ */
 export async function makeKeyFile(
   file: string,
   ask: AskPassphrase | null,
 ): Promise<{ key_id: string; public_key: string }> {
-  // This is checked before the passphrase is asked for.
+  // The file is checked before the passphrase is asked for.
   if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
   const { privateKey } = generateKeyPairSync('ed25519');
   const passphrase = ask && (await ask('Passphrase of the new key: '));
@@ -38,7 +41,7 @@ export async function makeKeyFile(
   return { key_id: thumbprint(privateKey), public_key: publicJwk(privateKey).x };
 }
 
-/** Reads the private keys to sign with. In development the default is the generated development key. */
+/** Reads the private keys to sign with. Without files, in development, that is the generated manifest key of development. */
 export async function signingKeys(
   files: readonly string[],
   ask: AskPassphrase,
@@ -52,13 +55,14 @@ export async function signingKeys(
   return keys;
 }
 
-/** Returns the public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or the development key if there is one. */
+/** Returns the public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or in development the generated key, if it exists. */
 export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObject[] {
   if (config.manifestPublicKeys) return config.manifestPublicKeys.map(publicKeyFromX);
   if (!isDevelopment() || !existsSync(developmentManifestKeyFile(config))) return [];
   return trustedManifestKeys(config).then((keys) => [...keys.values()]);
 }
 
+/** Reads the manifest key of development. @throws UsageError if there is none */
 async function developmentKey(config: Config): Promise<KeyObject> {
   // This call creates the key if it is missing, unless MANIFEST_PUBLIC_KEYS is set.
   if (isDevelopment()) await trustedManifestKeys(config);
@@ -88,4 +92,5 @@ function openPem(pem: string, passphrase: string | undefined): KeyObject | null 
   }
 }
 
+/** Returns the public halves of private keys. */
 export const toPublicKeys = (keys: readonly KeyObject[]) => keys.map((key) => createPublicKey(key));

@@ -52,13 +52,13 @@ export interface SigningContext {
   readonly config: Config;
   readonly now: Date;
   readonly expires: Date;
-  /** The keys that sign the manifest; empty if it is signed elsewhere or not at all. */
+  /** The private keys that sign the manifest; empty if it is signed elsewhere or not at all. */
   readonly keys: readonly KeyObject[];
-  /** The keys that may have signed the live manifest, or the manifest to which a withdrawal goes back. */
+  /** The public keys that may have signed the live manifest, or the manifest to which a withdrawal goes back. */
   readonly trusted: readonly KeyObject[];
 }
 
-/** Checks the options before the disk image is read or a passphrase is asked for. */
+/** Checks the options before the disk image is read or a passphrase is asked for. @throws UsageError, or Refused if a file exists */
 export function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((option) => option !== undefined).length > 1)
@@ -67,10 +67,12 @@ export function checkSigningOptions({ expires, out, prepare, dryRun, key }: Sign
   if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
 }
 
+/** Refuses to overwrite a file. @throws Refused if the file exists */
 export function refuseExisting(file: string): void {
   if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
 }
 
+/** Reads the settings, the time and the keys, and asks for the passphrases of encrypted keys. */
 export async function openSigningContext(options: SigningOptions): Promise<SigningContext> {
   const config = publisherConfig();
   const now = new Clock().now();
@@ -95,7 +97,7 @@ export async function liveManifest(
   return live;
 }
 
-/** Verifies a manifest before its content is signed again, because the server that it came from may have changed it. */
+/** Verifies a manifest before its content is used for a new manifest: its source may have changed it. @throws Refused */
 export function verifyFound(
   { document, from }: FoundManifest,
   { trusted, config: { product } }: SigningContext,
@@ -113,17 +115,17 @@ export function verifyFound(
   }
 }
 
-/** The published manifests that the new one is checked against, as far as they are known on a publisher's machine. */
+/** What is known on a publisher's machine about the published manifests. The new manifest is checked against it. */
 export type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
-/** The versions that the new manifest offers. `firstSequence` is the sequence number of a manifest that no other one precedes. */
+/** The versions that the new manifest offers. `firstSequence` is its sequence number if it is the first manifest. */
 export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly firstSequence?: number;
 }
 
 /**
- * Makes a manifest. Then signs it, or writes the bytes to sign (--prepare), or prints what it would change (--dry-run).
- * @throws PublishRefused if the server would refuse it
+ * Makes the content of a manifest, and signs it, writes the bytes to sign (--prepare) or prints what would change (--dry-run).
+ * @throws PublishRefused if `manifest publish` would refuse the manifest
  */
 export async function makeManifest(
   { firstSequence, ...offer }: SigningOffer,
@@ -146,7 +148,7 @@ export async function makeManifest(
   await writeManifest(signManifest(textToSign, keys), options.out, command);
 }
 
-/** Writes the exact bytes to sign elsewhere, without a line end, which would change the signed text. */
+/** Writes the bytes to be signed elsewhere to a file, without a line end, because a line end would change the signed text. */
 async function prepare(textToSign: string, file: string, command: Command): Promise<void> {
   await writeNew(file, textToSign);
   const text = [
@@ -156,7 +158,7 @@ async function prepare(textToSign: string, file: string, command: Command): Prom
   print(command, { file, bytes: Buffer.byteLength(textToSign) }, text.join('\n'));
 }
 
-/** Writes the document to --out, or to standard output without it, and prints a summary unless --json is given. */
+/** Writes the document to the file --out or, without it, to standard output. Prints a summary unless --json is given. */
 export async function writeManifest(
   document: SignedManifest,
   out: string | undefined,

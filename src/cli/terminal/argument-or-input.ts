@@ -4,7 +4,8 @@ import { UsageError } from './output.js';
 
 /**
  * Returns the value of an argument that can be a secret. Every user of the machine can read the arguments of a command, and the
- * shell stores them. So `-` reads a line from standard input; without an argument the terminal asks for the value, without echo.
+ * shell stores them. Therefore the argument `-` reads a line from standard input, and without an argument the terminal asks for the
+ * value, without echo.
  * @param name the name of the value in prompts and messages
  */
 export async function argumentOrInput(argument: string | undefined, name: string): Promise<string> {

@@ -17,15 +17,16 @@ import { reasonField } from '../../fields/reason.js';
 import { UsageError } from './output.js';
 import type { KeyObject } from 'node:crypto';
 
-/** Parses the text of an option. @throws UsageError that names the option and says what the value must be */
+/** A function that parses the text of an option. It throws a UsageError that names the option and says what the value must be. */
 type Reader<T> = (text: string) => T;
 
+/** Returns the value. @throws UsageError if it is missing @param what the end of the sentence "… must be" */
 function requireValue<T>(value: T | null | undefined, name: string, what: string): T {
   if (value === null || value === undefined) throw new UsageError(`${name} must be ${what}.`);
   return value;
 }
 
-/** Reads an option as a field of the API. */
+/** Creates the reader of an option from a field of the API. @param name the option, for messages */
 export const fieldOption =
   <T>(name: string, parse: Field<T>['parse']): Reader<T> =>
   (text) => {
@@ -34,6 +35,7 @@ export const fieldOption =
     return value;
   };
 
+// The readers of options whose values are fields.
 export const wholeNumber = (name: string, min: number, max: number) =>
   fieldOption(name, wholeNumberField(min, max).parseText);
 export const moment = (name: string) => fieldOption(name, momentField.parse);
@@ -46,6 +48,7 @@ export const onExpiry = fieldOption('--on-expiry', onExpiryField.parse);
 export const reason = fieldOption('--reason', reasonField.parse);
 export const appVersion = (name: string) => fieldOption(name, appVersionField.parse);
 
+/** Reads the name that --as gives the caller in the audit trail. */
 export const actorName: Reader<string> = (text) => {
   const name = text.trim();
   const isValid = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
@@ -74,6 +77,7 @@ export const collectFiles = (text: string, before: readonly string[] | undefined
   text,
 ];
 
+/** Collects the public keys (JWK `x`) of an option that can be repeated. */
 export const publicKeys =
   (name: string) =>
   (text: string, before: readonly KeyObject[] | undefined): KeyObject[] => {

@@ -10,9 +10,10 @@ export class Refused extends Error {}
 /** The error of a command that was called with wrong arguments. Its message is one sentence; the exit code is 2. */
 export class UsageError extends Error {}
 
+/** The folder of package.json. */
 const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
-/** Prints a sentence to standard error; standard output contains the result of the command only. */
+/** Prints a sentence to standard error, because standard output contains only the result of the command. */
 export function printMessage(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
@@ -22,11 +23,12 @@ export function print(command: Command, value: unknown, text: string): void {
   process.stdout.write(`${wantsJson(command) ? JSON.stringify(value) : text}\n`);
 }
 
+/** Whether --json is given. */
 export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: true }>().json ?? false;
 }
 
-/** Returns the actor and the reason that the audit trail records. */
+/** Returns the actor (the name given with --as, or `cli`) and the reason that the audit trail records. */
 export function auditContextOf(command: Command, reason: string | null = null): AuditContext {
   return { actor: command.optsWithGlobals<{ as?: string }>().as ?? 'cli', reason };
 }
@@ -38,7 +40,7 @@ export async function explainNotFound<T>(work: Promise<T>, sentence: string): Pr
   });
 }
 
-/** Pads the cells of each column to the same width. */
+/** Renders rows as a table: pads the cells of each column to the same width. All rows have the same number of cells. */
 export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
   return rows
@@ -51,7 +53,7 @@ export function aligned(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Resolves a path against the folder of the caller: npm runs the command in the package's folder and sets INIT_CWD. */
+/** Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's folder. */
 export function fromWorkingDirectory(file: string): string {
   const base = process.cwd() === PACKAGE ? process.env['INIT_CWD'] : undefined;
   return resolve(base ?? '.', file);

@@ -1,6 +1,6 @@
 /**
- * The least number of characters of a new passphrase. A repeated text counts once, and a sequence or a common word counts as
- * one character.
+ * The smallest number of characters of a new passphrase. A repeated text counts once, and a sequence or a common word counts as one
+ * character.
  */
 const MIN_CHARACTERS = 12;
 
@@ -21,9 +21,10 @@ const KEYBOARD_ROWS = [
 const SEQUENCES = [...KEYBOARD_ROWS, ...KEYBOARD_ROWS.map((row) => [...row].toReversed().join(''))];
 const MIN_SEQUENCE_CHARACTERS = 4;
 
+/** The sentence about a passphrase that is refused. */
 export const WEAK_PASSPHRASE = `The passphrase is too weak: it needs at least ${MIN_CHARACTERS} characters, of which a repetition, a sequence such as 1234 or qwerty, and a common word such as password count as one.`;
 
-/** Whether a passphrase for a new key is refused. This is an estimate, which recognizes trivial patterns and uses no dictionary. */
+/** Whether a passphrase for a new key is refused as too weak. The rule recognizes only trivial patterns and uses no dictionary. */
 export function isWeakPassphrase(passphrase: string): boolean {
   const remaining = passphrase.toLowerCase().replaceAll(COMMON_WORDS, ' ').replaceAll(REPETITIONS, '$1$2');
   return countWithoutSequences([...remaining]) < MIN_CHARACTERS;

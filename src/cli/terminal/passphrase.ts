@@ -8,7 +8,7 @@ const ERASE_KEYS = ['\u007f', '\b'];
 const CTRL_C = '\u0003';
 const CTRL_U = '\u0015';
 
-/** Asks for a passphrase: from a file descriptor or the terminal, never from the arguments, which all users see. */
+/** A function that reads a passphrase from a file descriptor or the terminal, never from the arguments, which all users can read. */
 export type AskPassphrase = (prompt: string) => Promise<string>;
 
 /**
@@ -29,7 +29,10 @@ export function passphraseSource(fd: number | undefined): AskPassphrase {
   };
 }
 
-/** Asks for the passphrase of a new key. A weak one is refused, and the terminal asks twice, because it does not echo. */
+/**
+ * Returns a function that asks for the passphrase of a new key. It refuses a weak passphrase. The terminal asks twice, because it
+ * does not show what is typed.
+ */
 export function newPassphrase(fd: number | undefined): AskPassphrase {
   const ask = passphraseSource(fd);
   return async (prompt) => {
@@ -41,6 +44,7 @@ export function newPassphrase(fd: number | undefined): AskPassphrase {
   };
 }
 
+/** Reads the lines of a file descriptor. @throws Refused if they cannot be read or are not UTF-8 */
 function linesOf(fd: number): string[] {
   try {
     return utf8
@@ -49,7 +53,7 @@ function linesOf(fd: number): string[] {
       .split(/\r?\n/);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Without `fatal` each invalid byte would become the same character, so that different passphrases would be equal.
+    // Without the option `fatal` each invalid byte would become the same character, so different passphrases would be equal.
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new Refused('The passphrase is not UTF-8.');
     throw new Refused(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
   }
@@ -83,7 +87,8 @@ function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
       for (const [i, symbol] of [...text].entries()) {
         if (LINE_END_KEYS.includes(symbol)) {
           stdin.removeListener('data', onData).pause();
-          stdin.unshift([...text].slice(i + 1).join('')); // The next question reads what was typed before it.
+          // The next question reads what was already typed after the line end.
+          stdin.unshift([...text].slice(i + 1).join(''));
           return resolve(typed.join(''));
         }
         if (symbol === CTRL_C) process.kill(process.pid, 'SIGINT');

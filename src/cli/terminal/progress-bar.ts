@@ -1,7 +1,7 @@
 const WIDTH = 30;
 
 /**
- * Creates a progress bar on standard error, if that is a terminal: `App.dmg  ━━━━━━━━━━                      34 %`.
+ * Creates a progress bar on standard error, if standard error is a terminal: `App.dmg  ━━━━━━━━━━                      34 %`.
  * @returns a function that shows the progress; `done === total` removes the bar
  */
 export function progressBar(label: string, stream = process.stderr): (done: number, total: number) => void {

@@ -159,13 +159,13 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
         void response.end(JSON.stringify({ ...document, signed: document.signed.replace('1.', '2.') })),
     ],
     [
-      'changed outer fields',
-      '$URL serves the manifest with other outer fields.',
+      'changed unsigned copies',
+      '$URL serves the manifest with changed unsigned copies.',
       (response, document) => void response.end(JSON.stringify({ ...document, version: '9.9.9' })),
     ],
     [
       'another manifest of the same sequence',
-      "$URL serves another manifest of the same sequence: it is not this server's.",
+      '$URL serves another manifest of the same sequence, which this database did not publish.',
       (response, { signed }) =>
         void response.end(JSON.stringify(manifests.sign({ ...JSON.parse(signed), version: '9.9.9' }))),
     ],
