@@ -34,7 +34,7 @@ export async function createApp(
   log: AppLogger,
   limits = LIMITS,
 ): Promise<NestFastifyApplication> {
-  const traffic = config.metricsPort === undefined ? undefined : new RequestCounts();
+  const requestCounts = config.metricsPort === undefined ? undefined : new RequestCounts();
   const adapter = new FastifyAdapter({
     logger: false,
     requestIdHeader: false,
@@ -53,22 +53,22 @@ export async function createApp(
     // A request whose URL cannot be parsed reaches no hook, so it is answered and logged here.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
-      logResponse(responseRecord(request, reply), log, traffic);
+      logResponse(responseRecord(request, reply), log, requestCounts);
     },
     clientErrorHandler: (error: Error, socket: Socket) =>
-      refuseMalformed(error, socket, config, log, traffic),
+      refuseMalformed(error, socket, config, log, requestCounts),
     skipMiddie: true,
   });
   const fastify = adapter.getInstance();
-  const filter = new ProblemFilter(config, log, traffic);
+  const filter = new ProblemFilter(config, log, requestCounts);
   stripClientAddress(fastify.server);
   handleMalformedRequests(fastify);
   refuseUnknownRoutes(fastify);
-  fastify.decorate('traffic', traffic);
-  logResponses(fastify, log, traffic);
+  fastify.decorate('requestCounts', requestCounts);
+  logResponses(fastify, log, requestCounts);
   closeConnections(fastify, log);
   parseJsonOnly(fastify);
-  shedLoad(fastify, limits, traffic?.load);
+  shedLoad(fastify, limits, requestCounts?.load);
   enforceDeadline(fastify);
   compressLists(fastify);
   await registerCookies(fastify);

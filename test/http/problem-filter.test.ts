@@ -11,12 +11,12 @@ import { RequestCounts } from '../../src/http/responses/request-counts.js';
 let app: FastifyInstance;
 let filter: ProblemFilter;
 let logged: string[];
-let traffic: RequestCounts;
+let requestCounts: RequestCounts;
 beforeEach(() => {
   logged = [];
-  traffic = new RequestCounts();
+  requestCounts = new RequestCounts();
   const sink = new Writable({ write: (chunk, _encoding, done) => (logged.push(String(chunk)), done()) });
-  filter = new ProblemFilter(new Config({}), new AppLogger('info', sink), traffic);
+  filter = new ProblemFilter(new Config({}), new AppLogger('info', sink), requestCounts);
   app = fastify();
   app.setErrorHandler((error, request, reply) => filter.answer(error, request, reply));
 });
@@ -29,7 +29,7 @@ test('a refusal because a queue is full is counted, and not logged', async () =>
   const { statusCode, headers } = await app.inject('/');
   expect([statusCode, headers['content-type']]).toEqual([503, 'application/problem+json; charset=utf-8']);
   expect(headers['retry-after']).toMatch(/^\d+$/);
-  expect([logged, traffic.refusals.unavailable]).toEqual([[], 1]);
+  expect([logged, requestCounts.refusals.unavailable]).toEqual([[], 1]);
 });
 
 test('an error after the response was sent is logged, and not counted as a refusal', async () => {
@@ -39,6 +39,8 @@ test('an error after the response was sent is logged, and not counted as a refus
     return reply;
   });
   const { statusCode } = await app.inject('/');
-  expect([statusCode, traffic.refusals.unavailable, traffic.refusals.internal_error]).toEqual([503, 1, 0]);
+  expect([statusCode, requestCounts.refusals.unavailable, requestCounts.refusals.internal_error]).toEqual([
+    503, 1, 0,
+  ]);
   expect(logged).toEqual([expect.stringContaining('internal_error')]);
 });

@@ -12,7 +12,7 @@ afterAll(() => service?.close());
 
 test('a connection that requests thousands of responses and reads none does not keep other clients from being served', async () => {
   const license = await service.issue();
-  const { load } = service.app.getHttpAdapter().getInstance().traffic!;
+  const { load } = service.app.getHttpAdapter().getInstance().requestCounts!;
   let accepted: Socket | undefined;
   service.app.getHttpServer().once('connection', (socket: Socket) => (accepted = socket));
   const greedy = await open(service.url);

@@ -137,7 +137,7 @@ test('requests under way are counted until they end', async () => {
 });
 
 test('shed requests are counted by reason', async () => {
-  const { load } = service.app.getHttpAdapter().getInstance().traffic!;
+  const { load } = service.app.getHttpAdapter().getInstance().requestCounts!;
   const changes = await countChanges(async () => {
     // The load is raised to the limit of concurrent requests.
     load.underWay += LIMITS.concurrentRequests;

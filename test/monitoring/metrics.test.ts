@@ -120,7 +120,7 @@ test('without METRICS_PORT there is no second port, and no request is counted', 
   const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
   try {
     expect(without.app.get(MetricsService).address()).toBeUndefined();
-    expect(without.app.getHttpAdapter().getInstance().traffic).toBeUndefined();
+    expect(without.app.getHttpAdapter().getInstance().requestCounts).toBeUndefined();
   } finally {
     await without.close();
   }

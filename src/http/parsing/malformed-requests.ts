@@ -43,7 +43,7 @@ export function refuseMalformed(
   socket: Socket,
   config: Config,
   log: AppLogger,
-  traffic?: RequestCounts,
+  requestCounts?: RequestCounts,
 ): void {
   const latest = latestResponses.get(socket);
   // The socket is destroyed if the client could take the response for that of an earlier, unanswered request, or if the
@@ -55,7 +55,7 @@ export function refuseMalformed(
   log.info('malformed request', { code: error.code, request_id: requestId });
   // A slow request is no bug of the client: `unavailable` makes it try again later.
   const refusal = problem(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'unavailable' : 'malformed_request');
-  if (traffic) traffic.refusals[refusal.code] += 1;
+  if (requestCounts) requestCounts.refusals[refusal.code] += 1;
   const body = problemDocument(refusal, config.publicUrl, requestId);
   const headers = {
     ...SECURITY_HEADERS,

@@ -28,7 +28,7 @@ export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly config: Config,
     private readonly log: AppLogger,
-    private readonly traffic?: RequestCounts,
+    private readonly requestCounts?: RequestCounts,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -44,7 +44,7 @@ export class ProblemFilter implements ExceptionFilter {
     }
     // `enforceDeadline` has already sent a response.
     if (reply.sent) return;
-    if (this.traffic) this.traffic.refusals[refusal.code] += 1;
+    if (this.requestCounts) this.requestCounts.refusals[refusal.code] += 1;
     void reply
       .code(refusal.status)
       .headers(refusal.headers)

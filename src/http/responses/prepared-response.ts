@@ -26,7 +26,7 @@ export abstract class PreparedRoute {
  * during the shutdown: a route of Fastify for the same path gives the same response.
  */
 export function servePrepared(
-  { server, traffic }: FastifyInstance,
+  { server, requestCounts }: FastifyInstance,
   route: PreparedRoute,
   log: AppLogger,
 ): void {
@@ -47,7 +47,7 @@ export function servePrepared(
     logResponse(
       { route: path, method: request.method!, status, milliseconds, request_id: uuidv4() },
       log,
-      traffic,
+      requestCounts,
     );
   });
 }

@@ -5,7 +5,7 @@ import { PROBLEMS, type ProblemCode } from '../problems/problem.js';
 declare module 'fastify' {
   interface FastifyInstance {
     /** The counts of the requests; undefined if requests are not counted, because METRICS_PORT is not set. */
-    traffic?: RequestCounts;
+    requestCounts?: RequestCounts;
   }
 }
 

@@ -6,10 +6,10 @@ import type { RequestCounts } from './request-counts.js';
 export function logResponses(
   fastify: FastifyInstance,
   log: AppLogger,
-  traffic: RequestCounts | undefined,
+  requestCounts: RequestCounts | undefined,
 ): void {
   fastify.addHook('onResponse', (request, reply, done) => {
-    logResponse(responseRecord(request, reply), log, traffic);
+    logResponse(responseRecord(request, reply), log, requestCounts);
     done();
   });
 }
@@ -18,10 +18,10 @@ export function logResponses(
 export function logResponse(
   record: ResponseRecord,
   log: AppLogger,
-  traffic: RequestCounts | undefined,
+  requestCounts: RequestCounts | undefined,
 ): void {
   log.logResponse(record);
-  traffic?.count(record.route, record.method, record.status, record.milliseconds / 1000);
+  requestCounts?.count(record.route, record.method, record.status, record.milliseconds / 1000);
 }
 
 /** Returns what is logged and counted about a response. */

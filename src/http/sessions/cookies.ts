@@ -8,6 +8,7 @@ import { Config } from '../../core/config.js';
  */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
 
+/** Registers the plugin that parses and writes cookies. */
 export async function registerCookies(fastify: FastifyInstance): Promise<void> {
   await fastify.register(cookiePlugin);
 }
@@ -31,6 +32,7 @@ export function setCookie(
   reply.setCookie(fullName(config, name), value, { ...settings(config), maxAge: seconds });
 }
 
+/** Removes a cookie from the browser. */
 export function clearCookie(reply: FastifyReply, config: Config, name: CookieName): void {
   reply.clearCookie(fullName(config, name), settings(config));
 }

@@ -9,25 +9,25 @@ export class RequestMetrics implements MetricsSource {
   constructor(private readonly host: HttpAdapterHost) {}
 
   register(registry: MetricsRegistry): void {
-    const { traffic } = this.host.httpAdapter.getInstance<FastifyInstance>();
-    if (!traffic) return;
+    const { requestCounts } = this.host.httpAdapter.getInstance<FastifyInstance>();
+    if (!requestCounts) return;
     registry.histogram(
       'mooring_http_request_duration_seconds',
       'Seconds until the response ended, by route template, method and status; unknown routes are counted as none.',
-      () => [...traffic.seconds()].map(({ seconds, ...labels }) => [labels, seconds] as const),
+      () => [...requestCounts.seconds()].map(({ seconds, ...labels }) => [labels, seconds] as const),
     );
     registry.gauge(
       'mooring_http_requests_under_way',
       'Requests that are not answered yet.',
-      () => traffic.load.underWay,
+      () => requestCounts.load.underWay,
     );
     registry.counter('mooring_http_requests_shed_total', 'Requests refused because of load, by reason.', () =>
-      Object.entries(traffic.load.shed).map(([reason, count]) => [{ reason }, count] as const),
+      Object.entries(requestCounts.load.shed).map(([reason, count]) => [{ reason }, count] as const),
     );
     registry.counter(
       'mooring_refusals_total',
       'Problems answered, by code, including the answers to malformed HTTP, which no other metric counts.',
-      () => Object.entries(traffic.refusals).map(([code, count]) => [{ code }, count] as const),
+      () => Object.entries(requestCounts.refusals).map(([code, count]) => [{ code }, count] as const),
     );
   }
 }
