@@ -7,6 +7,7 @@ import { ActivationController } from './activation.controller.js';
 import { Activation } from './activation.entity.js';
 import { ActivationService } from './activation.service.js';
 
+/** Activation of licenses on machines (docs/contract.md#activate). */
 @Module({
   imports: [LicensesModule, ManifestModule, KeysModule, TypeOrmModule.forFeature([Activation])],
   controllers: [ActivationController],

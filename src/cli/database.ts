@@ -63,6 +63,7 @@ export async function withDatabase<T>(
   }
 }
 
+/** Creates the service that issues and changes licenses. */
 export async function createLicensesService({
   config,
   clock,
@@ -71,6 +72,7 @@ export async function createLicensesService({
   return new LicensesService(dataSource, await readLicenseKeys(config), config, clock);
 }
 
+/** Creates the service of erasure requests. */
 export async function createErasureService(context: CommandContext): Promise<ErasureService> {
   const { config, clock, dataSource, databaseUrl } = context;
   const records = new ErasureRecords(clock, config, await readLicenseKeys(config));

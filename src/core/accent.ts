@@ -2,11 +2,11 @@
 export interface Accent {
   /** For links and buttons on a light background. */
   readonly light: string;
-  /** The same under the pointer, darker. */
+  /** The darker colour of a control under the pointer, on a light background. */
   readonly lightStrong: string;
   /** For links and buttons on a dark background. */
   readonly dark: string;
-  /** The same under the pointer, lighter. */
+  /** The lighter colour of a control under the pointer, on a dark background. */
   readonly darkStrong: string;
 }
 

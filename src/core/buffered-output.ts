@@ -1,9 +1,9 @@
 import { write, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Lines are collected for this time… */
+/** The longest time for which lines are collected before they are written. */
 const COLLECT_MS = 100;
-/** … or until they have this number of characters. */
+/** The number of characters from which on the collected lines are written at once. */
 const COLLECT_CHARACTERS = 32_768;
 /** With more unwritten characters than this, further lines are dropped: a log without a reader must not stop the service. */
 const MAX_UNWRITTEN_CHARACTERS = 4 * 1024 * 1024;

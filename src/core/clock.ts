@@ -25,9 +25,9 @@ export class Clock {
   }
 
   /**
-   * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call,
-   * by the retention run at the start of the service, stores the offset of the two clocks. A changed offset is accepted when it
-   * has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a year after a year or at a restart.
+   * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call
+   * stores the offset of the two clocks; in a service, that is the retention run at its start. A changed offset is accepted when
+   * it has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a year after a year or at a restart.
    */
   hasJumpedAhead(): boolean {
     const monotonic = this.monotonic();
@@ -53,7 +53,7 @@ export const CLOCK_TOLERANCE_MS = 3_600_000;
 /** The length of a day in UTC, which has no daylight saving time. */
 export const DAY_MS = 86_400_000;
 
-/** A time in RFC 3339, in UTC and to the second: the format of all responses. */
+/** A time in RFC 3339, in UTC and to the second: the format of the times in all responses. */
 export function rfc3339(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }
@@ -71,7 +71,7 @@ const READABLE = new Intl.DateTimeFormat('en-GB', {
 
 const READABLE_DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
-/** A time for people: `20 November 2026 at 13:00 UTC`. */
+/** A time as text for people: `20 November 2026 at 13:00 UTC`. */
 export function readableMoment(time: Date): string {
   return `${READABLE.format(time)} UTC`;
 }
@@ -81,7 +81,7 @@ export function readableLastDay(expires_at: Date): string {
   return readableDay(new Date(expires_at.getTime() - 1));
 }
 
-/** A day for people: `20 November 2026`. */
+/** A day (UTC) as text for people: `20 November 2026`. */
 export function readableDay(time: Date): string {
   return READABLE_DAY.format(time);
 }

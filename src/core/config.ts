@@ -19,6 +19,7 @@ export interface MailAddress {
   readonly address: string;
 }
 
+/** The values of LOG_LEVEL, from the most to the fewest lines. */
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

@@ -75,7 +75,7 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
 
 /**
  * Returns the URL of a mail server with its TLS option. An `smtp:` URL of another machine gets `requireTLS=true`: STARTTLS is then
- * required, and the certificate is verified. Only `requireTLS=false` in the URL disables this (docs/decisions/0029).
+ * required. `requireTLS=false` in the URL disables this (docs/decisions/0029).
  */
 export function smtpUrlWithTls(url: URL): string {
   if (url.protocol !== 'smtp:' || isLoopbackHost(url.hostname)) return url.href;

@@ -80,7 +80,7 @@ const commonOptions = (url: string) =>
 const requestPoolOptions = () => ({
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
   statement_timeout: REQUEST_TIMEOUTS_MS.statement,
-  // Opening a connection is expensive. Idle ones stay open for a minute, so that the next burst of requests can use them.
+  // Opening a connection is expensive. Idle connections stay open for a minute, so that the next burst of requests can use them.
   idleTimeoutMillis: 60_000,
   idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,

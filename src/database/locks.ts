@@ -1,7 +1,7 @@
 import { QueryRunner } from 'typeorm';
 import { queryOne } from './sql.js';
 
-/** The keys of PostgreSQL's advisory locks, by the work that a lock protects: arbitrary distinct numbers, the same everywhere. */
+/** The keys of PostgreSQL's advisory locks, by the work that they protect: distinct numbers, the same in all versions. */
 export const LOCKS = {
   migrate: 7_026_001,
   publish: 7_026_002,

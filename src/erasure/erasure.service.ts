@@ -33,7 +33,7 @@ import type { RecordedErasures, ErasedIds } from './erased-ids.js';
 
 /** The name of the job that carries out a request. */
 export const ERASURE_TASK = 'erasure';
-/** The time until a job is tried again that found the time uncertain. */
+/** The delay after which a job that found the time uncertain is tried again. */
 const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 
 /**
@@ -112,7 +112,7 @@ export class ErasureService {
     });
   }
 
-  /** Cancels those of the requests that wait. @returns how many were cancelled */
+  /** Cancels the requests with these ids that wait. @returns the number of cancelled requests */
   private async cancelWaiting(manager: EntityManager, ids: readonly string[]): Promise<number> {
     const cancelled = await queryRows<{ id: string }>(
       manager,
@@ -148,7 +148,7 @@ export class ErasureService {
     if (!isPostponed) await this.run(id);
   }
 
-  /** Queues a new job if a holder's request is not due or the time is uncertain. @returns whether it did */
+  /** Queues a new job if a holder's request is not due or the time is uncertain. @returns whether a job was queued */
   private async postpone(manager: EntityManager, id: string): Promise<boolean> {
     // The lock prevents a concurrent cancellation from leaving a job without a waiting request.
     const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;

@@ -64,6 +64,7 @@ export function toErasureView(
 /** A waiting erasure request in responses to its holder. */
 export type WaitingErasure = Pick<ErasureView, 'id' | 'received_on' | 'runs_at'>;
 
+/** Converts a waiting request to its view for the holder. */
 export const toWaitingErasure = ({ id, received_on, runs_at }: ErasureView): WaitingErasure => ({
   id,
   received_on,

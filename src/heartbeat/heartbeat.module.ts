@@ -8,6 +8,7 @@ import { HeartbeatService } from './heartbeat.service.js';
 import { Replica } from './replica.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
 
+/** Confirmation of activations (docs/contract.md#heartbeat). */
 @Module({
   imports: [LicensesModule, ManifestModule, KeysModule, TelemetryModule],
   controllers: [HeartbeatController],

@@ -12,6 +12,7 @@ export interface Ed25519Jwk {
   x: string;
 }
 
+/** Whether a key is an Ed25519 key, public or private. */
 export function isEd25519(key: KeyObject): boolean {
   return key.asymmetricKeyType === 'ed25519';
 }

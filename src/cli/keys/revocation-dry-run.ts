@@ -12,9 +12,9 @@ export interface AffectedCounts {
   readonly activations: number;
   /** The license still has the license key and the e-mail address that the machine activated with. */
   readonly unchanged: number;
-  /** The license key was replaced after the activation. */
+  /** Only the license key was replaced after the activation. */
   readonly key_replaced: number;
-  /** The e-mail address of the license changed after the activation, or is unknown since a restore. */
+  /** Only the e-mail address of the license changed after the activation, or is unknown since a restore. */
   readonly address_changed: number;
   readonly key_replaced_and_address_changed: number;
   /** A version of Mooring that did not record replaced keys has replaced the key of the license. */

@@ -17,7 +17,7 @@ export interface AttachOptions {
   readonly prepared?: string;
   /** Files with a signature over the bytes of the prepared file. */
   readonly attach?: string[];
-  /** The public keys of the signatures, in addition to the known ones. */
+  /** Public keys that may belong to the signatures, in addition to those that the settings trust. */
   readonly publicKey?: KeyObject[];
   readonly out?: string;
 }

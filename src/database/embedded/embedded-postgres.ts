@@ -43,12 +43,13 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
+/** How a server is started. */
 export interface EmbeddedPostgresOptions {
   /** False only in tests, where data may be lost if the machine crashes. */
   durable?: boolean;
   /** Receives a sentence when a step takes long. */
   printMessage?: (sentence: string) => void;
-  /** The longest wait for another process to release the lock of the data directory. */
+  /** The longest wait for another process to release the lock of the data directory; 10 seconds by default. */
   waitSeconds?: number;
   /** The port of the server, for tests that restart it on the same port; by default any free port. */
   port?: number;

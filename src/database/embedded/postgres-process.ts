@@ -11,7 +11,7 @@ const MAX_LOG_BYTES = 10 * 1024 * 1024;
 /** The time in which a start is repeated after a temporary failure. */
 const LAUNCH_RETRY_TIMEOUT_MS = 8_000;
 const READY_TIMEOUT_SECONDS = 5 * 60;
-/** The time that a server has to exit after a signal, before it is sent a stronger one. */
+/** The time that a server has to exit after a signal, before a stronger signal is sent. */
 const SIGNAL_TIMEOUT_SECONDS = 8;
 
 /** Returns the settings of an embedded server. A server that a crashed process left is taken over only if it has these settings. */
@@ -62,7 +62,7 @@ export async function initializeCluster(cluster: string, passwordFile: string, d
 }
 
 /**
- * Starts a server on this port, or on a free one for 0, and resolves when it accepts connections. The server continues to
+ * Starts a server on this port (0: on any free port), and resolves when it accepts connections. The server continues to
  * run when this process ends. @throws Error with the last error line of the server's log if it does not start
  */
 export async function launch(

@@ -1,5 +1,6 @@
 import { compareVersions, isVersion } from './version.js';
 
+/** The value of the member `_type`. */
 export const MANIFEST_TYPE = 'update-manifest/v1';
 
 /**
@@ -138,6 +139,7 @@ export function assertMember(condition: boolean, member: string, requirement: st
   if (!condition) throw new ManifestError(`The manifest's ${member} must be ${requirement}.`);
 }
 
+/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
