@@ -5,7 +5,7 @@ import type { StaffStatus } from '../licenses/license.rules.js';
 import { PURCHASE_IDS_BY_EMAIL } from '../erasure/erase.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
-/** The fields of a license that only the export contains. */
+/** The fields of a license that the export contains in addition to the overview (`findLicenses`). */
 export interface ExportedLicenseFields {
   readonly staff_status: StaffStatus;
   /** The number of keys that the license has had. */
@@ -13,7 +13,7 @@ export interface ExportedLicenseFields {
   readonly ended_at: string | null;
 }
 
-/** Reads the additional fields of licenses. @returns them by license id */
+/** Reads the `ExportedLicenseFields`. @returns them by license id */
 export async function readLicenseFields(
   manager: EntityManager,
   licenseIds: readonly string[],
@@ -28,7 +28,7 @@ export async function readLicenseFields(
   );
 }
 
-/** The fields of an activation that only the export contains. */
+/** The fields of an activation that the export contains in addition to the overview (`findLicenses`). */
 export interface ExportedActivationFields {
   readonly machine_id: string | null;
   readonly released_by_holder: boolean;
@@ -44,8 +44,8 @@ interface ReleaseRequestRow {
 }
 
 /**
- * Reads the additional fields of activations. The machine id of an activation by a former holder is left out, because it is
- * data about the former holder. @returns them by activation id
+ * Reads the `ExportedActivationFields`. Machine ids and release requests of a former holder are left out, because they are data
+ * about the former holder. @returns the fields by activation id
  */
 export async function readActivationFields(
   manager: EntityManager,
@@ -107,7 +107,10 @@ export async function readHistories(manager: EntityManager, licenseIds: readonly
   return Map.groupBy(rows, ({ license_id }) => license_id);
 }
 
-/** Reads the purchases of an address, newest first. The e-mail of a purchase is null if another person made it. */
+/**
+ * Reads the purchases of an address, newest first. A purchase belongs to an address if its own row or its
+ * license has the address; `email` is null if only the license has it.
+ */
 export async function readPurchases(manager: EntityManager, email: string) {
   return await queryRows<{
     transaction_id: string;
@@ -130,7 +133,10 @@ interface Lifetime {
   readonly expires_at: Date;
 }
 
-/** Reads the valid sessions and sign-in codes and the queued mails of a holder, without tokens, codes and contents. */
+/**
+ * Reads the unexpired sessions and sign-in codes of a holder, and the queued mails whose recipient is stored. Tokens, codes and
+ * the contents of mails are left out.
+ */
 export async function readSignInData(
   manager: EntityManager,
   email: string,
@@ -155,8 +161,8 @@ export async function readSignInData(
     [email],
   );
   return {
-    sessions: sessions.map(({ license_id, ...span }) => ({ license_id, ...toLifetimeView(span) })),
-    sign_in_codes: codes.map(({ tries, ...span }) => ({ tries, ...toLifetimeView(span) })),
+    sessions: sessions.map(({ license_id, ...lifetime }) => ({ license_id, ...toLifetimeView(lifetime) })),
+    sign_in_codes: codes.map(({ tries, ...lifetime }) => ({ tries, ...toLifetimeView(lifetime) })),
     mails_waiting: mails.map(({ since }) => ({ since: rfc3339(since) })),
   };
 }

@@ -11,7 +11,7 @@ import {
   readSignInData,
 } from './export.queries.js';
 
-/** The export lists the data that it does not contain, so that holders need not ask for it. */
+/** The data that the export does not contain. The export lists them with the reason, so that holders need not ask. */
 const NOT_INCLUDED = [
   'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal.',
   'Hashes by which keys and sessions are recognised, because they are secrets.',
@@ -27,6 +27,7 @@ export class HolderExportService {
     private readonly clock: Clock,
   ) {}
 
+  /** Creates the export of an address. All queries see the same state of the database. */
   async create(email: string) {
     return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
       const now = this.clock.now();

@@ -13,7 +13,7 @@ type HolderRequest = FastifyRequest & { holder?: Holder };
 /** Marks a route that requires a sign-in with a mailed code. A license key is not sufficient, because an office may share it. */
 export const RequiresMailedCode = Reflector.createDecorator<object>();
 
-/** Authenticates holders by their session. Each controller of the portal uses this guard. */
+/** Authenticates holders by their session. Each controller under `/portal/api` uses this guard. */
 @Injectable()
 export class HolderGuard implements CanActivate {
   constructor(

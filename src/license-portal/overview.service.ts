@@ -27,7 +27,7 @@ import type { Holder } from './holder.js';
 interface HolderActivation extends ActivationView {
   /** When the holder requested its release from support; null without an open request. */
   readonly release_requested_at: string | null;
-  /** The last decline of support, with the reason that staff gave; null if there is none. */
+  /** The last release request that staff declined, with their reason; null if there is none. */
   readonly release_declined: { readonly declined_at: string; readonly reason: string | null } | null;
 }
 
@@ -61,7 +61,7 @@ interface HolderActivationRow extends Activation {
   readonly decline_reason: string | null;
 }
 
-// Without a license there is one row, whose id is null; without the session there is none.
+// A session without a license has one row, whose id is null. A session that has ended has no row.
 const selectLicenses = (condition: string) => `
   select ${LICENSE_COLUMNS}, (${countSelfReleasesSql('$2')}) as self_releases,
          e.id as erasure_id, e.received_on::text as erasure_received_on, e.runs_at as erasure_runs_at
@@ -101,8 +101,8 @@ export class HolderOverviewService {
   ) {}
 
   /**
-   * The session and the licenses are read by one statement, so that a holder whose license gets another address meanwhile
-   * does not see data of the new holder.
+   * Reads what the portal shows to a holder. One statement reads the session and the licenses, so that a holder whose license
+   * gets another address meanwhile does not see data of the new holder.
    * @throws Problem `sign_in_required` if the session has ended
    */
   async read(holder: Holder): Promise<Overview> {

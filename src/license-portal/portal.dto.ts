@@ -5,7 +5,7 @@ import { optionalReasonField } from '../fields/reason.js';
 import { licenseIdOfHint } from '../keys/release-hint.js';
 import { Member } from '../http/parsing/member.js';
 
-/** A mailed code. People group its digits with spaces and dashes. */
+/** A mailed code. Spaces and dashes between its digits are removed, because people type them. */
 const signInCode = textField('must be 8 digits', (text) => {
   const digits = text.replaceAll(/[\s\p{Pd}]/gu, '');
   return /^[0-9]{8}$/.test(digits) ? digits : null;
@@ -15,7 +15,7 @@ const releaseHint = textField('must be the text after #release= in a release_url
   licenseIdOfHint(text) === null ? null : text,
 );
 
-/** Body of `POST /portal/api/session`: an e-mail address with a license key, or a mailed code, also without the address. */
+/** Body of `POST /portal/api/session`: a license key with its e-mail address, or a mailed code with or without an address. */
 export class SignInRequest {
   @Member(emailField, {
     when: ({ email, code }: Partial<SignInRequest>) => email !== undefined || code === undefined,
@@ -29,14 +29,14 @@ export class SignInRequest {
   code?: string;
 }
 
-/** Body of `POST /portal/api/session/code`: an e-mail address, or the hint of a refused activation. */
+/** Body of `POST /portal/api/session/code`: an e-mail address, or the hint in the `release_url` of a refused activation. */
 export class CodeRequest {
   @Member(emailField, {
     when: ({ email, hint }: Partial<CodeRequest>) => email !== undefined || hint === undefined,
   })
   email?: string;
 
-  @Member(optional(releaseHint), { rule: refuseWithEmail })
+  @Member(optional(releaseHint), { rule: refuseEmailWithHint })
   hint?: string;
 }
 
@@ -46,11 +46,12 @@ export class ReleaseRequestBody {
   reason?: string | null;
 }
 
-function refuseWithEmail({ email, hint }: CodeRequest): string | undefined {
+/** Checks that a request does not have both an e-mail address and a hint. */
+function refuseEmailWithHint({ email, hint }: CodeRequest): string | undefined {
   return email !== undefined && hint !== undefined ? 'give either email or hint' : undefined;
 }
 
-/** Checks that a request has either a license key or a code. */
+/** Checks that a request has a license key or a code, but not both. */
 function requireExactlyOne({ license_key, code }: SignInRequest): string | undefined {
   return (license_key === undefined) === (code === undefined) ? 'give either license_key or code' : undefined;
 }

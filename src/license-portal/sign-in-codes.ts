@@ -23,7 +23,7 @@ interface TypedCode {
   readonly code: string;
 }
 
-/** A code that can still be used, and whether it was typed. */
+/** The address of a code that could still be used, and whether the typed code was right. */
 interface CodeTry {
   readonly email: string;
   readonly isRight: boolean;
@@ -67,8 +67,9 @@ export class SignInCodes implements OnModuleInit {
   }
 
   /**
-   * Compares a code and deletes it if it is right. The caller's transaction must commit in both cases: each try is counted
-   * before the comparison, so that concurrent tries count too. @returns null if the browser requested no code that can be used
+   * Compares a typed code with the requested one, and deletes the requested one if they are equal. The caller's transaction
+   * must commit whether they are equal or not: each try is counted before the comparison, so that concurrent tries count too.
+   * @returns null if the browser requested no code that can still be used
    */
   async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<CodeTry | null> {
     if (!id || !isUuid(id)) return null;

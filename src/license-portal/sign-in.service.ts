@@ -27,8 +27,8 @@ export class SignInService {
   readonly #codeMailsByAddress = new RateLimit(10, DAY_SECONDS);
   /** Limits the code mails that sessions by license key request for the address of this license. No other request counts. */
   readonly #codeMailsByLicense = new RateLimit(10, DAY_SECONDS);
-  // The limit equals the tries of ten codes. A right code is neither counted nor refused, so that an attacker who knows an
-  // address cannot lock its owner out.
+  // Limits the wrong codes for each address to the tries of ten codes. A right code is neither counted nor refused, so that an
+  // attacker who knows an address cannot lock its owner out.
   readonly #wrongCodes = new RateLimit(50, DAY_SECONDS);
 
   constructor(
@@ -79,9 +79,9 @@ export class SignInService {
 
   /**
    * Mails a code to the holder of a license whose activation was refused at the machine limit.
-   * @param hint of the `release_url` of the refusal
+   * @param hint the text after `#release=` in the `release_url` of the refusal
    * @returns the id of the code, and the address with only its first character and its domain
-   * @throws Problem as `requestCode`, and `invalid_request` if the hint has expired or the license has another address
+   * @throws Problem as `requestCode`, and `invalid_request` if the hint has expired or the address has changed since
    */
   async requestCodeByHint(hint: string, session: Session | null): Promise<{ id: string; sent_to: string }> {
     const license_id = licenseIdOfHint(hint)!;
@@ -95,7 +95,7 @@ export class SignInService {
 
   /**
    * Creates a session for all licenses of an address.
-   * @param email undefined if the code was requested with a hint @param id of the code that this browser requested
+   * @param email undefined if the code was requested with a hint @param id the id of the code that this browser requested
    * @returns the session token @throws Problem `code_invalid`, `too_many_requests`
    */
   async signInWithCode(email: string | undefined, code: string, id: string | undefined): Promise<string> {
@@ -115,7 +115,7 @@ export class SignInService {
   }
 }
 
-/** `ada@example.com` as `a…@example.com`: its owner recognises it, and a person who has only the link does not learn it. */
+/** Returns `a…@example.com` for `ada@example.com`: the owner recognises it, and it does not reveal the whole address. */
 function maskAddress(email: string): string {
   const [first = ''] = email;
   return `${first}…${email.slice(email.lastIndexOf('@'))}`;
