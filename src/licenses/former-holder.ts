@@ -2,14 +2,14 @@ import { EntityManager } from 'typeorm';
 
 /**
  * An SQL condition: an event happened after the license got its current e-mail address. Earlier events concern a former
- * holder.
+ * holder. The condition is true if the license has had this address since its issue, or if the event has no time yet.
  * @param at the column with the time of the event; the license has the alias `l`
  */
 export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
 
 /**
  * Removes the personal data of the former holder when a license gets another e-mail address: labels and machine ids of
- * ended activations, the reasons of decided release requests, and open release requests. Active machines keep their labels.
+ * ended activations, the reasons of decided release requests, and open release requests. Active machines keep both.
  * The caller holds the lock of the license.
  */
 export async function clearDataOfFormerHolder(manager: EntityManager, licenseId: string): Promise<void> {

@@ -15,12 +15,12 @@ import type { NewLicense } from './licenses.service.js';
 /** The hash of a key that another license has or had. */
 type TakenKey = { readonly key_hash: Buffer };
 
-/** The number of rows in one statement. */
+/** The number of rows that one statement inserts. */
 const BATCH_ROWS = 2_000;
 /** The number of faults that are listed; further ones are counted. */
 const MAX_REPORTED_FAULTS = 20;
 
-/** The columns of a file. */
+/** The columns that a file may have, in any order. */
 const COLUMNS = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
 const REQUIRED_COLUMNS = ['license_key', 'email'] as const;
 
@@ -53,7 +53,7 @@ export class ImportRefused extends Error {
 }
 
 /**
- * Returns the columns of a header, in its order.
+ * Returns the columns that a header names, in the order of the header.
  * @throws ImportRefused if a required column is missing, or if a column is unknown or named twice
  */
 export function importColumns(header: readonly string[]): ImportColumn[] {
@@ -146,7 +146,7 @@ export async function importLicenses(
   });
 }
 
-// A replaced key may have leaked, so no other license may have it.
+// Keys that were replaced are taken too: they may have leaked.
 const FIND_TAKEN_KEYS = `
   select key_hash from license where key_hash = any($1)
   union select key_hash from replaced_key where key_hash = any($1)`;
@@ -177,7 +177,7 @@ class LicenseWriter {
     private readonly at: Date,
   ) {}
 
-  /** Writes the next rows. After the first fault, rows are only checked. */
+  /** Writes the next rows. If this or an earlier call found a fault, the rows are only checked. */
   async add(rows: readonly ImportRow[]): Promise<void> {
     const faults: { line: number; text: string }[] = [];
     const licenses: ({ id: string; key_hash: Buffer; key_hint: string } & Partial<NewLicense>)[] = [];

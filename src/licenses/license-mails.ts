@@ -10,7 +10,7 @@ import type { Block, MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 import { mailableKey } from './mailable-key.js';
 
-/** A machine with the license that it uses or used. */
+/** A machine, with its activation and the license that it uses or used. */
 interface LicensedMachine extends MailedMachine {
   readonly email: string | null;
   readonly key_hint: string;
@@ -35,7 +35,7 @@ export async function enqueueActivationMail(
   await enqueueMail(manager, 'activation_created', activationId, at);
 }
 
-/** Composes the mails to the holder of a license. */
+/** Composes the mails to a holder about license keys, a changed address, and new or released activations. */
 @Injectable()
 export class LicenseMails implements OnModuleInit {
   constructor(

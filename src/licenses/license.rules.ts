@@ -14,7 +14,10 @@ export interface LicenseFacts {
   readonly on_expiry: OnExpiry;
 }
 
-/** Combines the states of purchase and staff: refunded by the purchase, else revoked by staff, else suspended by either. */
+/**
+ * Combines the states of purchase and staff: refunded by the purchase, else revoked by staff, else suspended by either, else
+ * active.
+ */
 export function licenseStatus({
   staff_status,
   purchase_state,
@@ -29,7 +32,11 @@ export interface EndFacts extends Pick<LicenseFacts, 'expires_at' | 'on_expiry'>
   readonly ended_at: Date | null;
 }
 
-/** The time when a license ended by its status or by the erasure of its holder. The expiry is not considered. */
+/**
+ * The time when a license ended by its status or by the erasure of its holder; null if neither has ended it. The expiry is not
+ * considered.
+ * @param now the time of the change; an earlier end of the license is kept
+ */
 export function endedAt(
   license: Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
     email: string | null;
@@ -52,8 +59,8 @@ function licenseEnd({ ended_at, expires_at, on_expiry }: EndFacts): number | nul
 }
 
 /**
- * The time of the last change of the end of a license, for a change at `now`. A license is kept for 12 months after its end
- * and after this time, so that a wrong end can be corrected (docs/decisions/0023).
+ * The time of the last change of the end of a license: `now` if the end differs before and after. A license is kept for 12
+ * months after its end and after this time, so that a wrong end can be corrected (docs/decisions/0023).
  */
 export function endChangedAt(
   before: EndFacts & { readonly end_changed_at: Date },

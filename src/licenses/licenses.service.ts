@@ -79,7 +79,8 @@ export class LicensesService {
 
   /**
    * Links an existing license to its purchase: an imported license whose key is the one that is derived for this purchase, or a
-   * license whose purchase was already deleted. @returns undefined if there is no such license
+   * license whose purchase was already deleted.
+   * @returns the address of the license (null after an erasure); undefined if there is no such license
    */
   async linkToPurchase(
     manager: EntityManager,
@@ -120,8 +121,8 @@ export class LicensesService {
   }
 
   /**
-   * Changes the given columns. Lowering `machines_allowed` ends no activation. A change of the e-mail address is mailed to
-   * both addresses.
+   * Changes the given columns. Lowering `machines_allowed` ends no activation. A change of the e-mail address is mailed to the
+   * old and the new address; it ends the sessions of the license and removes data of the former holder.
    * @param revision the `licenseRevision` on which the change is based; undefined accepts every revision
    * @throws Problem `not_found`, `license_changed`, `license_erased`
    */
@@ -179,7 +180,8 @@ export class LicensesService {
   }
 
   /**
-   * Replaces a leaked key and mails the new one. The old key activates no further machine; activations stay active.
+   * Replaces a leaked key and mails the new one. The old key activates no further machine; activations stay active, and the
+   * sessions of the license end.
    * @throws Problem `not_found`, `key_not_mailable`
    */
   async rekey(id: string, audit: AuditContext): Promise<{ license_key: string }> {

@@ -5,7 +5,7 @@ import type { License } from './license.entity.js';
 import type { PurchaseState } from './license.rules.js';
 
 /**
- * The reason why a key cannot be mailed. `erased`: the license has no address, also after a restore that lost it.
+ * The reason why a key cannot be mailed. `erased`: the license does not exist or has no address, also after a restore that lost it.
  * `not_made_here`: the key cannot be derived, because it was imported or LICENSE_KEY_SECRET has changed.
  */
 export type NotMailableReason = 'erased' | 'refunded' | 'revoked' | 'not_made_here';
@@ -29,7 +29,7 @@ const FIND_LICENSE = `
   from license l left join purchase p on p.id = l.purchase_id where l.id = $1`;
 
 /**
- * Derives the current key of a license (docs/keys.md#license-keys). The key is compared with its hash, so that a wrong key
+ * Derives the current key of a license (docs/keys.md#license-keys), or returns why it cannot be mailed. The key is compared with its hash, so that a wrong key
  * is never mailed if the license was imported or LICENSE_KEY_SECRET has changed.
  */
 export async function mailableKey(
