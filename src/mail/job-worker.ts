@@ -9,7 +9,7 @@ import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { JobFailure, type JobIds } from './jobs.js';
 
 /**
- * The worker pools of an instance. A job never waits for jobs of the other pool (docs/decisions/0027). `concurrency` is the
+ * The two worker pools of an instance. No job waits for a job of another pool (docs/decisions/0027). `concurrency` is the
  * number of concurrent jobs, which mostly wait for a mail server; `connections` is the number of database connections.
  */
 const POOLS = {
@@ -17,7 +17,7 @@ const POOLS = {
   sign_in_codes: { concurrency: 1, connections: 2 },
 } as const;
 export type JobPool = keyof typeof POOLS;
-/** The interval at which workers look for due jobs; they are notified of a new job at once. */
+/** The interval at which workers look for jobs that have become due; of a new job they are notified at once. */
 const JOB_POLL_INTERVAL_MS = 2_000;
 /** The interval at which the jobs of killed instances are unlocked. */
 const UNLOCK_INTERVAL_MS = 5_000;
@@ -54,7 +54,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly log: AppLogger,
   ) {}
 
-  /** The names of all registered tasks. */
+  /** The names of all registered tasks, of both pools. */
   get tasks(): string[] {
     return Object.values(this.#tasks).flatMap((tasks) => Object.keys(tasks));
   }
@@ -65,7 +65,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       try {
         await task(ids as JobIds, abortSignal);
       } catch (error) {
-        // The message is stored with the job. Messages of a driver may contain values of a row.
+        // The message is stored with the job. A message of the database driver may contain values of a row, so it is replaced.
         throw error instanceof JobFailure ? error : new JobFailure(describeError(error));
       }
     };
@@ -125,7 +125,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       noHandleSignals: true,
       // The log of graphile-worker could contain personal data. `#createEvents` logs its events instead.
       logger: new Logger(() => () => undefined),
-      // 0 turns batching on. Without it (-1, the default) a failed update of a finished job would be an unhandled rejection,
+      // 0 turns batching on. Without batching (-1, the default) a failed update of a finished job is an unhandled rejection,
       // which ends the process. A failed batch only ends the pool, and `#keepRunning` starts a new one.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       events,
@@ -138,8 +138,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     events.on('pool:create', ({ workerPool }) => {
       connections.options.application_name = workerPool.id;
     });
-    // graphile-worker keeps a failed lookup of the ids of its tasks, and then every later fetch of a job fails too. So the
-    // pool is ended after any failed fetch, and `#keepRunning` starts a new one.
+    // graphile-worker caches a failed lookup of the ids of its tasks, so every later fetch of a job fails too. The pool is
+    // therefore ended after any failed fetch, and `#keepRunning` starts a new one.
     events.on('worker:getJob:error', ({ worker }) => {
       const shutDown = async () => worker.workerPool.gracefulShutdown();
       shutDown().catch(() => undefined);
@@ -167,6 +167,7 @@ async function unlockOnSeparateConnection(connections: pg.Pool): Promise<void> {
   await client.query(UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));
 }
 
+/** Describes an error without its message: the name, the code and the position in the source. */
 function describeError(error: unknown): string {
   const { code, error: name, at } = errorFields(error);
   return [name, code, at].filter((part) => part !== undefined).join(' ');

@@ -6,9 +6,9 @@ export type JobIds = Readonly<Record<string, string>>;
 interface JobOptions {
   /** A waiting job with the same key is replaced. */
   readonly key?: string;
-  /** The earliest time of the job. */
+  /** The job does not run before this time; the default is now. */
   readonly runAt?: Date;
-  /** Jobs with a lower number run first. */
+  /** Jobs with a lower number run first; the default is 0. */
   readonly priority?: number;
 }
 
@@ -25,5 +25,5 @@ export async function addJob(
   );
 }
 
-/** A failure whose message contains no personal data: it is stored with the job and logged. */
+/** A failure of a job. Its message is stored with the job and logged, so it must contain no personal data. */
 export class JobFailure extends Error {}

@@ -1,6 +1,6 @@
 import { readableMoment } from '../core/clock.js';
 
-/** The columns of `MailedMachine`, of the table `activation` with the alias `a`. */
+/** The SQL columns of a `MailedMachine`; the table `activation` has the alias `a`. */
 export const MACHINE_COLUMNS = 'a.id as activation_id, a.hostname_hint, a.activated_at, a.app_version';
 
 /** A machine that a mail is about. */
@@ -11,7 +11,7 @@ export interface MailedMachine {
   readonly app_version: string;
 }
 
-/** What tells a machine apart from others, as in the portal: label, time and version, and the end of the activation id. */
+/** The facts by which a holder recognises a machine: label, time, version, and the end of the activation id. */
 export function machineFacts(machine: MailedMachine): (readonly [name: string, value: string])[] {
   const { activation_id, hostname_hint, activated_at, app_version } = machine;
   return [

@@ -15,12 +15,12 @@ export interface MailMessage {
   readonly body: readonly Block[];
 }
 
-/** Returns the mail with a last line about the vendor and whom to ask, if the settings name them. */
+/** Returns the mail with a last line that names the vendor and the support contact, if the settings have them. */
 export function withVendorLine<Mail extends Pick<MailMessage, 'body'>>(
   mail: Mail,
   { vendorName, supportContact }: Pick<Brand, 'vendorName' | 'supportContact'>,
 ): Mail {
-  // In a mail an address of a page keeps its scheme, so that mail clients make it a link.
+  // The contact is an e-mail address or a page. The URL of a page keeps its scheme, so that mail clients make it a link.
   const support = supportContact?.url.replace(/^mailto:/, '');
   const parts = [vendorName, support && `Support: ${support}`].filter((part) => part);
   return parts.length > 0 ? { ...mail, body: [...mail.body, parts.join(' · ')] } : mail;

@@ -7,22 +7,24 @@ import { addJob, type JobIds } from './jobs.js';
 import type { MailMessage } from './mail-message.js';
 import { Mailer } from './mailer.js';
 
-/** The task of a mail is named with this prefix and the kind of mail. */
+/** The name of a task that sends mails is this prefix and the kind of mail. */
 export const MAIL_TASK_PREFIX = 'mail_';
 
 interface MailOptions {
-  /** The recipient, if no row contains it when the mail is sent. It is stored until then. */
+  /** The recipient, if no other row may contain it when the mail is sent. It is stored in `mail_recipient` until then. */
   readonly to?: string;
   /**
-   * Whether the mail is sent before others of its pool. A mail that everyone can request is not urgent, because such mails
-   * could delay all others.
+   * Whether the mail is sent before others of its worker pool. A mail that every client can request must not be urgent, because
+   * such mails could delay all others.
    */
   readonly isUrgent?: boolean;
 }
 
 /**
  * Enqueues a mail in the caller's transaction. Without `to` it replaces a waiting mail of the same kind about the same subject.
+ * @param kind a kind that was registered with `MailService.register`
  * @param about the id of the subject of the mail, such as a license; operators see it for failing mails
+ * @param at the time since which the recipient is stored
  */
 export async function enqueueMail(
   manager: EntityManager,
@@ -45,11 +47,11 @@ export async function enqueueMail(
   );
 }
 
-/** Options of a kind of mail. */
+/** The worker pool and the time limit of a kind of mail. */
 interface MailKindOptions {
   /** The worker pool; the default is `main`. */
   readonly pool?: JobPool;
-  /** The time limit for the delivery; the default is one minute. */
+  /** The time limit for one attempt to deliver; the default is one minute. */
   readonly timeoutMs?: number;
 }
 

@@ -15,13 +15,13 @@ const SMTP_TIMEOUTS_MS = {
   socketTimeout: 20_000,
   dnsTimeout: 5_000,
 };
-/** The default time limit for a whole delivery, whose steps have their own limits. */
+/** The default time limit for an attempt to deliver as a whole; its steps are limited by SMTP_TIMEOUTS_MS as well. */
 const DELIVERY_TIMEOUT_MS = 60_000;
 
 interface DeliveryOptions {
   /** Aborted on shutdown. */
   readonly signal: AbortSignal;
-  /** The time limit for the delivery. */
+  /** The time limit for this attempt; the default is DELIVERY_TIMEOUT_MS. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -107,7 +107,7 @@ export class Mailer {
     }
   }
 
-  // The file gets its name when it is complete. Another attempt replaces the earlier file.
+  // A file gets the name of its mail when it is complete. Another attempt replaces the file.
   private async write(mailId: string, message: SendMailOptions): Promise<void> {
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
     const { message: bytes } = await transport.sendMail(message);

@@ -3,7 +3,7 @@ import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
 import { MAIL_TASK_PREFIX } from './mail.service.js';
 
-/** A mail whose delivery has failed so far. */
+/** A mail with a failed attempt to deliver, which may be tried again. */
 export interface FailingMail {
   readonly kind: string;
   /** The id of the subject of the mail. */
@@ -15,8 +15,9 @@ export interface FailingMail {
   readonly next_attempt_at: string | null;
 }
 
+/** The mails that are not sent, as operators see them. */
 export interface WaitingMail {
-  /** Mails that are not yet sent, including failing ones. */
+  /** Mails that will be attempted, including those that have failed before. */
   readonly waiting: number;
   /** Waiting mails that have been due for five minutes and are not being sent. */
   readonly late: number;
@@ -35,11 +36,15 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** SQL condition of a job with a failed attempt. A process that is killed during the last attempt stores no error. */
+/**
+ * SQL condition of a job with a failed attempt. The number of attempts is compared too, because a process that is killed during
+ * the last attempt stores no error.
+ */
 export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 
-/** The waiting and the failing mails, without personal data. */
+/** Reads the waiting and the failing mails, without personal data. */
 export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
+  // A job without a key was replaced by a later one while it was being sent.
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK_PREFIX}') and key is not null`;
   const [count, rows] = await Promise.all([
     queryOne<Omit<WaitingMail, 'failing'>>(
