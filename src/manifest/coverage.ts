@@ -11,7 +11,7 @@ export class Coverage {
   /** Returns the refusal if the version requires a later license expiry; undefined if the license covers the version. */
   async refusal(appVersion: string, licenseExpiry: Date | null): Promise<Problem | undefined> {
     if (this.covers(appVersion, licenseExpiry)) return undefined;
-    // Reads the published manifests before a refusal: the required expiry may have been lowered since the last poll.
+    // The manifests are read again before a refusal, because the required expiry may have been lowered since the last poll.
     await this.manifests.refresh();
     if (!licenseExpiry || this.covers(appVersion, licenseExpiry)) return undefined;
     const { versions } = this.manifests;
@@ -23,7 +23,7 @@ export class Coverage {
     });
   }
 
-  /** Whether a license covers a version by the manifests in memory. Only `refusal` may refuse, because it refreshes them first. */
+  /** Whether a license covers a version by the manifests in memory. To refuse, use `refusal`, which reads the manifests again. */
   covers(appVersion: string, licenseExpiry: Date | null): boolean {
     if (!licenseExpiry) return true;
     return covers(this.manifests.versions.find(appVersion)?.minimum_license_expiry ?? null, licenseExpiry);

@@ -17,6 +17,7 @@ export class ManifestResponses implements PreparedRoute {
 
   constructor(private readonly manifests: ManifestService) {}
 
+  /** @param ifNoneMatch the header of the request @returns null if no manifest is live */
   respond(ifNoneMatch: string | undefined): PreparedResponse | null {
     const { live } = this.manifests;
     if (!live) return null;
@@ -25,7 +26,7 @@ export class ManifestResponses implements PreparedRoute {
   }
 }
 
-/** Prepares the responses 200 and 304. */
+/** Prepares the responses 200 and 304 for a manifest. */
 function prepareResponses(live: LiveManifest) {
   const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
   const content = {

@@ -26,13 +26,13 @@ export interface LiveContent {
   readonly signed: string;
 }
 
-/** The largest step of a sequence, which keeps a mistake from using up all sequence numbers. */
+/** The largest step from the live sequence to the next one. The limit keeps a mistake from using up all sequence numbers. */
 const MAX_SEQUENCE_STEP = 999_999_999;
 
 /** The earliest time of a `Date`, in milliseconds. */
 const EARLIEST_TIME_MS = -8.64e15;
 
-/** The default validity of a manifest, which limits how long an old copy can be replayed. */
+/** The default validity of a manifest. It limits how long an attacker can send an old copy to clients. */
 export const MANIFEST_VALIDITY_DAYS = 90;
 
 /** The versions that a manifest offers, and its expiry. */
@@ -70,7 +70,7 @@ export interface PublishContext {
   readonly versions: PublishedVersions;
   readonly product: string;
   readonly now: Date;
-  /** Whether the publisher requested a withdrawal. */
+  /** Whether the publisher requested a withdrawal: a manifest that replaces the live version by a lower one. */
   readonly isWithdrawal: boolean;
 }
 
@@ -113,7 +113,10 @@ function refuseWrongFirst({ previous }: ManifestContent, isWithdrawal: boolean):
   refuseIf(isWithdrawal, 'This manifest withdraws nothing: no manifest is live.');
 }
 
-/** Refuses a manifest of a concurrent publisher, an older manifest, and an unintended lower version. */
+/**
+ * Refuses a manifest that is live already, that does not follow the live one, or whose lower version was not requested as a
+ * withdrawal; and a withdrawal to a version that is not lower, was never published or is withdrawn.
+ */
 function refuseWrongSuccessor(
   next: ManifestContent,
   { content: live, signed }: LiveContent,
@@ -146,7 +149,7 @@ function refuseWrongSuccessor(
   refuseIf(isLowerVersion && target!.isWithdrawn, `Version ${next.version} is withdrawn.`);
 }
 
-/** Refuses a change of a published version: its image stays the same, and no license loses the version. */
+/** Refuses another image for a published version, and a minimum license expiry that takes the version from a license. */
 function refuseChangedVersion(
   { version, dmg, minimum_license_expiry }: ManifestEntry,
   published: ManifestEntry,

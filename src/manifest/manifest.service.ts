@@ -43,9 +43,9 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   #versions = new PublishedVersions();
   #live: LiveManifest | null = null;
   #timer?: NodeJS.Timeout;
-  // Calls that arrive together, or while a refresh is running, share the next refresh, so each call sees what was published
-  // before it. Any number of calls (`Infinity`) shares a refresh, and one refresh runs at a time. A batch needs one result for
-  // each call: the calls themselves, which are null.
+  // Calls that arrive together, or while a refresh is running, share the next refresh, so each caller sees what was published
+  // before its call. Any number of calls (`Infinity`) shares a refresh, and one refresh runs at a time. A batch must return one
+  // result for each call: it returns the calls themselves, which are null.
   readonly #refreshes = new Batch<null, null>(
     (calls) => this.readNewerManifests().then(() => calls),
     Infinity,
@@ -60,7 +60,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     private readonly log: AppLogger,
   ) {}
 
-  // A row that cannot be parsed, such as one that a newer version of Mooring wrote, must not keep the service from starting.
+  // A failure must not keep the service from starting, for example for a row that a newer version of Mooring wrote.
   async onModuleInit(): Promise<void> {
     await this.refresh().catch((error: unknown) => this.log.failed('manifests not read', error));
   }
@@ -116,7 +116,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  /** Makes the checks of `publish` without publishing. */
+  /** Makes the checks of `publish` without publishing. @throws ManifestError or PublishRefused with one sentence */
   async checkPublishable(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
     await this.refresh();
@@ -124,7 +124,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  /** Finds the published document that a withdrawal of the live version restores; null if there is none. */
+  /** Finds the published manifest that a withdrawal of the live version would restore; null if there is none. */
   async findWithdrawalTarget(): Promise<SignedManifest | null> {
     const target = this.#live && this.#versions.newestBelow(this.#live.content.version);
     if (!target) return null;
@@ -154,7 +154,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
         return;
       }
     }
-    // The first read, or a restored backup: the database replaces the manifests in memory.
+    // At the first read, and after a backup was restored, all manifests in memory are replaced.
     const versions = new PublishedVersions();
     this.#live = applyPublished(await this.readRowsFrom(0), versions);
     this.#versions = versions;
@@ -166,7 +166,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   }
 }
 
-/** Adds the published versions of the rows. @returns the last manifest, which is live, or null without rows */
+/** Adds the versions of the manifests in the rows. @returns the manifest of the last row, which is live; null without rows */
 function applyPublished(rows: readonly PublishedRow[], versions: PublishedVersions): LiveManifest | null {
   let live: LiveManifest | null = null;
   for (const { signed, signatures } of rows) {

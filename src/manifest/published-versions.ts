@@ -7,18 +7,19 @@ import {
   type ManifestEntry,
 } from '../keys/manifests/signed-manifest.js';
 
-/** A published version. */
+/** A published version, as its latest manifest describes it. */
 export interface PublishedVersion extends ManifestEntry {
   /** The sequence of the latest manifest of this version; 0 if it was only listed in `also_available`. */
   readonly sequence: number;
+  /** Whether a later manifest had a lower version. */
   readonly isWithdrawn: boolean;
 }
 
-/** The published versions, each by its latest manifest. Licenses and new manifests are checked against them. */
+/** The published versions. Licenses and new manifests are checked against them. */
 export class PublishedVersions {
   readonly #versions = new Map<string, PublishedVersion>();
 
-  /** The versions of one manifest. */
+  /** Creates the list with the versions of one manifest. */
   static of(content: ManifestContent): PublishedVersions {
     const versions = new PublishedVersions();
     versions.add(content);
@@ -43,14 +44,14 @@ export class PublishedVersions {
     return this.#versions.get(canonicalVersion(version));
   }
 
-  /** The newest version that a license with this expiry covers. */
+  /** The newest version that is not withdrawn and that a license with this expiry covers; null means that it never expires. */
   newestCovered(licenseExpiry: Date | null): ManifestEntry | undefined {
     return this.#offeredVersions().find(({ minimum_license_expiry }) =>
       covers(minimum_license_expiry, licenseExpiry),
     );
   }
 
-  /** The newest version below the live one that was live itself; a withdrawal restores it. */
+  /** The newest version below the live one that was live before and is not withdrawn. A withdrawal restores it. */
   newestBelow(live: string): PublishedVersion | undefined {
     return this.#offeredVersions().find(
       (known) => known.sequence > 0 && compareVersions(known.version, live) < 0,
