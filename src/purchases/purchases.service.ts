@@ -70,7 +70,7 @@ export class PurchasesService {
 
   /**
    * Links an existing license, or issues one.
-   * @param email null if the buyer was erased: then no license is issued, also for a replayed report
+   * @param email null if the buyer was erased: then no license is issued, even if the report is repeated later
    */
   private async issue(
     manager: EntityManager,
@@ -79,7 +79,7 @@ export class PurchasesService {
     state: PurchaseState,
   ): Promise<void> {
     const existing = await this.licenses.linkToPurchase(manager, ids);
-    // An existing license keeps its holder, so the purchase gets the holder's address.
+    // An existing license keeps its holder, so the purchase gets the address of this holder instead of the reported one.
     const sql = 'update purchase set paid = true, email = $2 where id = $1';
     await manager.query(sql, [ids.purchase_id, email && existing ? existing.email : email]);
     if (!existing && email !== null)
@@ -104,7 +104,10 @@ async function lockPurchase(
   return queryOne<Purchase>(manager, sql, [transaction_id]);
 }
 
-/** Finds the license of a purchase. `lockPurchase` cannot: a statement that waits for a lock reads other rows as before the wait. */
+/**
+ * Finds the license of a purchase. `lockPurchase` cannot read it: a statement that waits for a lock reads all other rows as
+ * they were before the wait.
+ */
 async function findLicenseId(manager: EntityManager, purchaseId: string): Promise<string | null> {
   const sql = 'select id from license where purchase_id = $1';
   const license = await queryRow<{ id: string }>(manager, sql, [purchaseId]);

@@ -7,7 +7,7 @@ import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 
-/** The timestamp in Unix seconds. It is checked here, because the library ignores characters after the number. */
+/** The form of the timestamp, in Unix seconds. The library does not check it: it ignores characters after the number. */
 const TIMESTAMP = /^[1-9]\d*$/;
 
 /** Accepts requests that PURCHASE_WEBHOOK_SECRET signed within the last 5 minutes (Standard Webhooks). */
@@ -25,7 +25,7 @@ export class WebhookGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (!this.#webhook) throw problem('not_found');
     const { body, headers } = context.switchToHttp().getRequest<FastifyRequest<{ Body: Buffer }>>();
-    // The library verifies the decoded text. In it all invalid bytes are the same character, so other bytes would pass as well.
+    // The library verifies the decoded text, in which all invalid bytes are one character. Other invalid bytes would pass too.
     if (Buffer.isBuffer(body) && !isUtf8(body)) throw problem('malformed_request');
     if (Buffer.isBuffer(body) && isSigned(this.#webhook, body, headers)) return true;
     this.#wrongSignatures.count('purchases');

@@ -12,7 +12,7 @@ import { enqueueMail } from '../mail/mail.service.js';
 export const DECISIONS = ['release', 'decline'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** The decision about a request. */
+/** The decision about a release request. `id` is the id of the request. */
 export interface ReleaseDecision {
   readonly id: string;
   readonly decision: Decision;

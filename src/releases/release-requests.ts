@@ -28,9 +28,9 @@ export class ReleaseRequests implements OnModuleInit {
   }
 
   /**
-   * Creates a request to release an activation, and mails a confirmation to the holder. If an open request exists,
-   * nothing changes.
-   * @param email the required e-mail address of the license; null accepts each address
+   * Creates a request to release an activation, and mails a confirmation to the holder. If an open request exists, if the
+   * activation has ended or if the license has another address, nothing changes.
+   * @param email the address that the license must have; null accepts each address
    */
   async create(activationId: string, reason: string | null, email: string | null = null): Promise<void> {
     const id = uuidv7();

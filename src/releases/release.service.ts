@@ -61,6 +61,7 @@ export class ReleaseService {
     });
   }
 
+  /** Runs `work` while the license of an activation is locked. @returns the activation after `work` */
   private async withLockedLicense(
     id: string,
     work: (manager: EntityManager, activation: Activation, license: License) => Promise<void>,
@@ -68,9 +69,9 @@ export class ReleaseService {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
-      // Activations take the same lock, so the next activation no longer counts the released machine.
+      // A request to activate takes the same lock, so the next one no longer counts the released machine.
       const license = await lockLicense(manager, license_id);
-      // The retention deletes ended activations without this lock, so this one may be gone since it was read.
+      // Retention deletes ended activations without this lock, so the activation may have been deleted since it was read.
       const before = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
       await work(manager, before, license);
       if (before.ended_at) return { activation: before, was_active: false };
@@ -111,7 +112,7 @@ async function endActivation(
   return true;
 }
 
-/** Ends a refunded license and its active activations, under the lock that activations take. */
+/** Ends a refunded license and its active activations. It locks the license, as each activation of a machine does. */
 export async function endRefundedLicense(manager: EntityManager, licenseId: string, at: Date): Promise<void> {
   const license = await lockLicense(manager, licenseId);
   const ended_at = license.ended_at ?? at;

@@ -3,15 +3,15 @@ import { DAY_MS } from '../core/clock.js';
 import { queryOne } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
-/** The period for which releases by holders are counted. Ended activations are kept at least as long. */
+/** The period for which releases by holders are counted. Retention keeps ended activations at least as long. */
 const SELF_RELEASE_WINDOW_MS = 365 * DAY_MS;
 
 /** The time since which releases by holders are counted. */
 export const selfReleaseWindowStart = (now: Date): Date => new Date(now.getTime() - SELF_RELEASE_WINDOW_MS);
 
 /**
- * An SQL query: the number of activations of a license (alias `l`) that its current holder has released since then.
- * @param since the placeholder of `selfReleaseWindowStart`
+ * An SQL query: the number of activations of a license (alias `l`) that its current holder has released after `since`.
+ * @param since the SQL placeholder of `selfReleaseWindowStart`, such as `$2`
  */
 export const countSelfReleasesSql = (since: string): string => `
   select count(*)::integer from activation released
