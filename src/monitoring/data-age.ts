@@ -25,14 +25,15 @@ export interface DataAges {
   readonly retention_finished: Date | null;
   /** When the database was created. */
   readonly database_since: Date;
-  /** The day of the oldest rewrite of a table file that the last retention run should have rewritten; null if there is none. */
+  /** The oldest day on which a table file was last rewritten, if the last retention run should have rewritten it; or null. */
   readonly file_rewrite: string | null;
   /** The tables of the steps that failed in the last finished retention run. */
   readonly failed: readonly string[];
 }
 
 // `retention_finished` ignores manual runs for another day: they do not show whether today's data was deleted. `file_rewrite`
-// and `failed` use every finished run, because each run rewrites files and runs every step.
+// and `failed` use every finished run, because each run rewrites files and runs every step. The rewrite of a file is overdue
+// after 2 days, or after 25 days for a large one: the intervals of `retention/rewrite.ts` and some days for retries.
 const AGES = `
   select clock_timestamp() as now,
          (select min(received_on) from telemetry)::text as telemetry,
@@ -52,8 +53,8 @@ const AGES = `
                    order by started_at desc limit 1), '{}') as failed`;
 
 /**
- * Reads the age of the data instead of the success of jobs, because every kind of failure makes data too old. Due rows are
- * deleted within the hour; a rule counts as overdue a day later, because an outage can last for hours.
+ * Reads the age of the data instead of the success of jobs, because every kind of failure makes data too old. Rows are deleted
+ * within an hour after they are due. They count as overdue a day after they are due, because an outage can last for hours.
  * @param now the service's clock, which decides what is due
  */
 export async function readDataAges(
@@ -72,6 +73,6 @@ export async function readDataAges(
   return { ...ages, overdue };
 }
 
-/** Returns the end of the last retention run; before the first one, the creation of the database. */
+/** Returns `retention_finished`; before the first such run, the time at which the database was created. */
 export const lastRetentionOrCreation = ({ retention_finished, database_since }: DataAges): Date =>
   retention_finished ?? database_since;

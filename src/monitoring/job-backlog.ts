@@ -4,7 +4,7 @@ import { queryOne } from '../database/sql.js';
 import { JobWorker } from '../mail/job-worker.js';
 import { HAS_FAILED } from '../mail/waiting-mail.js';
 
-/** The unfinished jobs of a task. */
+/** The numbers of unfinished jobs of a task. */
 export interface JobCounts {
   /** `other` for tasks that this version does not know. */
   readonly task: string;
@@ -25,7 +25,7 @@ const BACKLOG = `
                    count(*) filter (where ${HAS_FAILED}) as failing
             from graphile_worker.jobs group by 1) of_task) as jobs`;
 
-/** Counts the jobs that are not done. */
+/** Counts the jobs that are not done, including those that will not be attempted again. */
 @Injectable()
 export class JobBacklog {
   constructor(

@@ -6,7 +6,7 @@ import { errorsAsHtml } from '../http/problems/problem-docs.js';
 import { problem } from '../http/problems/problem.js';
 import { WarningsService } from './warnings.service.js';
 
-/** The probes of orchestrators, and the page that a problem's `type` links. */
+/** The probes of orchestrators, and the page to which the `type` of a problem links. */
 @Controller()
 export class MonitoringController {
   #isShuttingDown = false;
@@ -33,8 +33,8 @@ export class MonitoringController {
     return { status: 'ok' };
   }
 
-  // The server listens only after it has migrated and loaded its keys. An outage of the database does not make an instance
-  // unready: its own 503 is a problem document, which a load balancer would not send.
+  // An instance listens only after it has migrated the database and loaded its keys, so it is then ready. An outage of the
+  // database does not make it unready: its own 503 is a problem document, which a load balancer would not send.
   @Get('health/ready')
   async ready() {
     if (this.#isShuttingDown) throw problem('unavailable');

@@ -3,7 +3,7 @@ import { StaffGuard } from '../staff/staff.guard.js';
 import { JobBacklog } from './job-backlog.js';
 import { WarningsService } from './warnings.service.js';
 
-/** `GET /support/api/service`: what operators see with `mooring status`, for staff without a shell. */
+/** `GET /support/api/service`: the warnings, mails and jobs of `mooring status`, for staff who have no command line. */
 @Controller('support/api/service')
 @UseGuards(StaffGuard)
 export class ServiceStatusController {

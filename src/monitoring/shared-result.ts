@@ -1,4 +1,4 @@
-/** The time, from the start of the operation, in which its result is shared. An object, so that tests can change it. */
+/** The time, from the start of an operation, in which its result is shared. An object, so that tests can change the time. */
 export const SHARED_RESULT_LIMITS = { sharedMs: 1_000 };
 
 /**

@@ -14,8 +14,8 @@ import { ManifestService } from '../manifest/manifest.service.js';
 /** A mail is reported as undelivered after this many attempts: mail servers often ask for a retry once or twice. */
 const MIN_REPORTED_ATTEMPTS = 3;
 /**
- * Failures of this mail are reported by `mooring status` and the metrics only. It is sent only if a license has the typed
- * address, so a public warning would reveal whether an address has a license.
+ * Failures of this mail are no warning; `mooring status`, the support page and the metrics report them. The mail is sent only
+ * if a license has the typed address, so a public warning would reveal whether an address has a license.
  */
 const CODE_MAIL = 'sign_in_code';
 /** The publisher is warned this long before the live manifest expires (docs/keys.md#publishing). */
@@ -48,7 +48,7 @@ export class WarningsService {
     this.#policy = createRetentionPolicy(config);
   }
 
-  /** Runs its queries one after the other, so that a probe uses one connection and meets only one timeout during an outage. */
+  /** The queries run one after the other, so that a probe uses one connection and waits for only one timeout in an outage. */
   async readState(): Promise<MonitoredState> {
     const now = this.clock.now();
     const ages = await readDataAges(this.dataSource, this.#policy, now);
@@ -96,7 +96,7 @@ export class WarningsService {
     ];
   }
 
-  // Data counts as overdue a day after it is due: it is deleted within the hour, and an outage can last for hours.
+  // Data counts as overdue a day after it is due, because an outage can last for hours. Otherwise it is deleted within an hour.
   private overdueDataWarnings(ages: DataAges): string[] {
     const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
     const now = this.clock.now();
@@ -127,7 +127,7 @@ export class WarningsService {
     ];
   }
 
-  // A run starts every hour. If runs hang, are always interrupted or never start, nothing else shows it for months.
+  // A run starts every hour. If runs hang, are interrupted or never start, no other warning would show this for months.
   private retentionRunWarnings(ages: DataAges): string[] {
     const since = lastRetentionOrCreation(ages);
     if (this.clock.now().getTime() - since.getTime() <= DAY_MS) return [];

@@ -22,7 +22,7 @@ export class ConnectionMetrics implements MetricsSource {
     private readonly replica: Replica,
   ) {}
 
-  // The state is read before the queries of the scrape take a connection.
+  // The state is read before the queries of other sources take a connection.
   prepare(): void {
     const { pool: replica } = this.replica;
     const pools = { primary: poolOf(this.dataSource), ...(replica && { replica }) };

@@ -21,7 +21,7 @@ const GC_KINDS: Readonly<Record<number, string>> = {
 
 /**
  * The version, uptime, processor time, memory, event loop delay and garbage collection of the process, and whether its token keys
- * can be reloaded. These metrics replace prom-client's default metrics, most of which no operator acts on.
+ * can be reloaded. They replace the default metrics of prom-client, most of which require no action of an operator.
  */
 @Injectable()
 export class ProcessMetrics implements MetricsSource, OnApplicationShutdown {

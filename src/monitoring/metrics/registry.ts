@@ -16,7 +16,7 @@ interface Sample {
 export interface MetricsSource {
   /** Registers the metrics with the functions that read them at each scrape. Called once, if METRICS_PORT is set. */
   register(registry: MetricsRegistry): void;
-  /** Reads the state that several metrics share, before each scrape. The sources run concurrently, and none throws. */
+  /** Reads the state that several metrics share, before each scrape. All sources prepare concurrently. It must not throw. */
   prepare?(): Promise<void> | void;
 }
 

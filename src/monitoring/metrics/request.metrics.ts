@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
 
-/** Requests by route, duration and status, the load, and the problems answered. */
+/** Requests by route, duration and status, the load, and the problems sent as responses. */
 @Injectable()
 export class RequestMetrics implements MetricsSource {
   constructor(private readonly host: HttpAdapterHost) {}

@@ -16,7 +16,7 @@ interface RetentionRunRow {
   readonly oldest: Readonly<Record<string, string>>;
 }
 
-// Reads the tables and columns with their comments in the database.
+// Reads the tables and columns, with the comments that the migrations give them.
 const TABLES = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as "table",
     obj_description(c.oid, 'pg_class') as what,
@@ -52,8 +52,8 @@ export async function privacyData(dataSource: DataSource, config: Config) {
         name: table,
         what,
         kept: rule?.period ?? EXEMPT_TABLES[table] ?? null,
-        // Rows of a table without a rule are kept, are moved (`telemetry_inbox`), are removed by people (`staff`, `passkey`), or
-        // are deleted together with the row that they belong to.
+        // Whether retention deletes rows. Rows of a table without a rule are kept, moved (`telemetry_inbox`), removed by people
+        // (`staff`, `passkey`), or deleted together with the row that they belong to.
         leaves: hasRetentionRule,
         oldest: run?.oldest[table] ?? null,
         last_deleted: lastDeletion ? { on: lastDeletion.on, rows: lastDeletion.rows } : null,
