@@ -38,7 +38,7 @@ const formatDueCondition = ({ keptFrom, condition }: RetentionRule, placeholder 
 const formatDeletableCondition = (rule: RetentionRule) =>
   formatDueCondition(rule) + (rule.deleteCondition ? ` and ${rule.deleteCondition}` : '');
 
-// The 14 days are counted back from the earlier of both times, so that an `asOf` in the future does not shorten them.
+// The 14 days are counted back from the earlier of `asOf` and `now`, so that an `asOf` in the future does not shorten them.
 function createParameters(rule: RetentionRule, { asOf, now }: RunTimes): unknown[] {
   const earlier = Math.min(asOf.getTime(), now.getTime());
   const latestActivationEnd = new Date(earlier - MIN_DAYS_AFTER_ACTIVATION_END * DAY_MS);
@@ -48,6 +48,7 @@ function createParameters(rule: RetentionRule, { asOf, now }: RunTimes): unknown
 /**
  * Creates the query for the `keptFrom` day of the oldest row that is due, even if `deleteCondition` prevents its deletion. If
  * no row is due, the query reads only the index on `keptFrom`.
+ * @returns the SQL, and the value of its placeholder
  * @param placeholder the SQL placeholder of the returned value, such as `$1`
  */
 export function createOldestDueQuery(
@@ -70,7 +71,10 @@ export async function countDeletable(
   return rows;
 }
 
-/** Deletes the rows that are due, in batches, each in a transaction of its own. @returns the number of rows */
+/**
+ * Deletes the rows that are due, in batches, each in a transaction of its own. Whole months of telemetry are dropped.
+ * @returns the number of deleted rows, which may be an estimate for telemetry
+ */
 export async function deleteExpired(
   runner: QueryRunner,
   rule: RetentionRule,
@@ -79,7 +83,7 @@ export async function deleteExpired(
   if (rule.table !== 'telemetry') return deleteInBatches(runner, rule, times);
   const firstKept = computeCutoff(rule, times.asOf);
   const dropped = await dropPastPartitions(runner, firstKept);
-  // The other rows that are due are in the partition of the month that contains the cutoff.
+  // After this, all rows that are due are in the partition of the month that contains the cutoff.
   const partition = partitionOf(firstKept);
   const { exists } = await queryOne<{ exists: boolean }>(
     runner,

@@ -4,7 +4,7 @@ import { queryOne, queryRows } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
 import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
 
-/** The activations end one month before the license is deleted, so that staff can notice and correct a wrong end. */
+/** Activations end one month before their license is deleted, so that staff can notice and correct a wrong end. */
 const MONTHS_AFTER_LICENSE_END = 11;
 /** The number of activations that one transaction ends. */
 const ACTIVATION_BATCH_ROWS = 500;
@@ -17,7 +17,7 @@ const RETENTION_AUDIT = {
 const LICENSE_IS_DUE = `${LICENSE_RETENTION_START} < $1::date
   and exists (select 1 from activation a where a.license_id = license.id and a.ended_at is null)`;
 
-// The license is locked first, as in each activation and change of a license: a concurrent correction is respected.
+// The license is locked first, as in each activation and each change of a license, so that a concurrent correction is seen.
 const SELECT_DUE_ACTIVATIONS = `
   with due as (select id from license where ${LICENSE_IS_DUE} limit ${ACTIVATION_BATCH_ROWS} for update skip locked)
   select id from activation where license_id in (select id from due) and ended_at is null limit ${ACTIVATION_BATCH_ROWS}`;
@@ -38,9 +38,10 @@ export async function countDueActivations(runner: QueryRunner, asOf: Date): Prom
 }
 
 /**
- * Releases the activations of licenses that ended 11 months ago, because no license is deleted with an active one. The
+ * Releases the activations of licenses that ended 11 months ago, because no license with an active activation is deleted. The
  * holder gets no mail, because the application stopped when the license ended.
- * @param asOf never in the future, so that no activation ends early @returns the number of activations
+ * @param asOf the time that decides what is due; never in the future, so that no activation ends early
+ * @returns the number of ended activations
  */
 export async function endActivations(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
   for (let ended = 0; ;) {

@@ -8,16 +8,16 @@ export interface RetentionRule {
   readonly description: string;
   /** How long the rows are kept, and from when, as text for readers of the privacy pages. */
   readonly period: string;
-  /** SQL expression over the row: the day or time at which its period starts; null while the row must be kept. */
+  /** SQL expression over the row: the day or time at which its period starts; null while the period has not started. */
   readonly keptFrom: string;
   /** The length of the period; without `months` and `days` the row is due at `keptFrom`. */
   readonly months?: number;
   readonly days?: number;
-  /** SQL statement that runs before the deletion; the table `expired` has the ids of the rows to delete. */
+  /** SQL statement that the deletion contains (`with`); the table `expired` has the ids of the rows to delete. */
   readonly beforeDelete?: string;
   /** SQL condition over the row that must also hold for the row to be due. */
   readonly condition?: string;
-  /** SQL condition over the row that must hold before a due row is deleted; `$2` is the time two weeks ago. */
+  /** SQL condition over the row that must hold before a due row is deleted; `$2` is the time 14 days before the run. */
   readonly deleteCondition?: string;
 }
 
@@ -55,7 +55,7 @@ export const createRetentionPolicy = ({
       'while valid, and 12 months from the end or erasure, or from the day on which the end was recorded if that is later',
     keptFrom: LICENSE_RETENTION_START,
     months: 12,
-    // A license with an active activation is kept. The foreign key prevents the deletion as well.
+    // A license is kept while an activation of it is active or ended within 14 days. A foreign key also protects it.
     deleteCondition: `not exists (select 1 from activation a
               where a.license_id = license.id and coalesce(a.ended_at, 'infinity') > $2)`,
     beforeDelete:
@@ -104,7 +104,7 @@ export const createRetentionPolicy = ({
     period: 'until they expire, at most a day longer',
     keptFrom: 'expires_at',
   },
-  // The period is six days, so that with one run a day no row is older than seven days.
+  // The period is six days, so that no row is older than seven days even if only one run a day succeeds.
   {
     table: 'mail_recipient',
     description: 'Recipients of queued mails',
@@ -120,8 +120,8 @@ export const createRetentionPolicy = ({
     days: 6,
     condition: 'attempts >= max_attempts and locked_at is null',
   },
-  // A trigger refuses the deletion of entries that are below 24 months by the clock of the database, whatever `asOf` is. The
-  // condition therefore excludes these entries.
+  // A trigger refuses to delete entries that are younger than 24 months by the clock of the database, whatever `asOf` is. The
+  // condition excludes these entries.
   {
     table: 'audit_event',
     description: 'Audit trail: actions of staff, and activations that retention ended',

@@ -7,7 +7,7 @@ import { RetentionService, type RetentionReport } from './retention.service.js';
 
 /** Time limit of a run, so that a connection that was lost without an error does not block later runs. */
 const RUN_TIMEOUT_MS = 30 * 60_000;
-/** How long a shutdown waits for a run in progress. */
+/** The longest time that a shutdown waits for a run in progress. */
 const SHUTDOWN_WAIT_MS = 2_000;
 
 /**
@@ -29,8 +29,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.run();
   }
 
-  // A run that takes longer than this wait ends when the database connections are closed. Each step can be interrupted; the
-  // next run repeats it.
+  // A run that takes longer than SHUTDOWN_WAIT_MS ends with the process. Each step can be interrupted; the next run repeats it.
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.race([this.whenIdle(), wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
   }
@@ -67,13 +66,13 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
       const report = await Promise.race([this.retention.run(), timeout.promise]);
       if (report) this.logReport(report);
     } catch (error) {
-      // The next hourly run repeats it. The age of the data raises a warning until then.
+      // The next hourly run tries again. If runs keep failing, the age of the data causes a warning.
       this.log.failed('retention run failed', error);
     } finally {
       clearTimeout(timer);
     }
     try {
-      // Each erasure request has a job that carries it out. This carries out the requests whose job failed.
+      // Each erasure request has a job that carries it out. `runDue` carries out the requests whose job failed.
       await this.erasures.runDue();
     } catch (error) {
       this.log.failed('erasures failed', error);

@@ -35,9 +35,9 @@ export interface RetentionReport {
 }
 
 interface RunOptions {
-  /** Counts the rows that are due and changes nothing. */
+  /** If true, the run only counts the rows that are due, and changes nothing. */
   readonly dryRun?: boolean;
-  /** Called after each rule with the number of finished rules and of all rules. */
+  /** Called after each rule, with the number of finished rules and the number of all rules. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -59,7 +59,7 @@ export class RetentionService {
    * moves telemetry of past days out of the inbox, counts whole weeks, ends activations of licenses that ended 11 months ago,
    * deletes rows that are due, rewrites files and records the run.
    * @param asOf the time for which the policy is applied; by default the current time, read after the clocks were compared
-   * @returns null if another run is in progress
+   * @returns null if another run is in progress, also one of another instance
    * @throws TimeUncertain if the clocks differ; a dry run does not compare them
    */
   async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
@@ -73,7 +73,7 @@ export class RetentionService {
       const report = options.dryRun
         ? await this.countDue(runner, effectiveAsOf, options)
         : await this.applyPolicy(runner, effectiveAsOf, options);
-      // The lock is released explicitly, because the server releases that of a closed connection with a delay.
+      // The lock is released explicitly, because PostgreSQL releases the lock of a closed connection with a delay.
       await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
       return report;
     });

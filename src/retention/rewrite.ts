@@ -26,10 +26,10 @@ export const REWRITTEN_TABLES: readonly string[] = [
 export const LARGE_TABLE_BYTES = 16 * 1024 * 1024;
 /** With hourly runs, a file is rewritten within 24 hours of any erasure. */
 const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
-/** With the three days in which a holder can cancel, six days remain for retries within the promised 30 days. */
+/** The promise is 30 days. A holder can cancel for 3 days and an interval has 21, so 6 days remain for retries. */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
 
-/** How long each attempt waits for the exclusive lock; all requests for the table wait behind it. */
+/** How long each attempt waits for the exclusive lock. Meanwhile all requests for the table wait too. */
 const LOCK_TIMEOUT_MS = 200;
 const LOCK_ATTEMPTS = 20;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -46,7 +46,7 @@ const UPSERT_FILE_STATE = `
   on conflict (table_name) do update set is_large = excluded.is_large where f.is_large <> excluded.is_large`;
 
 /**
- * Returns the tables whose files must be rewritten now. A new table is recorded and rewritten after one interval.
+ * Returns the tables whose files must be rewritten now. It records new tables, whose files are due after one interval.
  * @param largeTableHour the hour (UTC) in which large tables may be rewritten
  */
 export async function tablesToRewrite(
@@ -69,12 +69,12 @@ export async function tablesToRewrite(
     .map(({ table_name }) => table_name);
 }
 
-/** A transaction that is older than the run may still read rows that are already deleted, so a rewrite would copy them. */
+/** Thrown if an older transaction may still read rows that are already deleted, so that a rewrite would copy these rows. */
 export class DeletedRowsRemain extends Error {
   constructor() {
     super(
       'Tables are not rewritten, because an open transaction, a replication slot or a replica still needs deleted rows. ' +
-        'End it; the next hourly run tries again.',
+        'End the transaction, or repair the slot or the replica; the next hourly run tries again.',
     );
   }
 }
@@ -84,8 +84,8 @@ const OLD_TRANSACTIONS_TIMEOUT_MS = 10_000;
 const OLD_TRANSACTIONS_POLL_MS = 100;
 
 const SELECT_NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
-// `vacuum full` keeps deleted rows that any of these can still read. `oldest` is the oldest transaction that each of them regards
-// as running.
+// `vacuum full` keeps deleted rows that a session, a replication slot or a prepared transaction can still read. `oldest` is the
+// oldest transaction that each of these regards as running.
 const COUNT_OLD_TRANSACTIONS = `
   select count(*)::integer as blockers from (
     select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity
@@ -110,7 +110,7 @@ export async function waitForOldTransactions(runner: QueryRunner): Promise<void>
 
 /**
  * Rewrites the files of a table and its indexes, and records the rewrite.
- * @param now a time before the call of `waitForOldTransactions`: rows that were deleted before it are in no file afterwards
+ * @param now a time before the call of `waitForOldTransactions`. After the rewrite, no file has a row that was deleted before.
  */
 export async function rewriteTable(runner: QueryRunner, table: string, now: Date): Promise<void> {
   try {
