@@ -23,12 +23,13 @@ const SAMPLE_AUDIT = { actor: 'npm start', reason: 'sample for development' };
 /** The sample data of development. */
 export interface Sample {
   readonly email: string;
+  /** Null if the sample license is missing or its key cannot be derived. */
   readonly license_key: string | null;
-  /** A sign-in link of the support page; null unless the database is the embedded one and has this staff member. */
+  /** A sign-in link of the support page; null unless the database is the embedded one of DATA_DIR and has ADMIN as staff. */
   readonly staff: { readonly email: string; readonly link: string } | null;
 }
 
-/** Creates a sample license and a manifest if the database has no license, and a new sign-in link. Used in development only. */
+/** Creates a license and a manifest if the database has no license, and always a sign-in link. Used in development only. */
 export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
@@ -52,7 +53,7 @@ async function createSampleData(app: INestApplicationContext): Promise<void> {
   if (await app.get(DataSource).manager.exists(License)) return;
   await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, SAMPLE_AUDIT);
   await app.get(ManifestService).refresh();
-  // A manifest can be signed only with the development key: the private halves of keys in the settings are not on the server.
+  // Only the development key can sign a manifest here: the private keys that belong to the settings are not on the server.
   const hasConfiguredKeys = app.get(Config).manifestPublicKeys !== undefined;
   if (!hasConfiguredKeys && !app.get(ManifestService).live) await publishSample(app);
 }

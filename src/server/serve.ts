@@ -70,12 +70,15 @@ async function start(config: Config): Promise<void> {
   if (!config.production) printMessage(welcomeText(config, await makeSample(app)));
 }
 
-/** Closes the resources and ends the process. Only the first call has an effect: Ctrl-C also closes the launcher's channel. */
+/**
+ * Closes the resources and ends the process. Only the first call has an effect, because Ctrl-C causes two calls: by its signal,
+ * and by the end of `npm start`.
+ */
 async function shutDown(exitCode: number): Promise<void> {
   if (shutdown.signal.aborted) return;
   shutdown.abort();
   setTimeout(() => process.exit(exitCode || 1), shutdownDelayMs + SHUTDOWN_TIMEOUT_MS).unref();
-  // A start in progress finishes its step first, so that the resource it opens is closed too.
+  // A start in progress finishes its current step first, so that a resource which this step opens is closed too.
   await startPromise?.catch(() => undefined);
   await resources.disposeAsync();
   process.exit(exitCode);
@@ -88,7 +91,7 @@ export function serve(config: Config): void {
     await log.waitUntilWritten();
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void shutDown(0));
-  // The channel closes when the launcher (`npm start`) ends or is interrupted. No other process would end this one.
+  // The channel to `npm start` closes when that process ends. Without this handler the service would keep running.
   process.on('disconnect', () => void shutDown(0));
   startPromise = start(config);
   startPromise.catch((error: unknown) => {
