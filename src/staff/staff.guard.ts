@@ -6,7 +6,7 @@ import { problem } from '../http/problems/problem.js';
 import { AllowedWithoutSession, demandSameOrigin } from '../http/sessions/same-origin.js';
 import { StaffIdentity, type AuthenticatedStaff } from './staff-identity.js';
 
-type StaffRequest = FastifyRequest & { staff?: AuthenticatedStaff };
+type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };
 
 /** Marks a route that only admins may use. */
 export const AdminOnly = Reflector.createDecorator<object>();
@@ -24,7 +24,7 @@ export class StaffGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<StaffRequest>();
+    const request = context.switchToHttp().getRequest<RequestOfStaff>();
     // The origin is checked first, so that the page of another site cannot find out whether a staff member is signed in.
     demandSameOrigin(request, this.config);
     const route = context.getHandler();
@@ -42,5 +42,5 @@ export class StaffGuard implements CanActivate {
 
 /** Parameter decorator: the staff member that `StaffGuard` authenticated. */
 export const CurrentStaff = createParamDecorator(
-  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<StaffRequest>().staff,
+  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<RequestOfStaff>().staff,
 );

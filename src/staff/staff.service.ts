@@ -29,6 +29,7 @@ export class StaffService {
     private readonly clock: Clock,
   ) {}
 
+  /** Lists the staff members by e-mail address. */
   async list(): Promise<StaffView[]> {
     const rows = await queryRows<
       Staff & {
@@ -38,7 +39,7 @@ export class StaffService {
     return rows.map((row) => ({ ...row, created_at: rfc3339(row.created_at) }));
   }
 
-  /** @throws Problem `not_found` */
+  /** Reads one staff member. @throws Problem `not_found` */
   async getView(id: string): Promise<StaffView> {
     const row = await queryRow<
       Staff & {
@@ -49,7 +50,7 @@ export class StaffService {
     return { ...row, created_at: rfc3339(row.created_at) };
   }
 
-  /** @throws Problem `not_found` */
+  /** Finds the id of the staff member with an address. @throws Problem `not_found` */
   async findId(email: string, database: Pick<DataSource, 'query'> = this.dataSource): Promise<string> {
     const sql = 'select id from staff where email = $1';
     const row = await queryRow<{ id: string }>(database, sql, [email]);
@@ -82,7 +83,7 @@ export class StaffService {
     });
   }
 
-  /** Changes the role of a staff member, from the next request on. @throws Problem `not_found`, `last_admin` */
+  /** Changes the role of a staff member; it applies to their next request. @throws Problem `not_found`, `last_admin` */
   async setRole(id: string, role: Role, audit: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction((manager) => this.changeRole(manager, id, role, audit));
@@ -142,8 +143,8 @@ export class StaffService {
 
 /**
  * Refuses to remove the last admin or to change the role of the last admin, because the support API lets only admins manage
- * staff. The rows of all admins are locked in the same order, so that of two admins who remove each other concurrently, the
- * second is refused. @throws Problem `last_admin`
+ * staff. It locks the rows of all admins in one order. If two admins remove each other at the same time, one is refused.
+ * @throws Problem `last_admin`
  */
 async function requireAnotherAdmin(manager: EntityManager, id: string): Promise<void> {
   const sql = "select id from staff where role = 'admin' order by id for update";

@@ -11,7 +11,7 @@ import { tokenHash } from '../../http/sessions/token-hash.js';
 
 export const LINK_LIFETIME_MINUTES = 30;
 
-/** A new sign-in link. */
+/** A new sign-in link: its URL, and when it expires. */
 export interface StaffLink {
   readonly link: string;
   readonly expires_at: Date;

@@ -7,7 +7,7 @@ import { queryRow } from '../../database/sql.js';
 
 export const CHALLENGE_LIFETIME_MINUTES = 5;
 
-/** One-time WebAuthn challenges, each for the browser that requested it. */
+/** WebAuthn challenges, each for one use in the browser that requested it. */
 @Injectable()
 export class PasskeyChallenges {
   constructor(
@@ -38,8 +38,9 @@ export class PasskeyChallenges {
   }
 
   /**
-   * Deletes a challenge before its answer is verified, so that a wrong answer cannot be followed by another one.
-   * @returns null if there is no such challenge
+   * Deletes a challenge before its answer is verified, so that each challenge has one try.
+   * @param staffId as given to `create`
+   * @returns the challenge; null if it does not exist, has expired or was created for another `staffId`
    */
   async consume(id: string | undefined, staffId: string | null): Promise<Buffer | null> {
     if (!isUuid(id)) return null;

@@ -3,7 +3,7 @@ import { Config } from '../../core/config.js';
 import type { MailMessage } from '../../mail/mail-message.js';
 import { MailService } from '../../mail/mail.service.js';
 
-/** Informs staff members of a new passkey by mail, so that they notice one that an attacker added in their session. */
+/** Informs staff members of a new passkey by mail, so that they notice a passkey that an attacker added in their session. */
 @Injectable()
 export class PasskeyMails implements OnModuleInit {
   constructor(

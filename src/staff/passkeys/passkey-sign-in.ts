@@ -65,7 +65,10 @@ export class PasskeySignIn {
     throw problem('passkey_invalid');
   }
 
-  /** @returns the session token; null if the count of the passkey was used before, or the passkey was removed meanwhile */
+  /**
+   * Stores the signature count and begins a session.
+   * @returns the session token; null if this count was used before, or the passkey was removed meanwhile
+   */
   private async beginSession({ id, staff_id }: StoredPasskey, count: number): Promise<string | null> {
     return this.dataSource.transaction(async (manager) => {
       // The staff row is locked first, as in each removal of a person.
@@ -87,7 +90,7 @@ function toCredential({ id }: AuthenticationResponseJSON, { public_key, sign_cou
   return { id, publicKey: new Uint8Array(public_key), counter: Number(sign_count) };
 }
 
-/** Returns whether the answer has the user handle of the owner. The request named no user, so WebAuthn (7.2) requires it. */
+/** Whether the answer has the user handle of the owner. WebAuthn (7.2) requires this, because the request named no user. */
 function hasUserHandle({ response }: AuthenticationResponseJSON, staffId: string): boolean {
   const handle = Buffer.from(uuidBytes(staffId)).toString('base64url');
   return response.userHandle === handle;

@@ -29,6 +29,7 @@ export class PasskeysService {
     private readonly clock: Clock,
   ) {}
 
+  /** Lists the passkeys of a staff member, newest first. */
   async list(staffId: string): Promise<PasskeyView[]> {
     const sql =
       'select id, created_at, transports from passkey where staff_id = $1 order by created_at desc, id desc';
@@ -36,6 +37,7 @@ export class PasskeysService {
     return rows.map((row) => ({ ...row, created_at: rfc3339(row.created_at) }));
   }
 
+  /** Reads the WebAuthn credential ids of the passkeys of a staff member. */
   async readCredentialIds(staffId: string): Promise<Buffer[]> {
     const sql = 'select credential_id from passkey where staff_id = $1';
     const rows = await queryRows<{ credential_id: Buffer }>(this.dataSource, sql, [staffId]);
@@ -62,7 +64,7 @@ export class PasskeysService {
         [id, staff.id, ...toColumns(credential), transports, at],
       );
       if (!added) throw problem('passkey_invalid');
-      // Mailed links become invalid for good, even if the passkey is removed later, because they remain in the mailbox.
+      // Mailed links are deleted, because they remain in the mailbox: they must stay invalid if the passkey is removed later.
       await manager.query('delete from staff_link where staff_id = $1 and mailed', [staff.id]);
       const change = { staff_id: staff.id, passkey_id: id };
       await recordAudit(manager, { actor: staff.email, reason: null }, { action: 'passkey.add', change, at });
@@ -80,7 +82,7 @@ export class PasskeysService {
       const sql = 'delete from passkey where id = $1 and staff_id = $2';
       const removed = await affectedRows(manager, sql, [id, staff.id]);
       if (removed === 0) throw problem('not_found');
-      // Otherwise an attacker who signed in with the passkey could use the session to register another one.
+      // Other sessions end, because an attacker who signed in with this passkey could register another one in such a session.
       await manager.query('delete from session where staff_id = $1 and id <> $2', [
         staff.id,
         staff.session_id,

@@ -13,7 +13,7 @@ import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 /** The COSE algorithms of common authenticators: EdDSA, ES256, RS256. */
 const ALGORITHMS = [-8, -7, -257];
 const CEREMONY_TIMEOUT_MS = CHALLENGE_LIFETIME_MINUTES * 60_000;
-/** The maximum of WebAuthn (5.1). The library accepts any length, including an empty id. */
+/** The largest credential id that WebAuthn (5.1) allows. The library accepts any length, including an empty id. */
 const MAX_CREDENTIAL_ID_BYTES = 1023;
 
 /** Loads the library at the first use of a passkey, because its 300 modules would slow the start of the service down. */
@@ -44,7 +44,10 @@ export class RelyingParty {
     });
   }
 
-  /** @param existing the staff member's credential ids; an authenticator that has one of them registers no second passkey */
+  /**
+   * Creates the WebAuthn options of a registration.
+   * @param existing the staff member's credential ids; an authenticator that has one of them registers no second passkey
+   */
   async createRegistrationOptions(
     challenge: Buffer,
     staff: { readonly id: string; readonly email: string },
@@ -66,7 +69,7 @@ export class RelyingParty {
     });
   }
 
-  /** @returns the new credential; null if the challenge, the origin, the user verification or the answer is wrong */
+  /** Verifies a registration. @returns the credential; null if challenge, origin, user verification or answer is wrong */
   async verifyRegistration(
     response: RegistrationResponseJSON,
     challenge: Buffer,
@@ -85,6 +88,7 @@ export class RelyingParty {
   }
 
   /**
+   * Verifies a sign-in.
    * @returns the new signature count, which is 0 for an authenticator that does not count; null if the answer is wrong, or if the
    *   count of an authenticator that counts has not increased
    */

@@ -11,10 +11,10 @@ import { Staff, type Role } from '../staff.entity.js';
 import { StaffToken } from './staff-token.entity.js';
 
 const TOKEN_LIFETIME_DAYS = 90;
-/** Identifies the token for readers and secret scanners. */
+/** The beginning of each token, by which people and secret scanners recognise it. */
 const TOKEN_PREFIX = 'mst_';
 
-/** An access token in lists, without the token itself. */
+/** An access token in lists. The secret token itself is not stored. */
 export interface StaffTokenView {
   readonly id: string;
   readonly email: string;
@@ -56,6 +56,7 @@ export class StaffTokensService {
     return { id, token };
   }
 
+  /** Lists the unexpired tokens, oldest first. */
   async list(): Promise<StaffTokenView[]> {
     const rows = await queryRows<Pick<Staff, 'email' | 'role'> & StaffToken>(
       this.dataSource,
@@ -72,7 +73,7 @@ export class StaffTokensService {
     }));
   }
 
-  /** @throws Problem `not_found` */
+  /** Deletes a token. @throws Problem `not_found` */
   async revoke(id: string, audit: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
