@@ -11,7 +11,7 @@ export interface AuditEvent {
   readonly license_id: string | null;
   /** The last two symbols of the license key; null if the entry has no license, or the license was deleted. */
   readonly key_hint: string | null;
-  /** The staff member whom the action changed; null if there is none, or the person was removed. */
+  /** The address of the staff member whom the action changed; null if there is none, or if this person was removed. */
   readonly staff_email: string | null;
   readonly reason: string | null;
   readonly change: Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ export interface AuditEvent {
 
 const AUDIT_PAGE_SIZE = 500;
 
-/** Reads the newest entries of one license or of all, newest first. */
+/** Reads the newest AUDIT_PAGE_SIZE entries, newest first: of one license, or of the whole audit trail. */
 export async function readAuditTrail(dataSource: DataSource, licenseId?: string): Promise<AuditEvent[]> {
   const where = licenseId === undefined ? '' : 'where license_id = $1';
   const rows = await queryRows<Omit<AuditEvent, 'at'> & { at: Date }>(

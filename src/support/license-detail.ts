@@ -9,7 +9,7 @@ import { readAuditTrail, type AuditEvent } from './audit-trail.js';
 
 /** A license in responses to staff. */
 export interface LicenseDetail extends LicenseView {
-  /** For `if-match` of a change (`licenseRevision`). */
+  /** The `licenseRevision`, which a change may name in `if-match`. */
   readonly revision: string;
   /** The status that staff set; `status` also takes the purchase into account. */
   readonly staff_status: StaffStatus;
@@ -46,7 +46,7 @@ type ReleaseRequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_
   readonly decided_at: Date | null;
 };
 
-/** @throws Problem `not_found` */
+/** Reads a license with its purchase, release requests and history. @throws Problem `not_found` */
 export async function readLicenseDetail(dataSource: DataSource, id: string): Promise<LicenseDetail> {
   const [license] = isUuid(id) ? await findLicenses(dataSource, { id }) : [];
   if (!license) throw problem('not_found');

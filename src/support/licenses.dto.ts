@@ -15,7 +15,7 @@ import type { LicenseChange, NewLicense } from '../licenses/licenses.service.js'
 const SEARCH_MEMBERS = ['email', 'license_key', 'license_id', 'transaction_id', 'activation_id'] as const;
 const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
 
-// Staff paste transaction ids from other systems. The search accepts any text, also one with spaces.
+// Staff paste transaction ids from other systems. The search accepts any text of 1 to 200 characters, also with spaces.
 const searchedTransactionId = textField('must be a transaction id', (text) =>
   text !== '' && text.length <= 200 ? text : null,
 );
@@ -75,6 +75,7 @@ export class LicenseChangeRequest {
   reason!: string;
 }
 
+/** @throws Problem `invalid_request` unless the request has exactly one member */
 export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): LicenseQuery {
   const { email, license_key, license_id, transaction_id, activation_id } = request;
   const query: LicenseQuery = {
@@ -86,16 +87,18 @@ export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): Licen
   };
   if (Object.keys(query).length === 1) return query;
   const names = SEARCH_MEMBERS.filter((name) => request[name] !== undefined);
-  throw createProblem(
+  throw invalidMembersWith(
     names.length > 0 ? names : SEARCH_MEMBERS,
     `give exactly one of ${SEARCH_MEMBERS.join(', ')}`,
   );
 }
 
+/** Returns the license to issue. */
 export function toNewLicense({ email, ...request }: IssueRequest): NewLicense {
   return { email, ...toTerms(request) };
 }
 
+/** Returns the columns to change. @throws Problem `invalid_request` if the request changes none */
 export function toLicenseChange({ status, email, ...request }: LicenseChangeRequest): LicenseChange {
   const change: LicenseChange = {
     ...toTerms(request),
@@ -103,7 +106,7 @@ export function toLicenseChange({ status, email, ...request }: LicenseChangeRequ
     ...(email !== undefined && { email }),
   };
   if (Object.keys(change).length > 0) return change;
-  throw createProblem(CHANGE_MEMBERS, `give at least one of ${CHANGE_MEMBERS.join(', ')}`);
+  throw invalidMembersWith(CHANGE_MEMBERS, `give at least one of ${CHANGE_MEMBERS.join(', ')}`);
 }
 
 /** Returns only the members that the request contains: others keep their value or the default of the settings. */
@@ -115,6 +118,7 @@ function toTerms({ machines_allowed, expires_at, on_expiry }: Omit<IssueRequest,
   };
 }
 
-function createProblem(names: readonly string[], sentence: string) {
+/** Creates a problem that gives the same sentence for each of the members. */
+function invalidMembersWith(names: readonly string[], sentence: string) {
   return invalidMembers(Object.fromEntries(names.map((name) => [name, sentence])));
 }

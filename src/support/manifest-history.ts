@@ -6,7 +6,7 @@ import { compareVersions } from '../keys/manifests/version.js';
 
 const MANIFEST_PAGE_SIZE = 100;
 
-/** Reads the published manifests, newest first, and when the live one expires. */
+/** Reads the newest MANIFEST_PAGE_SIZE published manifests, newest first, and when the live one expires. */
 export async function readPublishedManifests(dataSource: DataSource, now: Date) {
   // One more row than the page is read, because a withdrawal is recognised by comparison with the previous manifest.
   const sql = `select signed, published_at from manifest order by sequence desc limit ${MANIFEST_PAGE_SIZE + 1}`;

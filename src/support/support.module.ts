@@ -10,7 +10,7 @@ import { LicensesController } from './licenses.controller.js';
 import { ManifestsController } from './manifests.controller.js';
 import { RetentionController } from './retention.controller.js';
 
-/** The API with which staff manage licenses, and the views of the support page. */
+/** The API with which staff manage licenses, and the data of the other views of the support page. */
 @Module({
   imports: [KeysModule, LicensesModule, ReleasesModule, StaffModule],
   controllers: [
