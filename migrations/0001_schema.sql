@@ -1,5 +1,5 @@
--- The schema of the first release. The comments are shown on the public privacy page; how long each table is kept is in
--- src/retention/policy.ts alone.
+-- The schema of the first release. The public privacy page shows the comments on tables and columns. Only
+-- src/retention/policy.ts says how long each table is kept.
 
 -- Purchases and licenses
 
@@ -9,8 +9,8 @@ create table purchase (
   email          text check (length(email) <= 254),
   state          text not null check (state in ('paid', 'disputed', 'dispute_won', 'refunded')),
   recorded_on    date not null,
-  -- The column `state` does not show this: a dispute may be reported before the payment. Without this column, a later
-  -- report about an erased buyer would issue a second license.
+  -- The column `state` does not show whether a payment was reported: a dispute may be reported first. Without this column, a
+  -- later report about an erased buyer would issue a second license.
   paid           boolean not null default false
 );
 create index purchase_email on purchase (email);
@@ -18,7 +18,7 @@ create index purchase_year_after on purchase ((make_date(extract(year from recor
 comment on table purchase is 'Purchases, as reported by the payment processor: the transaction id, the buyer, the state and the day.';
 comment on column purchase.id is 'Id of the purchase.';
 comment on column purchase.transaction_id is 'The processor''s id of the transaction, by which the processor identifies the buyer.';
-comment on column purchase.email is 'E-mail address of the buyer; null after an erasure.';
+comment on column purchase.email is 'E-mail address of the buyer; null before the first paid report and after an erasure.';
 comment on column purchase.state is 'The highest state reported: paid, disputed, dispute_won or refunded.';
 comment on column purchase.recorded_on is 'The day (UTC) of the first report.';
 comment on column purchase.paid is 'Whether a paid report was received. The license is issued with the first one, once.';
@@ -41,32 +41,32 @@ create table license (
   address_lost_at  timestamptz
 );
 create index license_email on license (email);
--- The retention policy uses this expression (LICENSE_KEPT_FROM in src/licenses/license-end.ts): a license is kept from its
--- end, or from the time at which the end was recorded if that is later (docs/decisions/0023).
+-- The retention policy uses this expression (LICENSE_RETENTION_START in src/licenses/license-end.ts): the retention period
+-- starts at the end of a license, or at the last change of this end if that is later (docs/decisions/0023).
 create index license_kept_from on license ((
   case when least(ended_at, case when on_expiry = 'stop' then expires_at end) is not null
     then greatest(least(ended_at, case when on_expiry = 'stop' then expires_at end), end_changed_at) end));
--- Each request of /health/ready counts the licenses without a known address. The index is mostly empty.
+-- The warnings of /health/ready count the licenses without a known address. There are few, so the index is small.
 create index license_address_lost_at on license (address_lost_at) where address_lost_at is not null;
 comment on table license is 'Licenses.';
 comment on column license.id is 'Id of the license.';
 comment on column license.key_hash is 'SHA-256 of the license key. The key itself is not stored.';
 comment on column license.key_hint is 'The last two symbols of the key, to tell keys apart.';
 comment on column license.key_generation is 'The generation of the derived key that is valid. A replacement of the key increments it.';
-comment on column license.email is 'E-mail address of the holder, in lower case; null after an erasure.';
+comment on column license.email is 'E-mail address of the holder, in lower case; null after an erasure, or if a restore lost it (address_lost_at).';
 comment on column license.staff_status is 'Status set by staff: active, suspended or revoked. The status of the purchase is in purchase.state.';
 comment on column license.machines_allowed is 'The number of machines on which the license may be active at once.';
 comment on column license.expires_at is 'Time of expiry; null for a license that does not expire.';
 comment on column license.on_expiry is 'Effect of expiry: keep (the application keeps running the versions that the license covers) or stop.';
-comment on column license.purchase_id is 'The purchase that the license was issued for; null for a license issued by staff.';
+comment on column license.purchase_id is 'The purchase that the license was issued for; null if there is none, or if it was deleted.';
 comment on column license.created_at is 'Time of issue.';
-comment on column license.ended_at is 'Time of the refund, revocation or erasure; null while the license is valid.';
+comment on column license.ended_at is 'Time of the refund, revocation or erasure; null before. An expiry does not set it.';
 comment on column license.end_changed_at is 'Time of the last change of the end of the license, by expiry date, refund, revocation or erasure.';
-comment on column license.email_since is 'Time since which the license belongs to this e-mail address; null if it has since its issue.';
+comment on column license.email_since is 'Time since which the license belongs to this e-mail address; null if the address is that of its issue.';
 comment on column license.address_lost_at is 'Time since which the e-mail address is unknown, because a restored backup named an erased former holder; null if it is known, or if the license was erased.';
 
--- A machine that activated before a change of its license has the former key stored. It may activate again with it, and
--- gets the activation that it has (docs/decisions/0028).
+-- A machine that activated before the key of its license was replaced has the replaced key stored. It may activate again with
+-- this key, and gets the activation that it has (docs/decisions/0028).
 create table replaced_key (
   license_id  uuid not null references license on delete cascade,
   key_hash    bytea not null check (length(key_hash) = 32),
@@ -91,11 +91,11 @@ create table activation (
   ended_reason       text check (ended_reason in ('released', 'refunded')),
   released_by_holder boolean not null default false,
   constraint activation_ends_with_a_reason check ((ended_at is null) = (ended_reason is null)),
-  -- Only an erasure removes the machine id, after the end.
+  -- The machine id is removed only after the end: by an erasure, or when the license gets another holder.
   constraint activation_active_has_machine check (machine_id is not null or ended_at is not null),
   constraint activation_released_by_holder_is_released check (not released_by_holder or ended_reason = 'released')
 );
--- A machine counts once for a license, however often it activates (docs/contract.md#activate).
+-- A machine has one active activation of a license, however often it activates (docs/contract.md#activate).
 create unique index activation_one_seat_a_machine on activation (license_id, machine_id) where ended_at is null;
 create index activation_license on activation (license_id);
 create index activation_ended_at on activation (ended_at) where ended_at is not null;
@@ -103,42 +103,43 @@ create index activation_active_machine on activation (machine_id) where ended_at
 comment on table activation is 'Activations of licenses on machines.';
 comment on column activation.id is 'Id of the activation, which its license tokens contain.';
 comment on column activation.license_id is 'The license.';
-comment on column activation.machine_id is 'SHA-256 digest of the hardware UUID, computed by the client; null after an erasure.';
-comment on column activation.hostname_hint is 'Label that the holder typed at activation; null without one, or after an erasure.';
+comment on column activation.machine_id is 'SHA-256 digest of the hardware UUID, computed by the client; null after an erasure, or after another holder got the license.';
+comment on column activation.hostname_hint is 'Label that the holder typed at activation; null without one, after an erasure, or after another holder got the license.';
 comment on column activation.app_version is 'Version of the application at activation.';
 comment on column activation.activated_at is 'Time of activation.';
 comment on column activation.ended_at is 'Time of the end; null while active.';
 comment on column activation.ended_reason is 'How the activation ended: released or refunded; null while active.';
-comment on column activation.released_by_holder is 'Whether the holder released it without support. Such releases are counted for 365 days.';
+comment on column activation.released_by_holder is 'Whether the holder released the activation without support. Such releases are counted for 365 days.';
 
 -- Activates a machine in one round trip, so that concurrent activations hold the lock of the license for a short time.
 create function activate_machine(
-  of_license uuid, judged_revision text, new_id uuid, machine bytea, hint text, version text, at timestamptz
+  of_license uuid, read_revision text, new_id uuid, machine bytea, hint text, version text, at timestamptz
 ) returns table (
   machines_allowed integer, machines_in_use integer, activation_id uuid, activated_at timestamptz, hostname_hint text
 ) language plpgsql volatile as $$
 #variable_conflict use_column
 begin
-  -- Concurrent activations of a license wait here. The next statement has its own snapshot and sees their rows.
+  -- Concurrent activations of a license wait for each other here. The next statement has its own snapshot, so it sees the
+  -- activations of those that committed before.
   perform 1 from license where id = of_license for update;
   return query
-    with seat as (
+    with existing as (
       select l.machines_allowed, a.id, a.activated_at, a.hostname_hint,
              (select count(*)::integer from activation where license_id = of_license and ended_at is null) as machines_in_use
       from license l
       left join purchase p on p.id = l.purchase_id
       left join activation a on a.license_id = l.id and a.machine_id = machine and a.ended_at is null
-      where l.id = of_license and concat(l.xmin, ' ', p.xmin) = judged_revision
-    ), made as (
+      where l.id = of_license and concat(l.xmin, ' ', p.xmin) = read_revision
+    ), created as (
       insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
       select new_id, of_license, machine, hint, version, at
-      from seat where id is null and machines_in_use < machines_allowed
+      from existing where id is null and machines_in_use < machines_allowed
       returning id, activated_at, hostname_hint
     )
-    select seat.machines_allowed, seat.machines_in_use + (made.id is not null)::integer,
-           coalesce(made.id, seat.id), coalesce(made.activated_at, seat.activated_at),
-           coalesce(made.hostname_hint, seat.hostname_hint)
-    from seat left join made on true;
+    select existing.machines_allowed, existing.machines_in_use + (created.id is not null)::integer,
+           coalesce(created.id, existing.id), coalesce(created.activated_at, existing.activated_at),
+           coalesce(created.hostname_hint, existing.hostname_hint)
+    from existing left join created on true;
 end $$;
 comment on function activate_machine is
   'Returns the activation of a machine: the existing one, or a new one if the license allows another machine; otherwise activation_id is null. '
@@ -159,7 +160,7 @@ create index release_request_activation on release_request (activation_id);
 comment on table release_request is 'Requests of holders to release an activation.';
 comment on column release_request.id is 'Id of the request.';
 comment on column release_request.activation_id is 'The activation.';
-comment on column release_request.reason is 'Reason given by the holder; null without one, or after an erasure.';
+comment on column release_request.reason is 'Reason given by the holder; null without one, or after another holder got the license.';
 comment on column release_request.asked_at is 'Time of the request.';
 comment on column release_request.decided_at is 'Time of the decision of staff; null while the request waits.';
 comment on column release_request.decision is 'Decision of staff: release or decline; null while the request waits.';
@@ -219,20 +220,20 @@ comment on column telemetry_inbox.crash_kind is 'After a crash: native, python o
 comment on column telemetry_inbox.crash_signal is 'After a native crash: the OS signal name.';
 comment on column telemetry_inbox.crash_label is 'After a crash: faulting binary or exception type.';
 comment on column telemetry_inbox.crash_frame is 'After a crash: application-relative frame, module.path.function:line.';
-comment on column telemetry_inbox.crash_sig is 'After a crash: 16 hex digits that group like crashes.';
-comment on column telemetry_inbox.crash_uptime_secs is 'After a crash: seconds the crashed run had lived.';
+comment on column telemetry_inbox.crash_sig is 'After a crash: 16 hex digits, equal for similar crashes.';
+comment on column telemetry_inbox.crash_uptime_secs is 'After a crash: seconds from the start of the application to the crash.';
 comment on column telemetry_inbox.crash_frame_source is 'After a crash: which rule picked the frame.';
 comment on column telemetry_inbox.crash_app_version is 'After a crash: the build whose line numbers the frame belongs to.';
 comment on column telemetry_inbox.crash_abort_reason is 'After an abort: its known category, never the message.';
 
 -- The rows of a day move from the inbox after midnight, in the order of their random ids. There is no default partition,
--- because a month could then not be detached without a lock.
+-- because with one a month could not be detached concurrently.
 create table telemetry (like telemetry_inbox including comments) partition by range (received_on);
 create index telemetry_received_on on telemetry (received_on);
 comment on table telemetry is 'Telemetry of past days, with a partition for each month.';
 
--- After midnight (UTC) the two inboxes exchange their names, which takes no time for any number of rows. The rows then move
--- without a concurrent writer, and the emptied table is truncated.
+-- After midnight (UTC) the two inboxes exchange their names, which is fast for any number of rows. The rows are then moved
+-- without a concurrent writer, and the draining table is truncated.
 create table telemetry_inbox_draining (like telemetry_inbox including all);
 comment on table telemetry_inbox_draining is 'Telemetry of past days while it moves to telemetry, after midnight (UTC).';
 
@@ -241,7 +242,7 @@ create view telemetry_waiting as
 comment on view telemetry_waiting is 'The days of the rows that have not moved to telemetry.';
 comment on column telemetry_waiting.received_on is 'The day (UTC) of receipt.';
 
--- Weekly counts, which are all that staff see of telemetry
+-- Weekly counts: staff see no other data of telemetry
 
 create table fleet_week (
   week_end date primary key check (extract(isodow from week_end) = 7)
@@ -262,7 +263,7 @@ create index fleet_cell_week on fleet_cell (week_end);
 comment on table fleet_cell is 'Weekly counts of heartbeats by value of a telemetry field.';
 comment on column fleet_cell.week_end is 'The Sunday on which the week ended.';
 comment on column fleet_cell.dimension is 'What is counted, such as hardware.';
-comment on column fleet_cell.value is 'The value; null for heartbeats without one, and for the remainder.';
+comment on column fleet_cell.value is 'The value; null for heartbeats without a valid value, and for the remainder.';
 comment on column fleet_cell.value_2 is 'The value of the second field of a pair, otherwise null.';
 comment on column fleet_cell.is_other is 'Whether this is the remainder: values too rare to be shown, counted together.';
 comment on column fleet_cell.heartbeats is 'The number of heartbeats, at least 280.';
@@ -293,7 +294,7 @@ create table crash_week (
 create index crash_week_week on crash_week (week_end);
 comment on table crash_week is 'Weekly counts of crashes, never combined with hardware.';
 comment on column crash_week.week_end is 'The Sunday on which the week ended.';
-comment on column crash_week.crash_sig is '16 hex digits that group like crashes.';
+comment on column crash_week.crash_sig is '16 hex digits, equal for similar crashes.';
 comment on column crash_week.app_version is 'The build that crashed; null if it is unknown.';
 comment on column crash_week.crash_label is 'Faulting binary or exception type, the most frequent of the group.';
 comment on column crash_week.crash_frame is 'Application-relative frame, the most frequent of the group.';
@@ -303,7 +304,7 @@ comment on column crash_week.crashes is 'The number of heartbeats that reported 
 
 create table manifest (
   sequence     bigint primary key check (sequence >= 1),
-  -- Not unique: an index entry holds at most 2,704 bytes, and a manifest with many older versions is longer.
+  -- There is no unique index, because its entries hold at most 2,704 bytes, and a manifest with many older versions is longer.
   signed       text not null,
   signatures   jsonb not null,
   published_at timestamptz not null
@@ -481,11 +482,11 @@ create index audit_event_license on audit_event (license_id, at);
 create index audit_event_at on audit_event (at);
 comment on table audit_event is 'Audit trail: who did what to which license, why and when.';
 comment on column audit_event.id is 'Id of the event.';
-comment on column audit_event.actor is 'E-mail address of a staff member, cli, or retention.';
+comment on column audit_event.actor is 'E-mail address of a staff member, cli, the name given to a command with --as, or retention.';
 comment on column audit_event.action is 'The action, such as license.set.';
 comment on column audit_event.license_id is 'The license; null if the action concerns none.';
 comment on column audit_event.reason is 'Reason given for the action. E-mail addresses are refused.';
-comment on column audit_event.change is 'The ids that the action concerned and the new values, without personal data.';
+comment on column audit_event.change is 'The ids that the action concerned and the changed values, without personal data.';
 comment on column audit_event.at is 'Time of the action.';
 
 create trigger audit_event_is_append_only before update on audit_event
@@ -519,11 +520,11 @@ comment on table erasure_request is 'Erasure requests, each due 30 days after it
 comment on column erasure_request.id is 'Id of the request.';
 comment on column erasure_request.email is 'E-mail address whose data is to be erased; null after the request was carried out or cancelled.';
 comment on column erasure_request.asked_by is 'Who requested the erasure: the holder, or staff on behalf of the holder.';
-comment on column erasure_request.reason is 'Reason, if staff requested it.';
+comment on column erasure_request.reason is 'Reason that staff gave; null if the holder requested the erasure.';
 comment on column erasure_request.received_on is 'The day (UTC) of receipt.';
-comment on column erasure_request.runs_at is 'Time at which it is carried out: at once, or 3 days after the request of a holder.';
-comment on column erasure_request.honoured_at is 'Time at which it was carried out; null while it waits.';
-comment on column erasure_request.cancelled_at is 'Time at which the holder cancelled it; null if not cancelled.';
+comment on column erasure_request.runs_at is 'Time from which the request is carried out: at once, or 3 days after the request of a holder.';
+comment on column erasure_request.honoured_at is 'Time at which the request was carried out; null if it waits or was cancelled.';
+comment on column erasure_request.cancelled_at is 'Time at which the holder cancelled the request; null if it was not cancelled.';
 comment on column erasure_request.erased is 'The numbers of licenses, activations and purchases concerned, and the day until which purchases are kept.';
 
 -- After a restore from a backup, the service carries out the erasures of TOMBSTONE_FILE again (docs/decisions/0024).
@@ -563,13 +564,13 @@ comment on table retention_run is 'Retention runs, with the number of deleted ro
 comment on column retention_run.id is 'Id of the run.';
 comment on column retention_run.as_of is 'The time that the run applied the policy for.';
 comment on column retention_run.started_at is 'Time of the start.';
-comment on column retention_run.finished_at is 'Time of the end; null if the run was interrupted.';
+comment on column retention_run.finished_at is 'Time of the end; null while the run is in progress, and if it was interrupted.';
 comment on column retention_run.deleted is 'The number of deleted rows by table.';
 comment on column retention_run.oldest is 'The oldest remaining day by table.';
-comment on column retention_run.failed is 'The tables in which a step failed.';
+comment on column retention_run.failed is 'The names of the steps that failed, each the table of the step.';
 
--- PostgreSQL leaves the bytes of deleted and updated rows in a file until it reuses their space. A rewritten file holds
--- only the rows that exist (docs/decisions/0025).
+-- PostgreSQL leaves the bytes of deleted and updated rows in the file of a table until it reuses their space. A rewritten file
+-- contains only the rows that exist (docs/decisions/0025).
 create table file_rewrite (
   table_name   text primary key,
   is_large     boolean not null,
@@ -580,7 +581,8 @@ comment on column file_rewrite.table_name is 'The table.';
 comment on column file_rewrite.is_large is 'Whether the last retention run found the table too large for a daily rewrite.';
 comment on column file_rewrite.rewritten_at is 'Start of the last complete rewrite; at first, the time at which a retention run first saw the table.';
 
--- TypeORM creates this table. If no retention run has ever finished, the age of the database shows whether one is overdue.
+-- TypeORM creates the table `schema_migration`. If no retention run has ever finished, the age of the database shows whether a
+-- run is overdue.
 alter table schema_migration add column applied_at timestamptz not null default now();
 comment on table schema_migration is 'Applied migrations.';
 comment on column schema_migration.id is 'Number of the row.';

@@ -4,7 +4,7 @@ comment on table graphile_worker._private_jobs is 'Jobs that wait to be done: ma
 comment on column graphile_worker._private_jobs.id is 'Id of the job.';
 comment on column graphile_worker._private_jobs.job_queue_id is 'Queue whose jobs run one after the other; null for none.';
 comment on column graphile_worker._private_jobs.task_id is 'Kind of the job.';
-comment on column graphile_worker._private_jobs.payload is 'Ids of its subject, never a key, a code or an address.';
+comment on column graphile_worker._private_jobs.payload is 'Ids of the subject of the job, never a key, a code or an address.';
 comment on column graphile_worker._private_jobs.priority is 'Priority: lower numbers run first.';
 comment on column graphile_worker._private_jobs.run_at is 'Time of the next attempt.';
 comment on column graphile_worker._private_jobs.attempts is 'The number of attempts.';
@@ -12,12 +12,12 @@ comment on column graphile_worker._private_jobs.max_attempts is 'The largest num
 comment on column graphile_worker._private_jobs.last_error is 'Error of the last attempt, without personal data.';
 comment on column graphile_worker._private_jobs.created_at is 'Time of creation.';
 comment on column graphile_worker._private_jobs.updated_at is 'Time of the last change.';
-comment on column graphile_worker._private_jobs.key is 'Kind and id of the subject, so that it has one job at a time; with the id of the mail if the mail has a recipient of its own.';
-comment on column graphile_worker._private_jobs.locked_at is 'Time since which an instance works on it; null while it waits.';
-comment on column graphile_worker._private_jobs.locked_by is 'The instance that works on it.';
+comment on column graphile_worker._private_jobs.key is 'Kind of the job and id of its subject, so that a subject has one job of a kind at a time; also the id of a mail whose recipient is stored.';
+comment on column graphile_worker._private_jobs.locked_at is 'Time since which an instance works on the job; null while the job waits.';
+comment on column graphile_worker._private_jobs.locked_by is 'The instance that works on the job.';
 comment on column graphile_worker._private_jobs.revision is 'How often the job was replaced while it waited.';
 comment on column graphile_worker._private_jobs.flags is 'Not used.';
-comment on column graphile_worker._private_jobs.is_available is 'Whether it may be attempted.';
+comment on column graphile_worker._private_jobs.is_available is 'Whether the job may be attempted.';
 
 comment on table graphile_worker._private_tasks is 'Kinds of jobs.';
 comment on column graphile_worker._private_tasks.id is 'Number of the kind.';
@@ -27,13 +27,13 @@ comment on table graphile_worker._private_job_queues is 'Queues whose jobs run o
 comment on column graphile_worker._private_job_queues.id is 'Number of the queue.';
 comment on column graphile_worker._private_job_queues.queue_name is 'Name of the queue.';
 comment on column graphile_worker._private_job_queues.locked_at is 'Time since which an instance works on one of its jobs.';
-comment on column graphile_worker._private_job_queues.locked_by is 'The instance that does.';
+comment on column graphile_worker._private_job_queues.locked_by is 'The instance that works on one of its jobs.';
 comment on column graphile_worker._private_job_queues.is_available is 'Whether its next job may be attempted.';
 
 comment on table graphile_worker._private_known_crontabs is 'Schedule of the job queue. Not used.';
 comment on column graphile_worker._private_known_crontabs.identifier is 'Entry of the schedule.';
-comment on column graphile_worker._private_known_crontabs.known_since is 'Time at which it was first seen.';
-comment on column graphile_worker._private_known_crontabs.last_execution is 'Time of its last run.';
+comment on column graphile_worker._private_known_crontabs.known_since is 'Time at which the job queue first saw the entry.';
+comment on column graphile_worker._private_known_crontabs.last_execution is 'Time of the last run of the entry.';
 
 comment on table graphile_worker.migrations is 'Applied migrations of the job queue.';
 comment on column graphile_worker.migrations.id is 'Number of the migration.';
