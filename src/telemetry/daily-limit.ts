@@ -9,7 +9,7 @@ export class DailyLimit {
   constructor(private readonly limit: number) {}
 
   /**
-   * Adds one to the count of the day.
+   * Adds one to the count of the day of `now`.
    * @returns `counted` up to the limit, `reached` for the first call above it, and `over` for later calls of the day
    */
   count(now: Date): 'counted' | 'reached' | 'over' {

@@ -5,7 +5,7 @@ import { DIMENSIONS } from './telemetry.fields.js';
 
 /**
  * The number of heartbeats with one value, with a pair of values (each under the name of its field), or with all other values.
- * A null value means that the client did not send the field.
+ * A null value means that the client did not send the field, or sent an invalid value.
  */
 type CellView = { readonly heartbeats: number } & Readonly<Record<string, string | number | boolean | null>>;
 
@@ -43,11 +43,11 @@ const READ_WEEKS = `
        (select soc_name, p50, p90, p95 from fleet_latency where week_end = week.week_end) l) as latency
   from week order by week_end desc`;
 
-/** The page of staff shows the largest crash groups, because one client can create thousands of groups. */
+/** The number of crash groups that staff see, the largest ones. The limit exists because one client can create thousands. */
 const MAX_SHOWN_CRASH_GROUPS = 200;
 
-// Selects the largest groups before it aggregates them. Each step reads only the previous one, without joins: outdated planner
-// statistics cannot lead to a slow plan.
+// Selects the largest groups before it aggregates them. After the first step, each step reads only the previous one, without
+// joins, so that outdated planner statistics cannot lead to a slow plan.
 const READ_CRASH_GROUPS = `
   with counted as (
     select *, sum(crashes) over (partition by crash_sig) as total from crash_week

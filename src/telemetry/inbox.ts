@@ -13,8 +13,8 @@ const FIND_WAITING = `
  * Moves the telemetry of past days from the inbox to `telemetry`, in the order of the random ids and in one transaction.
  * The position of a moved row then reveals neither when it arrived nor which rows arrived before and after it
  * (docs/privacy.md#telemetry, docs/decisions/0020).
- * @param asOf the moment that the retention run is for
- * @param now the current moment; its month always gets a partition
+ * @param asOf the time for which the retention run applies the policy; rows from before its day (UTC) are moved
+ * @param now the current time; its month always gets a partition
  * @returns the number of moved rows
  */
 export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
@@ -34,7 +34,7 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
   return resumedRows + (await moveDueRows(runner, today));
 }
 
-/** The time limit for one attempt to get the locks: inserts of telemetry wait behind the request for them. */
+/** The time limit for one attempt to get the locks. Meanwhile inserts of telemetry wait too. */
 const LOCK_TIMEOUT_MS = 200;
 const MAX_LOCK_ATTEMPTS = 20;
 
@@ -62,13 +62,13 @@ const MOVE_DUE_ROWS =
 const RETURN_TODAYS_ROWS =
   'insert into telemetry_inbox select * from telemetry_inbox_draining where received_on >= $1 order by id';
 
-// Moves the rows of past days to `telemetry` and returns the rows of today to the inbox, both in the order of their ids. Then
-// it truncates the table, because deleted rows would remain in its file in the order of arrival.
+// Empties `telemetry_inbox_draining`: the rows of past days go to `telemetry`, and the rows of today back to the inbox, both in
+// the order of their ids. The table is truncated, because deleted rows would remain in its file in the order of arrival.
 // The statements name no columns: the three tables have the same columns, and a row keeps those that only a newer version
 // of the service knows.
 async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {
   return runner.manager.transaction(async () => {
-    // New rows go to `telemetry_inbox`. A writer that chose this table before the swap waits for the lock.
+    // New rows go to `telemetry_inbox`. A writer that chose the draining table before the swap waits for the lock.
     await runner.query('lock table telemetry_inbox_draining in share mode');
     // `true` makes TypeORM return the number of rows.
     const { affected } = await runner.query(MOVE_DUE_ROWS, [today], true);

@@ -32,6 +32,7 @@ export async function createPartitions(runner: QueryRunner, from: Date, until: D
   }
 }
 
+/** A partition of `telemetry`, or a table with the name of one. */
 interface Partition {
   readonly name: string;
   /** `pending` means that a concurrent detach was interrupted. */

@@ -1,15 +1,16 @@
 import { isIP } from 'node:net';
 import { readDecodings } from './text-readings.js';
 
-/** MAC addresses with separators between bytes, or between groups of four digits; the latter need a decimal digit. */
+/** MAC addresses with separators between bytes, or between groups of four digits. Groups of four must have a decimal digit. */
 const MAC_ADDRESSES = [
   /(?<![0-9a-f])[0-9a-f]{1,2}([:-][0-9a-f]{1,2}){5}|[0-9a-f]{2}([ ._:-][0-9a-f]{2}){5}/i,
   /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{4}([.:-][0-9a-f]{4}){2}(?![0-9a-f])/i,
 ];
+/** A MAC address in a text, with one separator in the middle or none, and with a decimal digit. */
 const MAC_IN_TEXT = /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{6}[ .:-]?[0-9a-f]{6}(?![0-9a-f])/i;
 /**
- * In a crash frame, `decade123456` and `deadbeef0001` are names in code, so there a MAC address must have letters between
- * digits.
+ * In a crash frame, a MAC address without separators must have letters between digits: `decade123456` and `deadbeef0001` are
+ * names in code.
  */
 const MAC_IN_CRASH_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-9a-f])/i;
 /** A UUID with any separator. Without one, the pattern also matches a digest of 32 digits. */
@@ -33,14 +34,14 @@ const COMPUTER_NAMES = [
   /\b(DESKTOP|LAPTOP|WIN)[-_][0-9A-Z]{7,11}\b/,
   /\b(desktop|laptop|win)-(?=[a-z]*\d)[0-9a-z]{7,11}\b/i,
 ];
-/** Endings of names in a local network, and top-level domains without those of countries. */
+/** Endings of names in a local network, generic top-level domains, and second-level domains of countries such as `co.uk`. */
 const HOST_ENDINGS =
   'local|localdomain|lan|home|internal|intranet|corp|fritz\\.box|arpa' +
   '|com|net|org|edu|gov|mil|biz|(?:com?|ac|gov|edu)\\.[a-z]{2}';
 
-/** The length of the shortest license key or UUID. Shorter texts are not matched with their patterns. */
+/** The length of the shortest text that LICENSE_KEYS or UUID can match. Shorter texts are not matched with these patterns. */
 const MIN_IDENTIFIER_LENGTH = 19;
-/** Each computer name contains one of these. Other texts are not matched with the patterns of computer names. */
+/** Each match of COMPUTER_NAMES contains one of these. Texts without them are not matched with these patterns. */
 const NAME_SEPARATOR = /[-_'\u2019]/;
 
 /** Returns whether a text or a frame contains an identifier of a machine or of a license. */

@@ -68,8 +68,8 @@ async function countCells(
   }
 }
 
-// The table stores no count beside the quantiles and no chip that is counted as other: both could be subtracted from the
-// shown counts.
+// The table stores only the quantiles of a chip, not its number of heartbeats, and omits chips that are counted as `other`.
+// With such a number or chip, a small cell could be computed from the shown counts.
 const INSERT_LATENCY = `
   insert into fleet_latency (week_end, soc_name, p50, p90, p95)
   select $1::date, soc_name, q[1], q[2], q[3]

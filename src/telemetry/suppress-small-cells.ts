@@ -8,6 +8,7 @@ export interface Cell {
   readonly heartbeats: number;
 }
 
+/** A cell that staff see. */
 export interface ShownCell extends Cell {
   /** True for the cell that sums up the suppressed cells. */
   readonly is_other: boolean;

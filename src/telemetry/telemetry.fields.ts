@@ -9,7 +9,7 @@ const BUILD_VERSION = /^\d[0-9A-Za-z]*([.+-][0-9A-Za-z]+)*( ?\([0-9A-Za-z. ]{1,2
 const IDENTIFIER = '(?:[A-Za-z_$][\\w$]*|<[a-z]{1,20}>)';
 const FRAME = new RegExp(`^${IDENTIFIER}(?:\\.${IDENTIFIER})*:\\d{1,9}$`);
 
-/** The column type of a field, and a reader that returns the value to store, or undefined for an invalid value. */
+/** The column type of a field, and the function that returns the value to store, or undefined for an invalid value. */
 interface ValueRule {
   readonly type: 'text' | 'integer';
   readonly read: (value: unknown) => string | number | undefined;
@@ -82,8 +82,8 @@ export const TELEMETRY_FIELDS = {
     meaning: 'After a crash: application-relative frame, module.path.function:line',
     ...frame(),
   },
-  crash_sig: { meaning: 'After a crash: 16 hex digits that group like crashes', ...hex16() },
-  crash_uptime_secs: { meaning: 'After a crash: seconds the crashed run had lived', ...count() },
+  crash_sig: { meaning: 'After a crash: 16 hex digits, equal for similar crashes', ...hex16() },
+  crash_uptime_secs: { meaning: 'After a crash: seconds from the start of the application to the crash', ...count() },
   crash_frame_source: { meaning: 'After a crash: which rule picked the frame', ...word() },
   crash_app_version: {
     meaning: 'After a crash: the build whose line numbers the frame belongs to',

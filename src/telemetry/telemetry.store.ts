@@ -51,7 +51,7 @@ export class TelemetryStore {
   /**
    * Stores a block and waits for the commit. It never throws: a telemetry failure must not fail the heartbeat.
    * @param block the member `telemetry` as the client sent it
-   * @param timeoutMs the time limit for the commit; a later commit is reported as failed although the row is stored
+   * @param timeoutMs the time limit for the commit. After it, the result is `stored: false`, although the row may be stored
    */
   async store(block: unknown, timeoutMs: number): Promise<TelemetryOutcome> {
     if (typeof block !== 'object' || block === null || Array.isArray(block) || isTooLarge(block)) {
