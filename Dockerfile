@@ -1,7 +1,7 @@
-# A tag may name another image tomorrow, so a release names the base image by its digest (CONTRIBUTING.md, Dependencies).
+# A tag can be moved to another image, so a release names the base image by its digest (CONTRIBUTING.md, Dependencies).
 ARG NODE_IMAGE=node:24-slim
 
-# This stage contains the compiler. The image of the second stage does not.
+# This stage contains the compiler. The second stage is the image that runs, without it.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -17,7 +17,7 @@ FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are Node and PostgreSQL for development. The base image contains Node, and the database is elsewhere.
+# The optional packages are Node and PostgreSQL for development. The base image has Node, and DATABASE_URL names the database.
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 COPY migrations/ migrations/
 COPY --from=build /app/dist/ dist/
