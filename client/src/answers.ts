@@ -12,6 +12,7 @@ export interface Confirmation {
   license_expires_at: string | null;
 }
 
+/** The result of an activation or a heartbeat, as the client understood it. */
 export type Outcome =
   | { kind: 'confirmed'; confirmation: Confirmation }
   | { kind: 'problem'; problem: LicenseProblem; retry_after_seconds: number | undefined }
@@ -22,7 +23,7 @@ const ACTIONS: readonly string[] = ['retry', 'fix', 'reactivate', 'stop'];
 
 /**
  * Validates a response. The response of a captive portal, a proxy or a broken server must not be taken for one of the
- * service: a response that is not exactly a confirmation or a problem counts as no answer.
+ * service, so a response that is neither a valid confirmation nor a valid problem counts as no answer.
  */
 export function readLicenseAnswer(answer: Answer | NoAnswer): Outcome {
   if (answer.kind === 'no_answer') return answer;
@@ -47,7 +48,7 @@ function invalidAnswer(answer: Answer): NoAnswer {
     kind: 'no_answer',
     reason: `not an answer of the service, status ${answer.status}`,
     hasResponse: true,
-    // A proxy before the service may answer 429 or 503 with a body of its own.
+    // A proxy in front of the service may answer 429 or 503 with a body of its own. Its `retry-after` is respected.
     retry_after_seconds:
       answer.status === 429 || answer.status === 503 ? answer.retry_after_seconds : undefined,
   };
@@ -109,7 +110,7 @@ function readFieldErrors(errors: unknown): FieldError[] {
   });
 }
 
-/** A JSON object, or undefined; never throws. */
+/** Parses a JSON object; undefined for any other text. Never throws. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     return asObject(JSON.parse(text));
@@ -118,6 +119,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** Returns an object that is not a list; undefined for any other value. */
 export function asObject(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

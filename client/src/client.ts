@@ -64,8 +64,8 @@ export class MooringClient {
   }
 
   /**
-   * For the Activate button only. A refusal changes neither the status nor the stored license. At the machine limit the
-   * client then repeats the activation for ten minutes (`waiting-activation.ts`).
+   * For the Activate button only. A refusal changes neither the status nor the stored license. After a refusal at the machine
+   * limit the client repeats the activation for ten minutes (`waiting-activation.ts`).
    * @throws LicenseProblem (a refusal: show `detail`), ServiceUnreachable (no answer), or another Error (no machine id)
    */
   async activate(license_key: string, email: string, hostname_hint = ''): Promise<Status> {
@@ -81,7 +81,7 @@ export class MooringClient {
     return this.status;
   }
 
-  /** Never throws: any failure is "no update available", with a reason. */
+  /** Checks for an update now. Never throws: any failure is "no update available", with a reason. */
   async checkForUpdate(): Promise<UpdateCheck> {
     await this.start();
     if (this.#isClosed) return { available: false, reason: 'unreachable' };
@@ -96,7 +96,7 @@ export class MooringClient {
     if (!this.#isTelemetryOff && !this.#isClosed) await this.#store.save({ crash: pickCrash(crash) });
   }
 
-  /** Resolves when no call and no write is running. */
+  /** Resolves when no call and no write to the state file is running. */
   async idle(): Promise<void> {
     await Promise.allSettled([this.#starting, this.#queue.idle(), this.#checking]);
     await this.#store.idle();
@@ -131,7 +131,7 @@ export class MooringClient {
     await this.#store.load();
     // An opt-out deletes the crash signature that was stored for the next heartbeat.
     if (this.#isTelemetryOff && this.#store.state.crash) await this.#store.save({ crash: null });
-    // A later attempt keeps this timer. If each attempt set it anew, the manifest might never be read.
+    // Only the first attempt to open sets this timer. If each attempt set it again, the manifest might never be read.
     if (!this.#license) this.#scheduleManifest(schedule.firstManifestMs(this.#options.random()));
     this.#license = this.#openLicense();
     if (this.#store.isUnread) {

@@ -14,7 +14,7 @@ export interface TokenClaims {
 
 /** What the client reads of its token (docs/clients.md#what-a-client-reads-of-its-token). */
 export interface TokenReading {
-  /** Undefined if this client does not know the format of the token, which is stored and sent back all the same. */
+  /** Undefined if this client does not know the format of the token. The token is stored and sent back nevertheless. */
   claims: TokenClaims | undefined;
   /**
    * False if the token keys shipped with the application show that the service did not issue the token. The application
@@ -73,7 +73,7 @@ export class TokenReader {
     return readToken(license, this.#keys);
   }
 
-  /** False if either machine is unknown: a machine id that cannot be read at the moment must not stop the application. */
+  /** False if the token or this computer names no machine: a machine id that cannot be read must not stop the application. */
   async isOfAnotherMachine(license: StoredLicense): Promise<boolean> {
     const { claims } = this.read(license);
     if (!claims) return false;
@@ -107,7 +107,7 @@ function claimsOf(payload: Record<string, unknown> | undefined): TokenClaims | u
   return typeof mch === 'string' && isTime(iat) && isTime(exp) ? { mch, iat, exp } : undefined;
 }
 
-/** The service signs a token for 7 days at most. */
+/** Whether the service can have signed these times: it signs a token for 7 days at most. */
 function hasTimesOfTheService({ iat, exp }: TokenClaims): boolean {
   return iat < exp && exp <= iat + MAX_OFFLINE_SECONDS;
 }

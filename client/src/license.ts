@@ -26,8 +26,8 @@ export interface Activation {
   hostname_hint: string | null;
 }
 
-// A refusal of a background activation with one of these codes stops the application only after the token's end. Every other
-// `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
+// A refusal of a background activation with one of these codes stops a running application only after the token's end. Every
+// other `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
 const IGNORED_WHILE_TOKEN_IS_VALID: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /** The state machine of one license. Its calls must not overlap: the client queues them. */
@@ -44,9 +44,9 @@ export class License {
   }
 
   /**
-   * Decides whether the application may run. Before the token's end it runs at once. After this end, and after a stop, the
-   * client first sends a heartbeat, not an activation, so that a released machine is not activated again. A token that was
-   * issued for another machine is never sent: `heartbeat` then activates this machine instead.
+   * Decides whether the application may run. Before the token's end, the application runs at once. After the token's end, and
+   * after a stop, the client first sends a heartbeat, not an activation, so that a released machine is not activated again. A
+   * token that was issued for another machine is never sent: `heartbeat` then activates this machine instead.
    */
   async start(): Promise<CallEnd> {
     const { license, stopped } = this.#dependencies.store.state;
@@ -64,7 +64,7 @@ export class License {
     return NOT_CALLED;
   }
 
-  /** Activates for the Activate button. Throws the error; a refusal changes neither the status nor the stored license. */
+  /** Activates, for the Activate button. @throws the error of `errorOf`, which changes neither status nor stored license */
   async activate(activation: Activation): Promise<CallEnd> {
     const outcome = await this.#callActivate(activation);
     if (outcome.kind !== 'confirmed') throw errorOf(outcome);
@@ -86,7 +86,7 @@ export class License {
     return this.#handle(await this.#reactivate(license), license, { isActivation: true });
   }
 
-  /** Stores the highest time seen. */
+  /** Stores the highest time seen (`SeenTime`). */
   async rememberTime(): Promise<void> {
     const { store, time } = this.#dependencies;
     if (store.state.license) await store.save({ time: time.toStored() });
@@ -116,8 +116,8 @@ export class License {
   }
 
   /**
-   * The file has the token of another machine: it was copied, or the disk or the logic board was replaced. That token
-   * is never sent; this machine is activated itself.
+   * Activates this machine if the file has the token of another machine: the file was copied, or the disk or the logic board
+   * was replaced. The token of the other machine is never sent.
    */
   async #activateHere(license: StoredLicense): Promise<CallEnd> {
     // Only the Activate button activates a released machine again.

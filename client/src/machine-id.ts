@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** A source of a platform's hardware UUID: the output of a command, or the content of a file. */
+/** A source of the hardware UUID of a platform: either the output of a command or the content of a file. */
 interface Source {
   command?: [string, ...string[]];
   file?: string;
@@ -26,8 +26,8 @@ const SOURCES: Partial<Record<string, Source[]>> = {
       pattern: new RegExp(`MachineGuid\\s+REG_SZ\\s+(${UUID})`),
     },
   ],
-  // The firmware's UUID is the last, because only root can read it: an application that is once started as root must
-  // keep its machine id.
+  // The UUID of the firmware is the last source, because only root can read it: an application that is started as root once
+  // must keep its machine id.
   linux: [
     { file: '/etc/machine-id', pattern: MACHINE_ID_FILE },
     { file: '/var/lib/dbus/machine-id', pattern: MACHINE_ID_FILE },
@@ -66,7 +66,7 @@ export async function readMachineId(host: Host = systemHost): Promise<string> {
   throw new Error(`no hardware UUID can be read on this computer (${host.platform})`);
 }
 
-/** Refuses the result of a `machineId` option that returns the UUID itself instead of its digest. */
+/** Calls the `machineId` option. @throws Error if it returns anything but a digest, such as the UUID itself */
 export async function checkedMachineId(read: () => Promise<string>): Promise<string> {
   const digest = await read();
   if (!/^[0-9a-fA-F]{64}$/.test(digest)) throw new Error('a machine id must be a SHA-256 digest in hex');

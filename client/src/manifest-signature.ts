@@ -29,5 +29,5 @@ export function signersOf(signed: string, signatures: unknown[], trusted: Truste
     .map(({ key_id }) => key_id);
 }
 
-/** Limits the work for one manifest; a real one has one signature for each of a few keys. */
+/** Limits the work for one manifest. A manifest of the publisher has one signature for each of a few keys. */
 const MAX_SIGNATURES = 16;

@@ -1,6 +1,6 @@
 import type { Timers } from './time.js';
 
-/** At most one timer for each name. After `end` no timer can be set. */
+/** Keeps at most one timer for each name. After `end` no timer can be set. */
 export class NamedTimers<Name extends string> {
   readonly #timers: Timers;
   readonly #timersByName = new Map<Name, unknown>();

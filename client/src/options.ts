@@ -14,17 +14,17 @@ export interface ClientOptions {
   baseUrl: string;
   /** The prefix of the environment variable `<APP>_TELEMETRY_DISABLED`. */
   app: string;
-  /** The product that manifests must be for, `com.example.app`. */
+  /** The product that manifests must be for, such as `com.example.app`. */
   product: string;
-  /** Dotted numeric, one to four parts. */
+  /** The version of the application: dotted numeric, one to four parts. */
   appVersion: string;
-  /** The manifest keys shipped with the application, JWK `x`: the current one and the next. */
+  /** The manifest keys shipped with the application, JWK `x`: the current key and the next one. */
   trustedKeys: string[];
   /** Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. Without them no signature is checked. */
   tokenKeys?: string[];
-  /** One JSON file in the user's own application folder. */
+  /** The path of the JSON file with the state, in the user's own application folder. */
   stateFile: string;
-  /** Called for each heartbeat, unless the user opted out. May throw; must not block. */
+  /** Returns the telemetry of each heartbeat; not called after an opt-out. May throw; must not block. */
   telemetry?: () => Telemetry;
   /** Called on each change of the status. The first call reports the status with which `start` resolves. */
   onStateChange?: (status: Status) => void;
@@ -67,7 +67,7 @@ export function withDefaults(options: ClientOptions) {
   };
 }
 
-/** Catches errors of timers, which have no caller and would end the application. */
+/** Catches the errors of work that timers start: no caller catches them, so they would end the application. */
 function catchErrorsOfWork(timers: Timers, log: (message: string) => void): Timers {
   const inBackground = async (work: () => unknown) => {
     try {

@@ -50,7 +50,7 @@ export type ProblemCode = keyof typeof PROBLEM_MEMBERS;
 
 type Checked<Checks> = { readonly [Name in keyof Checks]?: Checks[Name] extends Check<infer T> ? T : never };
 
-/** The members of a problem with this code. Each may be missing: a member of the wrong type is left out. */
+/** The additional members of a problem with this code. Each may be missing: a member of the wrong type is left out. */
 export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof PROBLEM_MEMBERS)[Code]>;
 
 /**

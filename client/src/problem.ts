@@ -5,11 +5,13 @@ export type { ProblemCode, ProblemExtras } from './problem-members.js';
 /** What a problem asks the client to do (docs/contract.md#errors). */
 export type ClientAction = 'retry' | 'fix' | 'reactivate' | 'stop';
 
+/** An invalid member of a request: its JSON pointer, and what is wrong with it. */
 export interface FieldError {
   pointer: string;
   detail: string;
 }
 
+/** The content of a problem. */
 export interface ProblemFacts {
   status: number;
   /** One of `ProblemCode`, or a code of a newer service. */

@@ -1,4 +1,4 @@
-/** What the application imports besides the client. */
+/** The classes, functions and types that an application imports in addition to `MooringClient`. */
 export * from './problem.js';
 export type { ClientOptions } from './options.js';
 export { isStoppedBy, type Status } from './status.js';

@@ -9,10 +9,11 @@ const HOUR = 60 * MINUTE;
 /** Delay until a state file that could not be read, such as a locked one, is read again; it may contain a license. */
 export const START_AGAIN_MS = 30 * SECOND;
 
-/** While a license is full: how long and at which interval its activation is repeated, and the delay if the service fails. */
-export const FULL_LICENSE_MS = 10 * MINUTE;
-export const FULL_LICENSE_INTERVAL_MS = 5 * SECOND;
-export const FULL_LICENSE_RETRY_MS = MINUTE;
+/** How long an activation that the machine limit refused is repeated. */
+export const ACTIVATION_REPEAT_DURATION_MS = 10 * MINUTE;
+/** The interval at which it is repeated, and the interval while the service asks to retry later. */
+export const ACTIVATION_REPEAT_INTERVAL_MS = 5 * SECOND;
+export const ACTIVATION_REPEAT_RETRY_MS = MINUTE;
 
 export const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
@@ -29,16 +30,16 @@ export function afterCallMs(
 }
 
 /**
- * A few minutes after the start (docs/clients.md#the-timers). The first two are left out, so that an application in a crash
- * loop sends nothing. The bounds are far apart, so that machines that start together do not all send at once.
+ * Delay from the start to the first heartbeat (docs/clients.md#the-timers). It is longer than two minutes, so that an
+ * application in a crash loop sends nothing. The bounds are far apart, so that machines that start together do not all send at once.
  */
 export function firstHeartbeatMs(random: number): number {
   return between(2.5 * MINUTE, 8 * MINUTE, random);
 }
 
 /**
- * The interval that the service asked for, ±5 %, so that the heartbeats of many machines stay spread. It is limited:
- * no response makes the client send two heartbeats within five hours, or none for 13 hours.
+ * Delay after a confirmation: the interval that the service asked for, ±5 %, so that the heartbeats of many machines stay
+ * spread. It is limited: no response makes the client send two heartbeats within five hours, or none for 13 hours.
  */
 export function nextHeartbeatMs(heartbeat_after_seconds: number | undefined, random: number): number {
   const requested = heartbeat_after_seconds ?? DEFAULT_HEARTBEAT_SECONDS;
@@ -61,7 +62,7 @@ export function retryHeartbeatMs(
   return clamp(retry_after_seconds * SECOND, atLeast, 6 * HOUR) * between(1, 1.1, random);
 }
 
-/** Delay while a user waits for a late restart: half a minute, doubled with each failure up to a quarter of an hour. */
+/** Delay after a failure while the user waits for a late restart: 30 seconds, doubled with each failure up to 15 minutes. */
 export function retryLateRestartMs(
   failures: number,
   retry_after_seconds: number | undefined,
@@ -72,12 +73,12 @@ export function retryLateRestartMs(
   return delay * between(1, 1.25, random);
 }
 
-/** Soon after the start, at a time that does not depend on the heartbeat's, so that the read cannot be linked to a license. */
+/** Delay from the start to the first read of the manifest, independent of the first heartbeat: the two cannot be linked. */
 export function firstManifestMs(random: number): number {
   return between(2.5 * MINUTE, 20 * MINUTE, random);
 }
 
-/** Daily, ±1 hour. */
+/** Delay until the next read of the manifest: a day, ±1 hour. */
 export function nextManifestMs(random: number): number {
   return between(23 * HOUR, 25 * HOUR, random);
 }

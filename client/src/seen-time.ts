@@ -4,8 +4,8 @@ export interface StoredTime {
   /** The latest time that this installation has seen, corrected to the service's clock. */
   highest_seen: string | null;
   /**
-   * By how much this computer's clock is ahead of the service's: measured at the last confirmation, and less if the clock was
-   * set back since; never negative.
+   * By how many seconds this computer's clock is ahead of the service's: measured at the last confirmation, and reduced if the
+   * clock was set back since; never negative.
    */
   clock_ahead_seconds: number;
 }
@@ -21,8 +21,8 @@ export interface StoredTime {
  *   alone counts towards the 7 days.
  * - A clock that is ahead, even by a year, does no harm: each confirmation measures the difference to the service's
  *   clock, and the client subtracts it until the clock is corrected.
- * - A clock that jumps ahead after the last confirmation may cause one unnecessary round trip. The next confirmation
- *   resets everything to the service's time.
+ * - A clock that jumps ahead after the last confirmation may make a restart wait for one heartbeat. Its confirmation sets
+ *   the highest time seen to the service's time.
  * - A clock that is behind is not corrected: otherwise its correction would count as elapsed time.
  * - The time is never before the token's `iat`, even if the highest time seen was deleted from the file.
  * - The highest time seen is limited to times that the file can hold. A later one could not be read at the next start,
@@ -54,12 +54,12 @@ export class SeenTime {
     return this.#highest;
   }
 
-  /** Sets a lower limit: the service issued a token at this time. */
+  /** Sets a lower limit of `now`: the time, in milliseconds since 1970, at which the service issued a token. */
   atLeast(time: number): void {
     this.#highest = representable(Math.max(this.#highest, time));
   }
 
-  /** A confirmation's `server_time` replaces all times seen before it. */
+  /** Replaces all times seen before by the `server_time` of a confirmation, in milliseconds since 1970. */
   confirm(serverTime: number): void {
     this.#measuredAt = this.#clock.monotonic();
     this.#ahead = Math.max(0, this.#clock.now() - serverTime);

@@ -5,6 +5,7 @@ import type { StoredTime } from './seen-time.js';
 import type { CrashSignature } from './telemetry.js';
 import { parseTime } from './time.js';
 
+/** The license as it was activated, with the values of the last confirmation. */
 export interface StoredLicense {
   license_key: string;
   email: string;
@@ -14,6 +15,7 @@ export interface StoredLicense {
   expires_at: string | null;
 }
 
+/** The refusal that stopped the application. */
 export interface StoredStop {
   code: string;
   detail: string;
@@ -67,7 +69,7 @@ export function fileStorage(file: string, log: Log): StateStorage {
 }
 
 /**
- * Reads the state. A missing file is an empty state; so is a damaged one, which is renamed to `<file>.broken` for
+ * Reads the state. A missing or damaged file counts as an empty state; a damaged file is renamed to `<file>.broken` for
  * inspection. Never throws: a damaged disk must not crash the application.
  * @returns undefined if the file exists but cannot be read at the moment: it may contain a license and stays unchanged
  */
@@ -101,7 +103,7 @@ async function readWithRetries(file: string, pause: Pause): Promise<string | nul
   }
 }
 
-/** Writes the state so that a crash at any moment leaves the complete old or new one. Only the owner can read it. */
+/** Writes the state so that a crash at any moment leaves the complete old or new state. Only the owner can read the file. */
 export async function writeState(file: string, state: State): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -122,7 +124,7 @@ export async function writeState(file: string, state: State): Promise<void> {
   await syncFolder(dirname(file));
 }
 
-/** Writes the rename to the disk. Where the platform cannot do that, a crash may leave the old state. */
+/** Writes the rename to the disk. On a platform that cannot do this, the old state may return after a crash. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder);

@@ -14,12 +14,12 @@ export type Status =
        */
       machine_limit_reached?: ProblemExtras<'machine_limit_reached'>;
     }
-  /** A restart after `offline_until` without a confirmation yet. The client keeps trying; let the user retry too. */
+  /** The application was restarted after `offline_until` and not confirmed since. The client keeps trying; offer Retry. */
   | { kind: 'needs_network'; offline_until: string; reason: string }
   /** The service answered that this license is not valid on this machine. Show `detail`; offer Retry and Activate. */
   | { kind: 'stopped'; reason: string; detail: string; extras: Readonly<Record<string, unknown>> };
 
-/** The status of a received or stored stop. The user can edit the file, so its members are checked like a response. */
+/** The status after a received or stored stop. The user can edit the file, so its members are checked like a response. */
 export function stoppedBy({ code, detail, extras }: StoredStop): Status {
   return { kind: 'stopped', reason: code, detail, extras: checkedMembers(code, extras) };
 }

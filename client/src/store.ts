@@ -35,7 +35,7 @@ export class Store {
     };
   }
 
-  /** Resolves when the change is stored or could not be stored: a full disk must not stop the application. */
+  /** Changes the state. It resolves even if the change could not be stored: a full disk must not stop the application. */
   save(change: Partial<State>): Promise<void> {
     this.#state = { ...this.#state, ...change };
     // A state that could not be read may contain a license, so only a new license may replace it.

@@ -90,7 +90,7 @@ export function telemetryBlock(
   return { app_version: appVersion, ...fields, ...pickCrash(crash) };
 }
 
-/** The known fields of a crash signature; empty if there are none. */
+/** Returns only the known fields of a crash signature; an empty object if there are none. */
 export function pickCrash(crash: unknown): CrashSignature {
   return pick(crash, CRASH_FIELDS);
 }

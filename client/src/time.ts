@@ -30,11 +30,11 @@ export function parseTime(value: unknown): number | undefined {
 }
 
 /** The last millisecond of the year 9999: a later time has no RFC 3339 form. */
-const LATEST = 253_402_300_799_999;
+const LATEST_TIME_MS = 253_402_300_799_999;
 
 /** Limits a time, in milliseconds since 1970, to the range that `formatTime` can write and `parseTime` can read. */
 export function representable(milliseconds: number): number {
-  return Math.min(Math.max(milliseconds, 0), LATEST);
+  return Math.min(Math.max(milliseconds, 0), LATEST_TIME_MS);
 }
 
 /** RFC 3339 in UTC; the inverse of `parseTime` for a time that is `representable`. */

@@ -22,7 +22,7 @@ export interface Answer {
   retry_after_seconds: number | undefined;
 }
 
-/** The result of a call that has no complete, usable response. */
+/** The result of a call without a complete and valid response. */
 export interface NoAnswer {
   kind: 'no_answer';
   /** One of a few fixed texts or an error code of the system, never received text. */
@@ -111,9 +111,9 @@ function checkBaseUrl(baseUrl: string): string {
 function requestOf(call: Call, signal: AbortSignal): RequestInit {
   const headers: Record<string, string> = {
     accept: 'application/json, application/problem+json',
-    // All machines send the same text, so that it does not identify one.
+    // All machines send the same text, so that it identifies no machine.
     'user-agent': 'mooring-client',
-    // A connection shared by heartbeat and manifest would show which license reads the manifest.
+    // If a heartbeat and the read of the manifest shared a connection, it would show which license reads the manifest.
     connection: 'close',
     ...call.headers,
   };

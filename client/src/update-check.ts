@@ -17,8 +17,8 @@ export interface UpdateDependencies {
 /** Fetches the manifest and checks it. Any failure is "no update available" (docs/keys.md#manifests). */
 export class UpdateChecker {
   /**
-   * The last response, for `if-none-match`. It is kept in memory only: the server chooses the etag, and could use a stored
-   * one to recognise the computer.
+   * The last manifest, with its etag for `if-none-match`. It is kept in memory only: the server chooses the etag, and could
+   * recognise the computer by an etag that is stored.
    */
   #cached: { etag: string; text: string } | undefined;
   #checking: Promise<UpdateCheck> | undefined;

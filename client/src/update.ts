@@ -20,7 +20,7 @@ export type NoUpdateReason =
 export type UpdateCheck =
   | {
       available: true;
-      /** The version to offer: the newest one, or for a lapsed license the newest one that it covers. */
+      /** The version to offer: the newest one, or for an expired license the newest one that it covers. */
       offer: Offer;
       /** The newest published version, which differs from `offer.version` if the license does not cover it. */
       newest_version: string;
@@ -37,13 +37,14 @@ export interface Running {
   now: number;
 }
 
+/** The result of the checks of a manifest. */
 export interface Judgement {
   check: UpdateCheck;
   /** The highest sequences seen, by key, to be stored. */
   sequences: Record<string, SeenSequence>;
 }
 
-/** Checks a manifest by the client rules, in their order (docs/keys.md#manifests). Reads only signed content. Never throws. */
+/** Makes the checks of a manifest in their order (docs/keys.md#manifests). Reads only signed content. Never throws. */
 export function judgeManifest(
   text: string,
   trusted: TrustedKey[],
@@ -85,7 +86,7 @@ function offerOf(signed: Signed, running: Running): UpdateCheck {
   const { newest } = signed;
   if (!isAbove(newest.version, running.app_version)) return { available: false, reason: 'up_to_date' };
 
-  // A lapsed license is offered the newest version that it covers. The choice is made here, so the service does not learn it.
+  // An expired license is offered the newest version that it covers. The choice is made here, so the service does not learn it.
   const offer = [newest, ...signed.also_available]
     .filter((entry) => isAbove(entry.version, running.app_version) && isCovered(entry, running))
     .reduce<Offer | undefined>(
@@ -104,7 +105,7 @@ function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Ru
   );
 }
 
-/** Returns the signatures in `signatures`; the outer signature is a copy of the first. Key ids are not read: they are not signed. */
+/** Returns the texts in `signatures`; the outer `signature` is a copy of the first. Key ids are not read: they are unsigned. */
 function signaturesOf({ signatures }: Record<string, unknown>): unknown[] {
   return Array.isArray(signatures) ? signatures.map((entry) => asObject(entry)?.['signature']) : [];
 }

@@ -24,20 +24,20 @@ export class WaitingActivation {
     this.#dependencies = dependencies;
   }
 
-  /** Activates. A new click replaces an activation that waits. @throws the error of `activate` */
+  /** Activates, for a click on Activate. It replaces an activation that is repeated. @throws the error of `activate` */
   async start(activation: Activation): Promise<Status> {
     const { activate, clock } = this.#dependencies;
     this.cancel();
     this.#latest = activation;
-    // Either clock may stop while the computer sleeps, or be set by the user.
+    // Both clocks are compared: the monotonic clock may stop while the computer sleeps, and the user may set the wall clock.
     const started = [clock.now(), clock.monotonic()] as const;
     const isOver = () =>
-      clock.now() - started[0] > schedule.FULL_LICENSE_MS ||
-      clock.monotonic() - started[1] > schedule.FULL_LICENSE_MS;
+      clock.now() - started[0] > schedule.ACTIVATION_REPEAT_DURATION_MS ||
+      clock.monotonic() - started[1] > schedule.ACTIVATION_REPEAT_DURATION_MS;
     try {
       return await activate(activation);
     } catch (error) {
-      if (isAtLimit(error)) this.#wait(activation, isOver, schedule.FULL_LICENSE_INTERVAL_MS);
+      if (isAtLimit(error)) this.#wait(activation, isOver, schedule.ACTIVATION_REPEAT_INTERVAL_MS);
       throw error;
     }
   }
@@ -54,10 +54,10 @@ export class WaitingActivation {
       if (isOver()) return;
       await this.#dependencies.activate(activation).catch((error: unknown) => {
         const isBusy = error instanceof LicenseProblem && error.client_action === 'retry';
-        const next = isBusy ? schedule.FULL_LICENSE_RETRY_MS : schedule.FULL_LICENSE_INTERVAL_MS;
-        // After any other refusal only a click activates.
-        const isForLater = isBusy || isAtLimit(error) || error instanceof ServiceUnreachable;
-        if (isForLater) this.#wait(activation, isOver, next);
+        const next = isBusy ? schedule.ACTIVATION_REPEAT_RETRY_MS : schedule.ACTIVATION_REPEAT_INTERVAL_MS;
+        // After any other refusal, only another click activates.
+        const mayRepeat = isBusy || isAtLimit(error) || error instanceof ServiceUnreachable;
+        if (mayRepeat) this.#wait(activation, isOver, next);
       });
     };
     this.#dependencies.timers.set('activation', again, delayMs);
