@@ -14,7 +14,7 @@ const unknownLicense = (service: Deployment) => ({
 /** A valid machine id: 64 hex digits. */
 const VALID_MACHINE_ID = 'c0'.repeat(32);
 
-/** Invalid values of each member. */
+/** Invalid values of each member, with a description of the fault. */
 const INVALID: Record<string, Record<string, unknown>> = {
   license_key: {
     'of five groups': 'MOOR_E6S7-Z8KJ-TB3R-QKX6-QKX6',
@@ -32,7 +32,7 @@ const INVALID: Record<string, Record<string, unknown>> = {
 const REQUIRED = ['license_key', 'email', 'machine_id', 'app_version'];
 const MEMBERS = [...REQUIRED, 'hostname_hint'];
 
-/** Sends all these members with the same invalid value, and demands that all are listed. */
+/** Sends all these members with one value, undefined for none, and demands that all are listed as invalid. */
 async function demandAllListed(
   service: Deployment,
   what: string,
@@ -135,7 +135,7 @@ export const activationRefusalChecks: readonly Check[] = [
   },
 ];
 
-/** Returns the refusal of an activation above the machine limit: of the run's own machine, or else of another one. */
+/** Returns the refusal of an activation above the machine limit: of the machine of this run, or else of another machine. */
 async function refusalAboveLimit(service: Deployment): Promise<Answer> {
   const first = await firstActivation(service).catch(() => undefined);
   if (first && at(first.json, 'code') === 'machine_limit_reached') return first;

@@ -14,7 +14,7 @@ export const HOSTNAME_HINT = 'Conformance check';
 /** A version that is never published, so that no license is refused because of it. */
 export const APP_VERSION = '0.0.0.1';
 
-/** After this number of requests without an answer the remaining ones are not sent. */
+/** After this number of requests without an answer, the remaining requests are not sent. */
 const MAX_UNANSWERED = 3;
 
 /** The service to be checked, the license for the checks, and all answers so far. */
@@ -32,6 +32,7 @@ export class Deployment {
     this.#timeoutMs = timeoutMs;
   }
 
+  /** Sends a request and keeps the answer. @throws NoAnswer, or NotChecked after MAX_UNANSWERED requests without an answer */
   async ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     if (this.#unanswered >= MAX_UNANSWERED) throw new NotChecked('the service no longer answers');
     try {
@@ -50,6 +51,7 @@ export class Deployment {
     return this.ask('POST', '/v1/activate', { body: { ...defaults, app_version: APP_VERSION, ...change } });
   }
 
+  /** Sends a heartbeat with additional or changed members. */
   heartbeat(token: unknown, more: Record<string, unknown> = {}): Promise<Answer> {
     return this.ask('POST', '/v1/heartbeat', { body: { token, app_version: APP_VERSION, ...more } });
   }

@@ -12,7 +12,7 @@ export interface FirstActivation {
 /** The answer to the first activation. */
 export const firstActivation = once((service) => service.activate());
 
-/** The refusals whose reason is the license, and which are no fault of the service. */
+/** The codes of refusals that are caused by the license and are no fault of the service, with the reason in words. */
 const REASONS: Record<string, string> = {
   machine_limit_reached: 'the license has no machine left',
   license_suspended: 'the license is suspended',
@@ -28,7 +28,7 @@ export function refusalReason(answer: Answer): string | undefined {
   return answer.status >= 400 && typeof code === 'string' ? REASONS[code] : undefined;
 }
 
-/** The activation of this run. Without one, the checks that need it end as not checked. */
+/** The activation of this run. @throws NotChecked without one, so that the checks that need it end as not checked */
 export const successfulActivation = once(async (service): Promise<FirstActivation> => {
   const answer = await firstActivation(service).catch(() => {
     throw new NotChecked('the first activation was not answered');

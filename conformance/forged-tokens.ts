@@ -1,6 +1,8 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 
+/** A way to forge a token. */
 interface Forgery {
+  /** The subject of a sentence: `A token of alg HS256`. */
   readonly what: string;
   /** Makes the forgery from a genuine token. If the token is not a JWS, invented segments are used. */
   readonly make: (token: string) => string;

@@ -8,7 +8,7 @@ const forEachAnswer =
   async (service) =>
     service.answers.forEach(check);
 
-/** The manifest and the keys, which are the same for all callers, unless the request was refused. */
+/** Whether an answer has the manifest or the keys, which are the same for all callers. Refusals must not be cached. */
 const mayBeCached = ({ request, status }: Answer) => /\/v1\/(manifest|keys)$/.test(request) && status < 400;
 
 const demandNoHeader = (name: string) =>

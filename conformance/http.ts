@@ -20,7 +20,7 @@ export interface RequestOptions {
   /** An object is sent as JSON; a text or bytes are sent unchanged. */
   readonly body?: object | string | Uint8Array;
   readonly headers?: Record<string, string>;
-  /** Texts of a raw body, or of the path, that no refusal may repeat. Those of an object are found automatically. */
+  /** Texts of a raw body or of the path that no refusal may repeat. The texts in an object are added automatically. */
   readonly sent?: readonly string[];
 }
 
@@ -82,7 +82,7 @@ function bytesOf(body: RequestOptions['body']): Buffer | undefined {
   return Buffer.from(JSON.stringify(body));
 }
 
-/** Short texts are left out, because an answer may contain them by chance. */
+/** Returns the texts in a body. Texts below 8 characters are left out, because an answer may contain them by chance. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 8 ? [value] : [];
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return [];

@@ -9,7 +9,7 @@ import { at, demandJson, formatValue } from './shape.ts';
 /** The members of a JWK that contain a private key or a secret. */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
-/** The thumbprint of RFC 7638, section 3.2, with the members that RFC 8037 requires. */
+/** The thumbprint of an Ed25519 key (RFC 7638, section 3.2; RFC 8037 names the members). */
 function thumbprint({ crv, kty, x }: Record<string, unknown>): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
 }

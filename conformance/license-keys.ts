@@ -1,6 +1,6 @@
-// Spellings of license keys. The invented keys belong to no license. Except for the mistyped one they have a valid check
-// symbol: Σ αⁱ·sᵢ = 0 over GF(32) (docs/keys.md#license-keys). The prefix is not part of the sum, so they have the prefix of
-// the given key.
+// Spellings of license keys. The invented keys belong to no license. All of them except `mistypedKey` have a valid check
+// symbol: Σ αⁱ·sᵢ = 0 over GF(32) (docs/keys.md#license-keys). The prefix is not part of the sum, so the invented keys have
+// the prefix of the given key.
 
 const prefixOf = (key: string) => /^\s*([A-Za-z0-9]{2,12})_/.exec(key)?.[1] ?? 'MOOR';
 
@@ -13,9 +13,9 @@ export const mistypedKey = (key: string) => `${prefixOf(key)}_E6S7-Z8KJ-TB3R-QKX
 /** Another unknown key, `0101-0101-0101-010S`, written with letters that look like its digits. */
 export const unknownLookalikeKey = (key: string) => `${prefixOf(key)}_OIoL-Oiol-olOI-oLos`;
 
-/** The given key, with letters that look like 0 and 1 in their place. */
+/** The given key, with the letters O, I and l in place of the digits 0 and 1. */
 export function withLookalikes(key: string): string {
-  const at = key.indexOf('_') + 1;
-  const groups = key.slice(at).replaceAll('0', 'O').replace('1', 'I').replaceAll('1', 'l');
-  return key.slice(0, at) + groups;
+  const start = key.indexOf('_') + 1;
+  const groups = key.slice(start).replaceAll('0', 'O').replace('1', 'I').replaceAll('1', 'l');
+  return key.slice(0, start) + groups;
 }

@@ -5,7 +5,7 @@ import { at, isObject, describeAnswer } from './shape.ts';
 /** The answer to the first request for the manifest. */
 export const manifestAnswer = once((service) => service.ask('GET', '/v1/manifest'));
 
-/** The answer with the published manifest. Without one, the checks that need it end as not checked. */
+/** The answer with the published manifest. @throws NotChecked without one */
 export const publishedManifest = once(async (service): Promise<Answer> => {
   const answer = await manifestAnswer(service).catch(() => {
     throw new NotChecked('the manifest was not answered');
@@ -22,7 +22,7 @@ export interface SignedContent {
   readonly content: Record<string, unknown>;
 }
 
-/** The signed text of the manifest, and its parsed content. */
+/** The signed text of the manifest, and its parsed content. @throws NotChecked without them */
 export const signedContent = once(async (service): Promise<SignedContent> => {
   const text = at((await publishedManifest(service)).json, 'signed');
   if (typeof text !== 'string') throw new NotChecked('the manifest has no signed text');

@@ -9,7 +9,7 @@ export interface Options {
   readonly json: boolean;
 }
 
-/** An error in the arguments, shown as one sentence: exit code 2. */
+/** An error in the arguments. Its message is one sentence; the exit code is then 2. */
 export class UsageError extends Error {}
 
 export const NOTICE = `This activates one machine of the license (label "${HOSTNAME_HINT}", the same in every run), which stays activated.
@@ -20,7 +20,7 @@ export const HELP = `Usage: npm run conformance -- --url URL --license-key KEY -
 Checks from outside whether a deployment of Mooring, or of another implementation, keeps to Mooring's contract.
 
   --url URL            the base URL, such as https://license.example.com
-  --license-key KEY    the license for the checks. One for a single machine, not in use, allows all checks.
+  --license-key KEY    the license for the checks. A license for one machine that is not in use allows all checks.
                        - reads the key from standard input, because every user of the computer sees arguments
   --email E-MAIL       the e-mail address of that license
   --json               print one JSON value instead of the table

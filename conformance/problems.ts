@@ -1,4 +1,4 @@
-/** The status and the client_action of each code (docs/contract.md#errors). */
+/** The status and the client_action of each code of the client API (docs/errors.md). */
 export const CODES: Record<string, readonly [status: number, client_action: string]> = {
   malformed_request: [400, 'fix'],
   not_found: [404, 'fix'],
@@ -20,4 +20,5 @@ export const CODES: Record<string, readonly [status: number, client_action: stri
   internal_error: [500, 'retry'],
   unavailable: [503, 'retry'],
 };
+/** The values of client_action (docs/contract.md#errors). */
 export const CLIENT_ACTIONS = ['retry', 'fix', 'reactivate', 'stop'];

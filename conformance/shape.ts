@@ -18,7 +18,7 @@ export function demandJson(answer: Answer, ...statuses: number[]): void {
   demand(isObject(answer.json), `${describeAnswer(answer)} with a body that is not a JSON object.`);
 }
 
-/** Demands this refusal. The form of problems is checked for all refusals together (problems.checks.ts). */
+/** Demands a refusal with this status and code. problems.checks.ts checks the form of all refusals. */
 export function demandRefusal(answer: Answer, status: number, code: string): void {
   const wanted = `${status} ${code}`;
   demand(
@@ -62,6 +62,7 @@ export function formatValue(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
+/** What a value must be, in words, and a function that tests it. */
 type Rule = readonly [what: string, holds: (value: unknown) => boolean];
 const matching = (what: string, pattern: RegExp): Rule => [
   what,
@@ -98,7 +99,7 @@ export const SHAPES = {
   text: matching('a text', /\S/),
 } as const satisfies Record<string, Rule>;
 
-/** Demands members of these shapes: `{ 'license.status': 'active' }`. */
+/** Demands that members have these shapes: `{ 'license.status': 'active' }`. @param of what has the members, for messages */
 export function demandMembers(
   value: unknown,
   members: Record<string, keyof typeof SHAPES>,

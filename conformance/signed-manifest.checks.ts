@@ -6,7 +6,7 @@ import { manifestSignatures, publishedManifest, signedContent } from './manifest
 import { successfulActivation } from './first-activation.ts';
 import { at, demandMembers, formatValue } from './shape.ts';
 
-/** The order of the members, which is part of the format. */
+/** The members of the signed content, in the order that the format prescribes. */
 const MEMBER_ORDER =
   '_type product sequence issued_at expires_at version dmg minimum_license_expiry also_available previous';
 
@@ -29,7 +29,7 @@ async function signaturesOfKnownKeys(service: Deployment): Promise<{ key: KeyObj
   });
 }
 
-/** The newest version and those for lapsed licenses, in their order. */
+/** The newest version and the older ones of `also_available`, in their order. @throws NotChecked without a list */
 async function offers(service: Deployment): Promise<unknown[]> {
   const { content } = await signedContent(service);
   const others = content['also_available'];

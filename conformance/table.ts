@@ -7,7 +7,7 @@ const STYLES = {
   not_checked: { mark: '–', color: 'yellow' },
 } as const;
 
-/** Uses colours only if standard output is a terminal that supports them. */
+/** Colours a text, but only if standard output is a terminal that supports colours. */
 const paint = (color: Parameters<typeof styleText>[0], text: string) =>
   styleText(color, text, { stream: process.stdout });
 
