@@ -56,8 +56,8 @@ async function mutate(name, { tests, hasDatabase }, targets) {
     mutator: { plugins: ['decorators-legacy'] },
     mooring: {
       tests: filesOf(tests),
-      // Modules that call mutated code when they are loaded, such as decorators. They are loaded before the tests, because
-      // this code runs once in a process and belongs to no test.
+      // Modules that call mutated code when they are loaded, for example in decorators. They are loaded before the tests,
+      // because this code runs once in a process and belongs to no test.
       alsoLoad: hasDatabase ? ['src/app.module.ts'] : [],
       state: join(directory, `${name}.json`),
       verdicts: join(root, `mutation/reports/${name}.jsonl`),
@@ -76,7 +76,7 @@ async function mutate(name, { tests, hasDatabase }, targets) {
     ignorePatterns: ['mutation/reports', 'data', 'coverage', '.git'],
     disableTypeChecks: false,
     concurrency: Number(values.concurrency),
-    // The limit for a mutant that never ends. Endless loops end earlier, by the number of their iterations.
+    // The limit for a test run that never ends. Endless loops in mutated code end earlier: Stryker counts their iterations.
     timeoutMS: 60_000,
     timeoutFactor: 5,
     dryRunTimeoutMinutes: 120,

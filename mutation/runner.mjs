@@ -1,6 +1,6 @@
 // The test runner of Stryker. It keeps a process in which the sources are loaded, and runs the tests that cover a mutant.
-// It is one file because choosing the tests, replacing the process and judging a mutant use the same state: the durations
-// of the dry run, the test files that last killed a mutant, and the test process.
+// This file is long because choosing the tests, replacing the process and deciding the status of a mutant use the same state:
+// the durations of the dry run, the test files that last killed a mutant, and the test process.
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ import {
 const { ACTIVE_MUTANT_ENV_VARIABLE: ACTIVE_MUTANT } = INSTRUMENTER_CONSTANTS;
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
 
-/** A test process with more memory is replaced, because each run of a test file stays in its memory. */
+/** A test process that uses more memory is replaced. It grows because each run of a test file stays in its memory. */
 const MEMORY_LIMIT_BYTES = 1_500_000_000;
 
 /**

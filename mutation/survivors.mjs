@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 export const readSurvivors = () =>
   JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'));
 
-/** Describes a mutant by the text of its source, because line numbers change. @param readLines splits a file into lines */
+/** Describes a mutant by the text of its source, because line numbers change. @param readLines returns the lines of a file */
 export function entryOf({ fileName, mutatorName, location: { start, end }, replacement }, root, readLines) {
   const file = relative(root, fileName);
   const lines = readLines(file);
@@ -30,7 +30,7 @@ export const isListed = (entry, survivors) =>
 
 const count = (results, ...statuses) => results.filter(({ status }) => statuses.includes(status)).length;
 
-/** @returns the percentage of mutants that a test detects */
+/** @returns the percentage of mutants that a test detects, of all that are not ignored and could be run */
 export function scoreOf(results) {
   const detected = count(results, 'Killed', 'Timeout');
   const all = detected + count(results, 'Survived', 'NoCoverage');

@@ -9,7 +9,7 @@ const importFromRoot = (path) => import(pathToFileURL(join(root, path)).href);
 const { default: NativeRuntime } = await importFromRoot('test/support/runner/runtime.mjs');
 const { default: ProcessEnvironment } = await importFromRoot('test/support/runner/environment.mjs');
 const { leftovers, sharedState } = await importFromRoot('test/support/runner/leftovers.mjs');
-// Both packages are dependencies of Jest, in the version that Jest requires.
+// `jest-config` and `jest-circus` are dependencies of Jest. They are loaded in the versions that Jest uses.
 const requireFromJest = createRequire(createRequire(require.resolve('jest')).resolve('@jest/core'));
 const { readConfig } = requireFromJest('jest-config');
 const { default: runFile } = createRequire(requireFromJest.resolve('jest-config'))('jest-circus/runner');
@@ -60,7 +60,7 @@ class BailingEnvironment extends ProcessEnvironment {
     stryker.currentTestId = idOfLoading(this.#path);
   }
 
-  // Does not record the state before the file, as the base class does: a mutant may change what a file leaves behind.
+  // Unlike the base class, this does not record the state before the file: a mutant may change what a file leaves behind.
   async setup() {
     Error.prepareStackTrace = undefined;
     if (this.#limitMs) globalThis[TEST_TIMEOUT] = this.#limitMs;
@@ -153,7 +153,8 @@ const actions = {
     for (const file of files) await import(pathToFileURL(file).href);
   },
   async run(request) {
-    Error.prepareStackTrace = undefined; // The same value as at the start of each file.
+    // Each file starts with this value too (`setup`), so it counts as a part of the initial state.
+    Error.prepareStackTrace = undefined;
     initialState ??= await sharedState();
     const results = await runAll(request);
     const failed = results.some(({ failure }) => failure !== undefined);
