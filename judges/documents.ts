@@ -21,8 +21,8 @@ export interface Document {
 }
 
 /**
- * Reads docs/openapi.yaml, and adds a path for each response that no operation has, because Prism validates only responses
- * of operations.
+ * Reads docs/openapi.yaml, and adds a path for each response of `x-everywhere` that no operation has, because Prism validates
+ * only responses of operations.
  */
 export function readDocument(): Document {
   const document = readOpenApi() as Document;
@@ -35,7 +35,7 @@ export function readDocument(): Document {
   return document;
 }
 
-/** A response of an operation, with the code of its problem. */
+/** A problem that is a response of an operation. */
 export interface ProblemResponse {
   readonly method: string;
   readonly path: string;
@@ -63,7 +63,7 @@ export function problemResponses({ paths, components }: Document): ProblemRespon
 }
 
 /**
- * Replaces the schema of a problem by a wrong one, which the document had before: Prism merges its `allOf`, and no text
+ * Replaces the schema of a problem by a wrong schema that docs/openapi.yaml once had: Prism merges its `allOf`, and no text
  * matches the merged pattern.
  */
 export function useUnmatchablePattern({ components: { schemas } }: Document, code: string): void {
@@ -83,7 +83,7 @@ export function useUnmatchablePattern({ components: { schemas } }: Document, cod
 }
 
 /**
- * Replaces the pattern of a license key by a wrong one, which the document had before: it excludes the U of imported keys.
+ * Replaces the pattern of a license key by a wrong pattern that docs/openapi.yaml once had: it excludes the U of imported keys.
  */
 export function useKeyPatternWithoutU({ components: { schemas } }: Document): void {
   const key = schemas['ActivationRequest'].properties.license_key;

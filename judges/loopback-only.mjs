@@ -1,5 +1,5 @@
-// Preloaded into each tool of `npm run judges`. It refuses connections to other machines and look-ups of names, and writes
-// each into the file that MOORING_CONNECTIONS names. The run fails if this file has a line.
+// Preloaded into each tool of `npm run judges`. It refuses connections to other machines and look-ups of names, and appends
+// each refused attempt to the file that MOORING_CONNECTIONS names. The run fails if this file has a line.
 import { appendFileSync } from 'node:fs';
 import dns from 'node:dns';
 import dgram from 'node:dgram';

@@ -56,7 +56,7 @@ function findObjections(headers: Headers, text: string): string | undefined {
   return violations ?? (text.startsWith('{"type":"https://stoplight.io/prism/') ? text : undefined);
 }
 
-/** The number of answers that Prism accepted. */
+/** Counts the answers that Prism accepted, in all tests of a file. */
 export const accepted = { answers: 0 };
 
 /** Sends a request through Prism. @throws Error with Prism's objection */

@@ -15,9 +15,9 @@ import { accepted, Prism, sendThrough } from './prism.js';
 import { problemAnswers, Upstream, type UpstreamAnswer } from './upstream.js';
 
 /*
- * Each problem of the catalogue passes through Prism at each operation that the document lists it for, including the problems
- * that a running service rarely answers. To show that Prism detects faults, other tests use a faulty document, with two faults
- * that docs/openapi.yaml had before, and faulty answers.
+ * Each problem of the catalogue passes through Prism at each operation for which the document lists it, including the problems
+ * with which a running service rarely answers. To show that Prism detects faults, other tests use faulty answers, and a
+ * document with two faults that docs/openapi.yaml once had.
  */
 
 /** Headers that satisfy the security requirements of every operation. */
@@ -28,6 +28,7 @@ const CREDENTIALS = {
   'webhook-timestamp': '1795179600',
   'webhook-signature': 'v1,AAAA',
 };
+/** An imported license key with the letter U, which is no symbol of the keys that the service creates. */
 const U_KEY = 'SHOP_U0UU-2345-6789-UUUU';
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-judges-'));

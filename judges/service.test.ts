@@ -26,7 +26,7 @@ const UNKNOWN = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 let direct: Service;
 /** Refuses a request that the document does not describe. */
 let strict: Prism;
-/** Lets each request through. */
+/** Forwards each request, also one that the document does not describe. */
 let lenient: Prism;
 /** The service through `strict`, for requests that the document describes. */
 let service: Service;
@@ -190,7 +190,7 @@ describe('Prism accepts the documented answers', () => {
   });
 });
 
-/** A request for each problem; `method_not_allowed` is in problems.test.ts: Prism does not forward an unknown method. */
+/** A request for each problem except `method_not_allowed`, which problems.test.ts tests: Prism forwards no unknown method. */
 const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<Answer>> = {
   malformed_request: () => lenientService.call('POST', '/v1/activate', [1]),
   not_found: async () =>

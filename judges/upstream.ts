@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { PROBLEMS, problem, problemDocument, type ProblemCode } from '../src/http/problems/problem.js';
 
-/** An answer that the upstream server gives, byte for byte. */
+/** An answer of the upstream server. It is sent unchanged. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
