@@ -83,7 +83,10 @@ export const TELEMETRY_FIELDS = {
     ...frame(),
   },
   crash_sig: { meaning: 'After a crash: 16 hex digits, equal for similar crashes', ...hex16() },
-  crash_uptime_secs: { meaning: 'After a crash: seconds from the start of the application to the crash', ...count() },
+  crash_uptime_secs: {
+    meaning: 'After a crash: seconds from the start of the application to the crash',
+    ...count(),
+  },
   crash_frame_source: { meaning: 'After a crash: which rule picked the frame', ...word() },
   crash_app_version: {
     meaning: 'After a crash: the build whose line numbers the frame belongs to',
