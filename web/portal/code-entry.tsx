@@ -14,7 +14,7 @@ import { messages } from './messages.js';
 const texts = messages.signIn;
 
 interface Props {
-  /** The address to which a code was mailed, possibly without a part of it. */
+  /** The address to which a code was mailed, possibly shortened as in `a…@example.com`. */
   readonly sentTo: string;
   /** The text above the field, which says that a code was mailed to `{email}`. */
   readonly lead?: string;

@@ -2,7 +2,7 @@ import { Refused, ServiceUnavailable } from '../shared/api.js';
 import { unavailableText } from '../shared/messages.js';
 import { messages } from './messages.js';
 
-/** Returns a sentence for the holder about an error. */
+/** Returns a sentence for the holder about a failed request. Throws any other error again. */
 export function explain(error: unknown): string {
   if (error instanceof ServiceUnavailable) return unavailableText(messages.unavailableTyped);
   if (!(error instanceof Refused)) throw error;

@@ -16,11 +16,14 @@ interface Props {
   /** The hint in the URL with which the application opened the page. */
   readonly hint: string;
   readonly onSignedIn: () => Promise<void>;
-  /** Called by the button that leads to the usual page. */
+  /** Called by the button that leads to the usual sign-in. */
   readonly onOther: () => void;
 }
 
-/** Signs in a holder whose application opened the page after a refused activation. The page need not know the address. */
+/**
+ * Signs in a holder whose application opened the page because the machine limit refused an activation. The service knows the
+ * address from the hint, so the holder need not type it.
+ */
 export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   const [sentTo, setSentTo] = useState<string>();
   const { busy, error, run } = useAction(explain);
@@ -62,7 +65,7 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   );
 }
 
-/** What is still to do for the machine that waits for a place of this license. */
+/** Says what remains to be done, so that the refused machine can be activated on this license. */
 export function WaitingMachine({ license }: { license: HolderLicense }) {
   const isFree = freePlaces(license) > 0;
   return (

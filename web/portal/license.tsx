@@ -59,7 +59,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   );
 }
 
-/** Where to renew a license that has expired, or to buy another one after it ended. */
+/** A link to renew an expired license, or to buy another one after a refund. */
 function NextLicense({ status }: { status: DisplayStatus }) {
   const hasExpired = status === 'expired' || status === 'updates_ended';
   const url = hasExpired ? (brand.renewal_url ?? brand.shop_url) : brand.shop_url;

@@ -8,9 +8,9 @@ import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
 const texts = messages.machines;
-/** If more machines have ended, their table is collapsed, so that it does not hide the machines in use. */
+/** With more ended activations, their table is collapsed, so that the machines in use stay in view. */
 const MAX_ENDED_SHOWN = 5;
-/** If more machines are in use, a filter is shown. */
+/** With more machines in use, a filter is shown. */
 const MAX_WITHOUT_FILTER = 10;
 
 export function Machines({ license }: { license: HolderLicense }) {

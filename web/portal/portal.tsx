@@ -29,8 +29,9 @@ export function Portal() {
   // The hint of a refused activation, until the holder chooses another way to sign in.
   const [hint, setHint] = useState(releaseHint());
   const signedIn = typeof stage === 'object' ? stage : null;
-  const isOfOther = hint !== null && signedIn !== null && !signedIn.licenses.some(isToBeFreed);
-  const holder = isOfOther ? null : signedIn;
+  // The license of the hint belongs to another holder than the signed-in one.
+  const isHintOfOther = hint !== null && signedIn !== null && !signedIn.licenses.some(isToBeFreed);
+  const holder = isHintOfOther ? null : signedIn;
 
   const show = (next: Stage, changedId?: string) => {
     setStage(next);
@@ -48,7 +49,7 @@ export function Portal() {
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
-    // The license of the hint has another holder since.
+    // The license of the hint belongs to another holder by now.
     if (!found.licenses.some(isToBeFreed)) setHint(null);
     show(found, openedElement(found) ?? 'headline');
   };
@@ -71,7 +72,7 @@ export function Portal() {
     const readHint = () => {
       const current = releaseHint();
       setHint(current);
-      // What is shown may be older than the refused activation.
+      // The licenses on the page may have been read before the refused activation.
       if (current !== null) void load();
     };
     addEventListener('hashchange', readHint);

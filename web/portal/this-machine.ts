@@ -4,7 +4,7 @@ import { isToBeFreed } from './release-link.js';
 /** Whether the application opened the page for this machine: `/portal/#activation=<id>`. */
 export const isThisMachine = ({ id }: HolderActivation): boolean => activationIdOfUrl() === id;
 
-/** Whether the application opened the page for a machine that is on none of the licenses. */
+/** Whether the application opened the page for a machine that is on none of the licenses shown. */
 export const isAnotherMachine = (holder: HolderLicensesAnswer): boolean =>
   activationIdOfUrl() !== null && !findThisMachine(holder);
 

@@ -9,7 +9,7 @@ import { readPrivacyData } from './data.js';
 import { Report } from './report.js';
 import { messages } from './messages.js';
 
-/** Fixed explanations, which are shown without an answer of the service, and below them the report of the service. */
+/** Fixed explanations, which are shown even if the service does not answer, and below them the report of the service. */
 export function Privacy() {
   const [stage, setStage] = useState<'waiting' | 'unavailable' | 'failed' | PrivacyData>('waiting');
   const load = async () => {

@@ -7,7 +7,7 @@ import { messages } from './messages.js';
 
 type Group = keyof typeof messages.groups;
 
-/** The group of each table. A table that is not listed here belongs to the group `operation`. */
+/** The group of each table, in the order of the page. A table that is not listed here belongs to the group `operation`. */
 const GROUP: Readonly<Record<string, Group>> = {
   license: 'holders',
   activation: 'holders',

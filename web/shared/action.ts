@@ -7,6 +7,7 @@ export interface Action<Failure> {
   readonly error: Failure | undefined;
   /** Runs the work, unless earlier work is still running. @returns whether the work succeeded */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
+  /** Removes the error. */
   readonly clear: () => void;
 }
 

@@ -1,7 +1,7 @@
 /** The timeout of a request. It is longer than the service's own time limits. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 
-/** The service refused the request with a problem document (RFC 9457). */
+/** The answer to a request was an error: as a rule, a problem document of the service (RFC 9457). */
 export class Refused extends Error {
   constructor(
     readonly status: number,

@@ -4,7 +4,7 @@ import icon from './icon.svg';
 import { common } from './messages.js';
 import { fill, UntrustedText } from './text.js';
 
-/** Shown while the service does not answer: the pages then name neither the product nor the vendor. */
+/** Used if `/brand` was not answered: the page then names neither the product nor the vendor. */
 const UNKNOWN: Brand = {
   product_name: '',
   vendor_name: null,
@@ -34,7 +34,7 @@ export function setTitle(title: string): void {
   document.title = brand.product_name ? `${title} · ${brand.product_name}` : title;
 }
 
-/** The logo, the name of the product, and that of the page. */
+/** The logo, the name of the product and the name of the page. */
 export function BrandMark({ page }: { page: string }) {
   return (
     <span class="brand">
@@ -51,7 +51,7 @@ export function BrandMark({ page }: { page: string }) {
   );
 }
 
-/** Whom to ask: a sentence with a link, or nothing if the setting is not given. */
+/** A sentence with a link to the contact; nothing if the settings name no contact. */
 export function ContactLine({ contact, text }: { contact: Contact | null; text: string }) {
   return contact && <p>{fill(text, { contact: <ContactLink contact={contact} /> })}</p>;
 }

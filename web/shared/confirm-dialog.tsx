@@ -9,6 +9,7 @@ import { Field } from './field.js';
 import { Form } from './form.js';
 import { Notice } from './notice.js';
 
+/** A field of a dialog: an input, a textarea or a choice. */
 export interface DialogField {
   readonly label: string;
   readonly hint?: string | ((value: string) => string);
@@ -19,6 +20,7 @@ export interface DialogField {
   /** Values that can be entered with one click. */
   readonly suggestions?: { readonly label: string; readonly values: readonly string[] };
   readonly input?: InputHTMLAttributes<HTMLInputElement>;
+  /** If given, the field is a textarea with these attributes. */
   readonly area?: TextareaHTMLAttributes<HTMLTextAreaElement>;
   /** @returns a message if the value cannot be sent */
   readonly check?: (value: string) => string | false;
@@ -27,6 +29,7 @@ export interface DialogField {
 /** The value of each field, without spaces at either end. */
 type Values<Name extends string> = Readonly<Record<Name, string>>;
 
+/** What the dialog shows after a failure. */
 export interface Explanation {
   readonly text: string;
   /** What is wrong with a field, by its name. */
@@ -39,9 +42,11 @@ export interface ConfirmDialogProps<Name extends string> {
   readonly fields?: Readonly<{ [name in Name]?: DialogField }>;
   readonly submit: string;
   readonly cancel: string;
+  /** Whether the action is harmful: the submit button is then of the kind `danger`. */
   readonly danger?: boolean | ((values: Values<Name>) => boolean);
   /** @returns a message if the values together cannot be sent */
   readonly check?: (values: Values<Name>) => string | false;
+  /** Turns what `onConfirm` threw into texts. */
   readonly explain: (error: unknown) => Explanation;
   readonly onConfirm: (values: Values<Name>) => Promise<unknown>;
   readonly onClose: () => void;

@@ -66,7 +66,7 @@ export const messages = {
   },
   ended: {
     title: 'Your session has ended',
-    text: 'Sign in again to go on: what you typed is still behind this.',
+    text: 'Sign in again to go on. What you typed is still there.',
     elsewhere: 'I have signed in in another tab',
     notYet: 'There is no new session yet.',
     leave: 'Leave',

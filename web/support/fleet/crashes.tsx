@@ -17,7 +17,7 @@ interface Props {
   readonly weeks: readonly string[];
 }
 
-/** The groups of equal crashes. A group shows where the application crashed, and on no machine in particular. */
+/** The groups of equal crashes. A group shows where in the code the application crashed, but not on which machines. */
 export function Crashes({ groups, weeks }: Props) {
   const { shown, showAllButton } = useFirstRows(groups, ROWS_SHOWN_AT_FIRST);
   const title = texts.sections.crashes;

@@ -11,7 +11,7 @@ interface Props {
   readonly table?: (() => ComponentChildren) | undefined;
 }
 
-/** A chart and, behind it, its numbers as a table. */
+/** A chart, and below it its numbers as a table that can be opened. */
 export function Section({ title, note, children, table }: Props) {
   const id = useId();
   const [isOpen, setOpen] = useState(false);

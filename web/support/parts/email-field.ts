@@ -1,5 +1,6 @@
 import type { DialogField } from '../../shared/confirm-dialog.js';
 
+/** A field for an e-mail address. @param more further members of the field, such as a hint */
 export const emailField = (
   label: string,
   check: DialogField['check'],

@@ -12,7 +12,7 @@ interface ReasonFieldOptions {
   readonly value?: string;
 }
 
-/** The reason that staff give for every change. */
+/** A field for the reason of an action on a license or its holder, which the holder may read. */
 export const reasonField = ({
   usual,
   hint = texts.hint,
@@ -26,4 +26,5 @@ export const reasonField = ({
   check: (value) => (value === '' ? texts.missing : value.includes('@') && texts.email),
 });
 
+/** A field for the reason of a change of staff or tokens, which no holder reads. */
 export const staffReasonField = () => reasonField({ hint: texts.hintOfStaff });
