@@ -1,7 +1,7 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
-/** Runs `work`. @returns its result, its time, and the bytes it wrote to the write-ahead log */
+/** Runs `work`. @returns its result, its time in milliseconds, and the bytes that it wrote to the write-ahead log */
 export async function measureWithWal(runner, work) {
   // A checkpoint gives each measurement the same start: the first change of a page after it writes the whole page to the log.
   await runner.query('checkpoint');
@@ -20,9 +20,9 @@ export async function measureTime(work) {
   return { ms: performance.now() - start, result };
 }
 
-/** Returns the median; of an even number of times, the longer of the two in the middle. */
-export const median = (times) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
-/** Returns a quantile. @param times in ascending order @param share 0.99 for the 99th percentile */
+/** Returns the median; of an even number of values, the larger of the two in the middle. */
+export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+/** Returns a quantile; 0 without any times. @param times in ascending order @param share 0.99 for the 99th percentile */
 export const quantile = (times, share) => times[Math.floor(share * (times.length - 1))] ?? 0;
 export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
@@ -36,8 +36,10 @@ export const formatBytes = (size) => {
   return size >= 2 ** 20 ? `${(size / 2 ** 20).toFixed(1)} MiB` : `${formatCount(size / 1024)} KiB`;
 };
 /** Returns the ratio of two numbers as text: `37`, or `0.4`. */
-export const formatRatio = (one, other) =>
-  one / other >= 10 ? formatCount(one / other) : (one / other).toFixed(1);
+export const formatRatio = (numerator, denominator) => {
+  const ratio = numerator / denominator;
+  return ratio >= 10 ? formatCount(ratio) : ratio.toFixed(1);
+};
 
 /** Describes the machine and the versions that were measured. @param version as PostgreSQL reports its own version */
 export const describeMachine = (version) =>

@@ -153,7 +153,7 @@ Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:code-flo
 the flood and ${seconds} seconds with it. The flood has ${formatCount(rate)} requests for codes a second, alternately for made-up addresses and for
 those of ${formatCount(LICENSES)} licenses. The load has ${HEARTBEATS_PER_SECOND} heartbeats a second all the time, and the mail server takes ${MAIL_DELAY_MS} ms for each mail.
 
-${describeMachine(version)} (${describeLoad()})
+${describeMachine(version)} Load of the machine: ${describeLoad()}.
 
 - Of the requests for codes, ${formatCount(accepted)} were accepted and ${formatCount(refused)} were answered with 503. In total ${formatCount(mails)} mails were sent.
 - Mails with a license key arrived after ${formatTime(quantile(keys, 0.5))} (median of ${keys.length}) and after ${formatTime(keys.at(-1))} at the latest; the goal is at most ${formatTime(MAX_KEY_MAIL_MS)}: ${reachedOrMissed(keys.at(-1) <= MAX_KEY_MAIL_MS)}.

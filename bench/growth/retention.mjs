@@ -13,9 +13,9 @@ const SAMPLE_SIZE = 20_000;
 const RATES = { heartbeat: 200, telemetry: 200 };
 /** How long each round measures heartbeats without the nightly run. */
 const WITHOUT_RUN_MS = 20_000;
-/** A pause after the rows of a round are made, so that the load of making them does not count. */
+/** A pause after the rows of a round were inserted, so that the effects of the insert are not measured. */
 const SETTLE_MS = 3_000;
-/** A round takes about a minute. */
+/** The largest number of rounds, also if `--rounds` is higher: a round takes about a minute. */
 const MAX_ROUNDS = 5;
 
 /**

@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * SQL for a random rank from 0 to `last`, made from `chance`, a random number below 1. Rank 0 is the most frequent, and each
- * rank is rarer than the one before by the same factor.
+ * rank is rarer than the one before by the same factor. A higher `mean` makes the high ranks more frequent.
  */
 const randomRank = (chance, mean, last) => `least(${last}, floor(-ln(1 - ${chance}) * ${mean}))::integer`;
 
@@ -48,8 +48,8 @@ const INSERT = `
 
 /**
  * Fills `telemetry` from `first` (the first day of a month) up to the day before `end`, with the same number of rows each
- * day. The rows have the same order on disk as after nightly runs: by day, and within a day by random id. The values depend
- * on the seed alone.
+ * day. The rows have the same order on disk as after nightly runs: by day, and within a day by random id. The values, except
+ * the ids, depend on the options and the seed alone.
  */
 export async function makeTelemetry(runner, { rows, seed, first, end }, progress) {
   // `setseed` accepts numbers up to 1.

@@ -19,7 +19,7 @@ export class Connection {
     this.#socket.on('error', fail).on('close', () => fail());
   }
 
-  /** @returns the status of the response (0 with a reason where the connection broke), its head as text, and its body */
+  /** @returns the status of the response (0, with a `reason`, if the connection broke), its head as text, and its body */
   send(request) {
     return new Promise((resolve) => {
       if (this.isClosed) return resolve({ ...BROKEN, reason: 'closed' });

@@ -6,7 +6,7 @@ import { SEAT_ID_PREFIX } from './data.mjs';
 
 /**
  * Measures how fast the database alone runs the statements of a heartbeat, over as many connections as the service has.
- * @returns transactions a second of each statement; null where no pgbench is installed
+ * @returns transactions a second of each statement; null if pgbench is not installed
  */
 export async function measureDatabase(url, folder, { seats, seconds }) {
   if (spawnSync('pgbench', ['--version']).status !== 0) return null;

@@ -13,8 +13,8 @@ const MAX_RETRY_AFTER_SECONDS = 30;
 const TIME_TOLERANCE_MS = 2_000;
 
 /**
- * Compares every response with the expected state and counts the differences. It returns an outcome, which tells the client
- * what to do: `kind` is `ok`, `stop`, `later` (a 503), `broken` (no response) or `wrong` (an unexpected response).
+ * Compares every response with the expected state and counts the differences. Each check returns an outcome, which tells the
+ * client what to do: its `kind` is `ok`, `stop`, `later` (a 503), `broken` (no response) or `wrong` (an unexpected response).
  */
 export class AnswerChecker {
   /** The number of wrong responses of each kind. */

@@ -59,7 +59,7 @@ export class Counters {
     return [...(this.codes.get(route)?.values() ?? [])].reduce((sum, number) => sum + number, 0);
   }
 
-  /** Milliseconds within which a share of the route's responses arrived; null where there are none. */
+  /** Milliseconds within which a share of the route's responses arrived; null if there are none. */
   quantile(route, share) {
     return quantile(this.#routes.get(route) ?? new Uint32Array(STEPS), share);
   }
@@ -69,7 +69,7 @@ export class Counters {
   }
 }
 
-/** The quantile of a histogram of response times in milliseconds; null where it is empty. */
+/** The quantile of a histogram of response times, in milliseconds; null if the histogram is empty. */
 export function quantile(times, share) {
   const total = times.reduce((sum, number) => sum + number, 0);
   if (total === 0) return null;

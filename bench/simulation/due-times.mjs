@@ -29,7 +29,7 @@ export class DueTimes {
     this.#settle(last);
   }
 
-  /** Removes and returns the timer that is due first; -1 where none is due at `until`. */
+  /** Removes and returns the timer that is due first; -1 if none is due at `until`. */
   take(until) {
     if (this.#size === 0 || this.#due[this.#heap[0]] > until) return -1;
     const [first] = this.#heap;

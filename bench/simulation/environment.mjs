@@ -100,7 +100,7 @@ export class Environment {
     this.#service?.child.send({ at }, () => {});
   }
 
-  /** Sets the service's clock to a time after the last midnight, and waits until the service has run retention. */
+  /** Sets the service's clock to a time after the last midnight, and waits until a retention run has ended that began after that. */
   async runLastRetention(at) {
     const { child } = this.#service;
     const done = nextMessage(child, 'service');

@@ -69,15 +69,18 @@ export class MachineSchedule {
     return this.#next(machine, now, 0);
   }
 
-  // Each time varies by up to a quarter of an hour, as people do not act at exact times.
-  #next(machine, now, end) {
+  /**
+   * Each time varies by up to a quarter of an hour, as people do not act at exact times.
+   * @param edge 0 for the beginning of the hours, 1 for their end
+   */
+  #next(machine, now, edge) {
     const { hours, isOffice } = HABITS[this.#habit[machine]];
     if (!hours) return Infinity;
     const shift = REGIONS[this.#zone[machine]][0] * HOUR;
     for (let day = Math.floor((now + shift) / DAY); ; day += 1) {
-      const isFree = isOffice && WEEKEND.includes((day + THURSDAY) % 7);
-      const at = day * DAY + (hours[end] + this.#random.between(-0.25, 0.25)) * HOUR - shift;
-      if (at > now && !isFree) return at;
+      const isClosed = isOffice && WEEKEND.includes((day + THURSDAY) % 7);
+      const at = day * DAY + (hours[edge] + this.#random.between(-0.25, 0.25)) * HOUR - shift;
+      if (at > now && !isClosed) return at;
     }
   }
 }

@@ -1,6 +1,6 @@
 import { progressBar } from '../../dist/cli/terminal/progress-bar.js';
 
-/** Number of progress lines where the output is no terminal. */
+/** Number of progress lines if the output is not a terminal. */
 const STEPS = 10;
 
 /** @returns a function that receives the simulated time that has passed and the total */

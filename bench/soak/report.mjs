@@ -38,7 +38,7 @@ Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:soak -- 
 ${formatCount(sum(Object.values(options.rates)))} requests a second in an open loop (they are sent whether earlier ones were answered or not): ${describeRates(options.rates)}.
 Resident memory (\`VmRSS\`) is read each second.
 
-${describeMachine(version)} (${describeLoad()})
+${describeMachine(version)} Load of the machine: ${describeLoad()}.
 
 - At most ${formatBytes(most)} resident; the goal is less than ${formatBytes(MAX_RESIDENT_BYTES)}: ${reachedOrMissed(most < MAX_RESIDENT_BYTES)}.
 - The median of the last third, ${formatBytes(last)}, is ${(last / middle).toFixed(3)} times that of the middle third, ${formatBytes(middle)}; the goal is at most ${MAX_GROWTH_RATIO} (flat): ${reachedOrMissed(isFlat)}.

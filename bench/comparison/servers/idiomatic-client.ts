@@ -55,13 +55,13 @@ export class HeartbeatController {
     const claims = verifyToken(token);
     const now = new Date();
     const relations = { license: { purchase: true } };
-    const binding = await this.activations.findOne({ where: { id: claims.sub }, relations });
-    if (!binding) throw problem('token_invalid');
-    const { license } = binding;
-    checkLicense(factsOf(license), app_version, now, binding.ended_at);
+    const activation = await this.activations.findOne({ where: { id: claims.sub }, relations });
+    if (!activation) throw problem('token_invalid');
+    const { license } = activation;
+    checkLicense(factsOf(license), app_version, now, activation.ended_at);
     const { expires_at } = license;
     const answer = tokenResponseFor(
-      { activation_id: binding.id, license_id: license.id, machine: claims.mch, expires_at },
+      { activation_id: activation.id, license_id: license.id, machine: claims.mch, expires_at },
       now,
     );
     if (telemetry === undefined) return answer;
@@ -83,7 +83,7 @@ export class ActivationController {
     if (!key || !email) throw problem('invalid_request');
     const now = new Date();
     const machine_id = Buffer.from(request.machine_id, 'hex');
-    const { license, binding, count, created } = await this.dataSource.transaction(async (manager) => {
+    const { license, activation, count, created } = await this.dataSource.transaction(async (manager) => {
       const license = await manager.findOne(License, {
         where: { key_hash: licenseKeyHash(key), email },
         relations: { purchase: true },
@@ -94,9 +94,9 @@ export class ActivationController {
       const active = { license: { id: license.id }, ended_at: IsNull() };
       const existing = await manager.findOne(Activation, { where: { ...active, machine_id } });
       const count = await manager.count(Activation, { where: active });
-      if (existing) return { license, binding: existing, count, created: false };
+      if (existing) return { license, activation: existing, count, created: false };
       if (count >= license.machines_allowed) throw problem('machine_limit_reached', {});
-      const binding = manager.create(Activation, {
+      const activation = manager.create(Activation, {
         id: uuidv7(),
         license,
         machine_id,
@@ -105,18 +105,18 @@ export class ActivationController {
         activated_at: now,
         released_by_holder: false,
       });
-      await manager.save(binding);
-      return { license, binding, count: count + 1, created: true };
+      await manager.save(activation);
+      return { license, activation, count: count + 1, created: true };
     });
     reply.status(created ? 201 : 200);
     const { expires_at, machines_allowed } = license;
     const machine = machineDigest(machine_id);
-    const tokenData = { activation_id: binding.id, license_id: license.id, machine, expires_at };
+    const tokenData = { activation_id: activation.id, license_id: license.id, machine, expires_at };
     const { license: shown, ...answer } = tokenResponseFor(tokenData, now);
-    const { id, hostname_hint } = binding;
+    const { id, hostname_hint } = activation;
     return {
       ...answer,
-      activation: { id, activated_at: rfc3339(binding.activated_at), hostname_hint },
+      activation: { id, activated_at: rfc3339(activation.activated_at), hostname_hint },
       license: { ...shown, machines_allowed, machines_in_use: count },
     };
   }

@@ -21,7 +21,7 @@ export class LicensesController {
   async list(@Headers('cookie') cookie: string | undefined) {
     const now = new Date();
     const { license } = await this.session(cookie, now);
-    const bindings = await this.activations.find({
+    const activations = await this.activations.find({
       where: { license: { id: license.id } },
       order: { ended_at: { direction: 'ASC', nulls: 'FIRST' }, activated_at: 'DESC', id: 'DESC' },
     });
@@ -48,12 +48,12 @@ export class LicensesController {
           expires_at: rfc3339OrNull(expires_at),
           on_expiry,
           machines_allowed,
-          machines_in_use: bindings.filter(({ ended_at }) => ended_at === null).length,
+          machines_in_use: activations.filter(({ ended_at }) => ended_at === null).length,
           // The service allows no self-release by default, and the bench keeps that.
           self_releases_left: 0,
-          activations: bindings.map((binding) => ({
-            ...bindingView(binding, requestTimes.get(binding.id) ?? null),
-            release_declined: declines.get(binding.id) ?? null,
+          activations: activations.map((activation) => ({
+            ...activationView(activation, requestTimes.get(activation.id) ?? null),
+            release_declined: declines.get(activation.id) ?? null,
           })),
         },
       ],
@@ -94,8 +94,8 @@ export class LicensesController {
   }
 }
 
-function bindingView(binding: Activation, requestedAt: Date | null) {
-  const { id, hostname_hint, app_version, activated_at, ended_at, ended_reason } = binding;
+function activationView(activation: Activation, requestedAt: Date | null) {
+  const { id, hostname_hint, app_version, activated_at, ended_at, ended_reason } = activation;
   return {
     id,
     hostname_hint,

@@ -23,7 +23,7 @@ export async function overview(pool, cookie) {
      from license l left join purchase p on p.id = l.purchase_id where l.id = $1`,
     session.license_id,
   );
-  const bindings = await query(
+  const activations = await query(
     `select id, hostname_hint, app_version, activated_at, ended_at, ended_reason
      from activation where license_id = $1 order by ended_at is not null, activated_at desc, id desc`,
     license.id,
@@ -64,17 +64,17 @@ export async function overview(pool, cookie) {
     email: license.email,
     erasure: erasure ? { ...erasure, runs_at: rfc3339(erasure.runs_at) } : null,
     purchases_kept_until: null,
-    licenses: [licenseView(license, bindings, requestTimes, declines)],
+    licenses: [licenseView(license, activations, requestTimes, declines)],
   };
 }
 
 function licenseView(
   { id, key_hint, expires_at, on_expiry, machines_allowed, ...facts },
-  bindings,
+  activations,
   requestTimes,
   declines,
 ) {
-  const { length } = bindings.filter(({ ended_at }) => ended_at === null);
+  const { length } = activations.filter(({ ended_at }) => ended_at === null);
   return {
     id,
     key_hint,
@@ -85,13 +85,13 @@ function licenseView(
     machines_in_use: length,
     // The service allows no self-release by default, and the bench keeps that.
     self_releases_left: 0,
-    activations: bindings.map((binding) => ({
-      ...binding,
-      activated_at: rfc3339(binding.activated_at),
-      state: binding.ended_reason ?? 'active',
-      ended_at: rfc3339OrNull(binding.ended_at),
-      release_requested_at: rfc3339OrNull(requestTimes.get(binding.id) ?? null),
-      release_declined: declines.get(binding.id) ?? null,
+    activations: activations.map((activation) => ({
+      ...activation,
+      activated_at: rfc3339(activation.activated_at),
+      state: activation.ended_reason ?? 'active',
+      ended_at: rfc3339OrNull(activation.ended_at),
+      release_requested_at: rfc3339OrNull(requestTimes.get(activation.id) ?? null),
+      release_declined: declines.get(activation.id) ?? null,
     })),
   };
 }

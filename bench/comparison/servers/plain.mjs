@@ -26,7 +26,7 @@ const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
 const INSERT_TELEMETRY = `insert into telemetry_inbox (${COLUMNS.join(', ')})
   values (${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')})`;
 
-const READ_BINDING = `
+const READ_ACTIVATION = `
   select a.id as activation_id, a.license_id, a.ended_at,
          l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
   from activation a join license l on l.id = a.license_id left join purchase p on p.id = l.purchase_id
@@ -40,10 +40,10 @@ async function heartbeat({ token, app_version, telemetry }) {
   if (!isVersion(app_version)) throw problem('invalid_request');
   const claims = verifyToken(token);
   const now = new Date();
-  const [binding] = (await pool.query(READ_BINDING, [claims.sub])).rows;
-  if (!binding) throw problem('token_invalid');
-  checkLicense(binding, app_version, now, binding.ended_at);
-  const answer = tokenResponseFor({ ...binding, machine: claims.mch }, now);
+  const [activation] = (await pool.query(READ_ACTIVATION, [claims.sub])).rows;
+  if (!activation) throw problem('token_invalid');
+  checkLicense(activation, app_version, now, activation.ended_at);
+  const answer = tokenResponseFor({ ...activation, machine: claims.mch }, now);
   if (telemetry === undefined) return answer;
   const { values, dropped } = readTelemetry(telemetry);
   await pool.query(INSERT_TELEMETRY, [randomUUID(), utcDay(now), ...values]);
@@ -107,12 +107,12 @@ async function activateMachine(client, { key, email, machineId }, { hostname_hin
   return activationResponse(license, created, count + 1, machineId, now);
 }
 
-function activationResponse({ id, expires_at, machines_allowed }, binding, machines_in_use, machineId, now) {
+function activationResponse({ id, expires_at, machines_allowed }, stored, machines_in_use, machineId, now) {
   const machine = machineDigest(machineId);
-  const tokenData = { activation_id: binding.id, license_id: id, machine, expires_at };
+  const tokenData = { activation_id: stored.id, license_id: id, machine, expires_at };
   const { license, ...answer } = tokenResponseFor(tokenData, now);
-  const { hostname_hint } = binding;
-  const activation = { id: binding.id, activated_at: rfc3339(binding.activated_at), hostname_hint };
+  const { hostname_hint } = stored;
+  const activation = { id: stored.id, activated_at: rfc3339(stored.activated_at), hostname_hint };
   return { ...answer, activation, license: { ...license, machines_allowed, machines_in_use } };
 }
 
