@@ -1,6 +1,6 @@
 // npm run audit [-- --registry=…]: asks the registry which advisories exist for the packages of the lock file.
-// The exit code is 1 if a package of a release has an advisory of moderate severity or worse, 3 if the registry did not
-// answer, so that nothing was checked, and otherwise 0. Arguments after `--` are passed to npm. npm test does not run it,
+// The exit code is 1 if a package of a release has an advisory of moderate severity or worse, 3 if the registry sent no list
+// of advisories, so that nothing was checked, and otherwise 0. Arguments after `--` are passed to npm. npm test does not run it,
 // because npm test makes no network requests.
 import { command, step } from './prepare.mjs';
 import { locked, releasedPackages } from './shipped.mjs';

@@ -1,4 +1,5 @@
-// Output of the demo: one line for each request and one for its answer.
+// Prints the requests and answers of the demo, and has functions that other scripts and the benches share: a wait for the
+// output of a process, and a free port.
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 
@@ -18,22 +19,22 @@ export function withRequestLog(fetch, url) {
   };
 }
 
-/** Formats a JSON body: long tokens and digests are shortened, and sentences are not. */
+/** Formats a JSON body without `type`, `title` and `request_id`. Long tokens and digests are shortened, sentences are not. */
 function formatBody(text) {
   if (!text) return '';
-  const cut = (_name, value) =>
+  const shorten = (_name, value) =>
     typeof value === 'string' && /^\S{40,}$/.test(value) ? `${value.slice(0, 10)}…` : value;
-  const { type: _type, title: _title, request_id: _id, ...body } = JSON.parse(text, cut);
+  const { type: _type, title: _title, request_id: _id, ...body } = JSON.parse(text, shorten);
   return inspect(body, { breakLength: Infinity, compact: true, depth: null });
 }
 
-/** Waits until a stream has printed this text. @returns everything that it has printed */
-export function waitForOutput(stream, words) {
+/** Waits until the output of a process contains a text. @returns all output so far */
+export function waitForOutput(stream, expectedText) {
   return new Promise((resolve, reject) => {
     let output = '';
     stream.setEncoding('utf8').on('data', (text) => {
       output += text;
-      if (output.includes(words)) resolve(output);
+      if (output.includes(expectedText)) resolve(output);
     });
     stream.once('end', () => reject(new Error(output || 'The service did not start.')));
   });

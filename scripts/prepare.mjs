@@ -85,7 +85,8 @@ async function build(into, from, [tool, ...args]) {
 }
 
 /**
- * @returns the path of the newer of two Nodes: the running one and the one from npm. @throws Fault if both are older than 24
+ * @returns the path of the newer of two Node programs: the running one and the one that npm installed. @throws Fault if both
+ * are older than 24
  */
 export function node24() {
   const bundled = join(root, 'node_modules/.bin/node');
@@ -96,7 +97,7 @@ export function node24() {
   ].toSorted(([, a], [, b]) => b.localeCompare(a, 'en', { numeric: true }));
   if (parseInt(version.slice(1), 10) >= 24) return path;
   throw new Fault(
-    `Mooring needs Node 24 or newer and found only ${version}: none came from npm for this platform, so install one.`,
+    `Mooring needs Node 24 or newer and found only ${version}. npm has no Node for this platform, so install one.`,
   );
 }
 

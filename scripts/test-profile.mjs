@@ -39,7 +39,7 @@ export function profileTables(file) {
     table(['what', 'count', 'seconds'], all),
     `Most memory of a worker after a file: ${Math.round(peak / 1e6)} MB.`,
     table(
-      ['file', 'seconds', 'processor', 'of it child processes'],
+      ['file', 'seconds', 'processor seconds', 'of these, child processes'],
       slowestFiles.map(({ path, seconds, own, children }) => [
         path.replace(/^.*\/test\//, 'test/'),
         seconds,

@@ -18,7 +18,7 @@ export const PRODUCT = 'com.example.app';
 
 function testKey(note, hex) {
   const seed = Buffer.from(hex, 'hex');
-  // PKCS#8 of an Ed25519 key is this prefix and its 32 bytes (RFC 8410).
+  // The PKCS#8 form of an Ed25519 key is this prefix and the 32 bytes of the key (RFC 8410).
   const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
