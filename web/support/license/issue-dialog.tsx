@@ -8,7 +8,7 @@ import { emailField } from '../parts/email-field.js';
 import { IssuedDialog } from './issued-dialog.js';
 import { expiresField, machinesField } from './term-fields.js';
 
-/** Issues a license. The service's settings are the defaults of its terms. */
+/** Issues a license. The service's settings determine the number of machines if it is left empty, and the effect of the expiry. */
 export function IssueDialog({ onClose }: { onClose: () => void }) {
   const { issue: texts, change } = messages;
   const [issued, setIssued] = useState<IssuedLicenseAnswer>();
@@ -24,7 +24,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
       submit={texts.submit}
       fields={fields}
       onConfirm={async ({ email, machines_allowed, expires_at }) => {
-        // An empty field is not sent, so the settings apply.
+        // An empty field is not sent: then the setting applies, or the license does not expire.
         const body = {
           email,
           ...(machines_allowed && { machines_allowed: Number(machines_allowed) }),
