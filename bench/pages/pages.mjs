@@ -70,13 +70,13 @@ async function measureAll({ origin, welcome }, dataDir, folder, rounds) {
       context.setDefaultTimeout(TIMEOUT_MS);
       return context;
     };
-    const contexts = { visitor: await newContext(), holder: await newContext(), staff: await newContext() };
+    const contexts = { signedOut: await newContext(), holder: await newContext(), staff: await newContext() };
     await signInHolder(await contexts.holder.newPage(), holder);
     await signInStaff(await contexts.staff.newPage(), staffLink);
     const rows = PAGES.flatMap((page) => SIZES.map((size) => ({ ...page, size, measured: [] })));
     // The rounds alternate between the pages, so that other work of the machine affects all of them alike.
     for (let round = 0; round < rounds; round += 1)
-      for (const { as = 'visitor', path, selector, size, measured } of rows)
+      for (const { as = 'signedOut', path, selector, size, measured } of rows)
         measured.push(await measurePage(contexts[as], path, selector, size));
     const page = await (await newContext()).newPage();
     const move = await moveToNewMachine(page, origin, holder, folder, join(dataDir, 'outbox'));
