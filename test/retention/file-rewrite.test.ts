@@ -146,7 +146,7 @@ test('while a transaction can read deleted rows, a run reports an error and rewr
   expect(report).toMatchObject({ failed: [{ table: 'file_rewrite' }], files_rewritten: 0 });
   expect(report!.failed[0]!.error).toEqual(new DeletedRowsRemain());
   expect(new DeletedRowsRemain().message).toMatch(
-    /^Tables are not rewritten, because .* End it; .* tries again\.$/,
+    /^Tables are not rewritten, because .* End the transaction, .*; .* tries again\.$/,
   );
   expect(await rewriteTimes()).toEqual(before);
   await reader.query('commit');
