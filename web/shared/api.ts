@@ -1,6 +1,12 @@
 /** The timeout of a request. It is longer than the service's own time limits. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 
+export interface RequestOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the browser completes the request even if the page is left meanwhile. */
+  readonly keepalive?: boolean;
+}
+
 /** The answer to a request was an error: as a rule, a problem document of the service (RFC 9457). */
 export class Refused extends Error {
   constructor(
@@ -28,9 +34,9 @@ export async function ask<T = undefined>(
   method: string,
   path: string,
   body?: object,
-  headers: Readonly<Record<string, string>> = {},
+  options: RequestOptions = {},
 ): Promise<T> {
-  const answer = await send(method, path, body, headers);
+  const answer = await send(method, path, body, options);
   const text = await answer.text().catch(throwUnavailable);
   if (!answer.ok) throw errorOf(answer.status, text);
   if (text === '') return undefined as T;
@@ -45,10 +51,11 @@ async function send(
   method: string,
   path: string,
   body: object | undefined,
-  headers: Readonly<Record<string, string>>,
+  { headers, keepalive = false }: RequestOptions,
 ): Promise<Response> {
   return fetch(path, {
     method,
+    keepalive,
     headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
     body: body ? JSON.stringify(body) : null,
     signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),

@@ -1,4 +1,4 @@
-import { ask, isSignedOut } from '../shared/api.js';
+import { ask, isSignedOut, type RequestOptions } from '../shared/api.js';
 import type { StaffSessionAnswer } from '../shared/api-types.js';
 
 /**
@@ -10,6 +10,9 @@ export const sessionEvents = new EventTarget();
 let current: StaffSessionAnswer | undefined;
 let requestCount = 0;
 let newestAnswered = 0;
+
+/** The id of the signed-in person, as far as the page knows. */
+export const staffId = () => current?.id;
 
 /** Asks the service who is signed in. Throws as `ask` does. */
 export async function findSession(): Promise<StaffSessionAnswer> {
@@ -26,11 +29,11 @@ export async function call<T = undefined>(
   method: string,
   path: string,
   body?: object,
-  headers?: Readonly<Record<string, string>>,
+  options?: RequestOptions,
 ): Promise<T> {
   const before = current;
   try {
-    return await ask<T>(method, `api/${path}`, body, headers);
+    return await ask<T>(method, `api/${path}`, body, options);
   } catch (error) {
     if (!isSignedOut(error)) throw error;
     if (current === before) sessionEvents.dispatchEvent(new Event('ended'));

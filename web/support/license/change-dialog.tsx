@@ -38,12 +38,9 @@ export function ChangeDialog({ license: current, email, onClose, onConflict, onD
       onConfirm={async (values) => {
         const body = { ...Object.fromEntries(changesOf(values)), reason: values.reason };
         const headers = { 'if-match': `"${license.revision}"` };
-        const answer = await call<LicenseDetailAnswer>(
-          'PATCH',
-          `licenses/${license.id}`,
-          body,
+        const answer = await call<LicenseDetailAnswer>('PATCH', `licenses/${license.id}`, body, {
           headers,
-        ).catch((error: unknown) => {
+        }).catch((error: unknown) => {
           if (error instanceof Refused && error.code === 'license_changed') onConflict();
           throw error;
         });
