@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { common } from './messages.js';
+import { placeToasts } from './toast.js';
 
 interface Props {
   readonly title: ComponentChildren;
@@ -26,7 +27,11 @@ export function Dialog({ title, children, onClose, busy = false, isFilled = fals
   useLayoutEffect(() => {
     const dialog = element.current!;
     dialog.showModal();
-    return () => dialog.close();
+    placeToasts();
+    return () => {
+      dialog.close();
+      placeToasts();
+    };
   }, []);
   return (
     <dialog

@@ -2,6 +2,7 @@
 export const common = {
   working: 'One moment …',
   dismiss: 'Dismiss',
+  toasts: 'Messages',
   support: 'Support: {contact}',
   vendor: 'From {vendor}',
   offline: 'You are offline. Nothing is lost: try again once this device has a connection.',

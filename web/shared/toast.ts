@@ -1,54 +1,110 @@
-import { announce } from './announcer.js';
+import { announce, moveFocus } from './announcer.js';
 import { common } from './messages.js';
 
 /** How long a toast is shown: long enough to read two short sentences. */
 const TOAST_DURATION_MS = 7_000;
 
-/** Shows that something was done, for some seconds, and announces it to screen readers. */
+/** The region that contains the toasts, the newest last. It is a popover, so it is in front of the page. */
+const region = document.createElement('div');
+region.className = 'toasts';
+region.popover = 'manual';
+region.role = 'region';
+region.ariaLabel = common.toasts;
+
+/** Shows that something was done, for some seconds, in place of an earlier such message, and announces it to screen readers. */
 export function toast(text: string): void {
   announce(text);
-  const element = create('toast', text);
+  region.querySelector('.passing')?.remove();
+  const element = create('toast passing', text);
   // Screen readers get the text from the live region, which was in the page from the start.
   element.ariaHidden = 'true';
   show(element);
-  let timer = setTimeout(() => element.remove(), TOAST_DURATION_MS);
+  const start = () => setTimeout(() => remove(element), TOAST_DURATION_MS);
+  let timer = start();
   element.addEventListener('pointerenter', () => clearTimeout(timer));
-  element.addEventListener(
-    'pointerleave',
-    () => (timer = setTimeout(() => element.remove(), TOAST_DURATION_MS)),
-  );
+  element.addEventListener('pointerleave', () => (timer = start()));
 }
 
 /** Shows an error that belongs to no particular element of the page. It stays until it is dismissed. */
 export function toastError(text: string): void {
+  for (const earlier of region.querySelectorAll('.danger'))
+    if (earlier.firstChild?.textContent === text) earlier.remove();
   const element = create('toast danger', text);
   element.role = 'alert';
-  const dismiss = document.createElement('button');
-  dismiss.type = 'button';
-  dismiss.className = 'button link';
-  dismiss.textContent = common.dismiss;
-  dismiss.addEventListener('click', () => element.remove());
-  element.append(dismiss);
+  element.append(createButton(common.dismiss, () => remove(element)));
   show(element);
+}
+
+export interface ToastButton {
+  readonly text: string;
+  /** The full accessible name, which begins with the visible text. */
+  readonly label: string;
+  /** The key that has the same effect. */
+  readonly shortcut: string;
+  readonly onClick: () => void;
+}
+
+/**
+ * Shows a message with a button, and announces it. It stays, beside others, until it is removed.
+ * @param durationMs the time after which the caller removes it; a bar shows how much of it is left
+ * @returns a function that removes it
+ */
+export function toastWithButton(text: string, button: ToastButton, durationMs: number): () => void {
+  announce(text);
+  const element = create('toast', text);
+  const control = createButton(button.text, button.onClick);
+  control.ariaLabel = button.label;
+  control.ariaKeyShortcuts = button.shortcut;
+  const key = document.createElement('kbd');
+  key.textContent = button.shortcut;
+  control.append(' ', key);
+  const bar = document.createElement('span');
+  bar.className = 'remaining';
+  element.append(control, bar);
+  show(element);
+  if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
+    bar.animate([{ scale: '1 1' }, { scale: '0 1' }], { duration: durationMs, fill: 'forwards' });
+  return () => remove(element);
+}
+
+/**
+ * Puts the toasts into the dialog that is in front, because everything outside an open dialog is inert, or into the page if no
+ * dialog is open.
+ */
+export function placeToasts(): void {
+  const parent = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body;
+  if (region.parentElement !== parent) parent.append(region);
+  if (!('showPopover' in region) || region.matches(':popover-open') === region.hasChildNodes()) return;
+  if (region.hasChildNodes()) region.showPopover();
+  else region.hidePopover();
 }
 
 function create(className: string, text: string): HTMLElement {
   const element = document.createElement('div');
   element.className = className;
-  element.popover = 'manual';
   const sentence = document.createElement('span');
   sentence.textContent = text;
   element.append(sentence);
   return element;
 }
 
-/** Shows a toast in place of an earlier one. It is a popover, so it is in front of the page. */
+function createButton(text: string, onClick: () => void): HTMLButtonElement {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'button link';
+  button.textContent = text;
+  button.addEventListener('click', onClick);
+  return button;
+}
+
 function show(element: HTMLElement): void {
-  // A dialog that the same action opens or closes is rendered or removed by the next frame.
-  requestAnimationFrame(() => {
-    for (const earlier of document.querySelectorAll('.toast')) earlier.remove();
-    // Everything outside an open dialog is inert, so the toast is put into the dialog.
-    (document.querySelector('dialog[open]') ?? document.body).append(element);
-    if ('showPopover' in element) element.showPopover();
-  });
+  region.append(element);
+  placeToasts();
+}
+
+function remove(element: HTMLElement): void {
+  const hadFocus = element.contains(document.activeElement);
+  element.remove();
+  placeToasts();
+  if (hadFocus) moveFocus(document.querySelector('h1'));
 }
