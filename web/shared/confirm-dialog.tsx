@@ -44,6 +44,8 @@ export interface ConfirmDialogProps<Name extends string> {
   readonly cancel: string;
   /** Whether the action is harmful: the submit button is then of the kind `danger`. */
   readonly danger?: boolean | ((values: Values<Name>) => boolean);
+  /** Renders what the typed values lead to. */
+  readonly preview?: (values: Values<Name>) => ComponentChildren;
   /** @returns a message if the values together cannot be sent */
   readonly check?: (values: Values<Name>) => string | false;
   /** Turns what `onConfirm` threw into texts. */
@@ -57,7 +59,8 @@ export interface ConfirmDialogProps<Name extends string> {
  * typed values. It cannot be closed while the action runs, so that a closed dialog never hides a result.
  */
 export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogProps<Name>) {
-  const { title, children, submit, cancel, danger = false, check, explain, onConfirm, onClose } = props;
+  const { title, children, submit, cancel, danger = false, preview, check, explain } = props;
+  const { onConfirm, onClose } = props;
   const fields = Object.entries(props.fields ?? {}) as [Name, DialogField][];
   const form = useRef<HTMLFormElement>(null);
   const { busy, error, run } = useAction(explain);
@@ -85,16 +88,18 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
     <Dialog title={title} busy={busy} isFilled={isFilled} onClose={onClose}>
       <Form element={form} onSubmit={confirm}>
         {children}
-        {fields.map(([name, field]) => (
+        {fields.map(([name, field], index) => (
           <DialogFieldInput
             key={name}
             name={name}
             field={field}
+            isFirst={index === 0}
             value={typedValues[name]}
             error={fieldErrors[name] || error?.fields?.[name]}
             onValue={(value) => edit(name, value)}
           />
         ))}
+        {preview?.(values)}
         {formError && <p class="error">{formError}</p>}
         {error?.text && <Notice kind="danger">{error.text}</Notice>}
         <div class="actions">
@@ -121,12 +126,14 @@ function valuesOf<Name extends string>(
 interface DialogFieldInputProps {
   readonly name: string;
   readonly field: DialogField;
+  /** Whether the focus starts here, although the dialog may have other elements that can be focused before it. */
+  readonly isFirst: boolean;
   readonly value: string;
   readonly error: string | undefined;
   readonly onValue: (value: string) => void;
 }
 
-function DialogFieldInput({ name, field, value, error, onValue }: DialogFieldInputProps) {
+function DialogFieldInput({ name, field, isFirst, value, error, onValue }: DialogFieldInputProps) {
   const { label, options, suggestions, input, area } = field;
   const hint = typeof field.hint === 'function' ? field.hint(value) : field.hint;
   const common = { label, name, value, hint, onValue };
@@ -135,10 +142,11 @@ function DialogFieldInput({ name, field, value, error, onValue }: DialogFieldInp
     <div>
       {suggestions && (
         <div class="usual" role="group" aria-label={suggestions.label}>
-          {suggestions.values.map((each) => (
+          {suggestions.values.map((each, index) => (
             <button
               key={each}
               type="button"
+              autofocus={isFirst && index === 0}
               class="choice"
               aria-pressed={value === each}
               onClick={() => onValue(each)}

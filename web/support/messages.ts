@@ -10,6 +10,8 @@ export const messages = {
   memberWrong: 'It {detail}.',
   showAll: { one: 'Show all #', other: 'Show all #' },
   unnamedMachine: 'Unnamed machine',
+  /** `{id}` is the end of the activation id. */
+  machineDetails: 'Activated {day} with {version} · {id}',
   none: 'None',
   copy: {
     button: 'Copy',
@@ -21,6 +23,7 @@ export const messages = {
     unknown: 'That did not work, and the service did not say why. Try again in a moment.',
     internal_error: 'Something went wrong in the service. Its log has one line about it. Try again later.',
     sign_in_required: 'This was not done, because your session had ended. Do it once more.',
+    another_person: 'This was not done, because another person has signed in meanwhile.',
     forbidden: 'Your role does not allow this. An admin can do it.',
     not_found: 'That does not exist any more. Someone else may have been here: load the page anew.',
     invalid_request: 'The service did not accept that.',
@@ -226,15 +229,71 @@ export const messages = {
     filtered: { one: '# machine', other: '# machines' },
     release: 'Release',
     releaseLabel: 'Release {machine}',
+    keys: 'By keyboard: J and K go through the rows, X selects one, R releases it, with Shift all selected ones. Z undoes a release.',
     lastSeen: 'When a machine was last seen is not known: it is not stored.',
   },
-  release: {
-    title: 'Release {machine}?',
-    text: 'Activated {day}, version {version}. Its seat becomes free at once.',
-    explanation:
-      'The app on that machine stops at its next contact with the service and asks to be activated. The holder receives a mail.',
-    submit: 'Release',
-    done: 'Released {machine}.',
+  decide: {
+    title: { release: 'Release {machine}?', decline: 'Decline to release {machine}?' },
+    machines: { one: '# machine', other: '# machines' },
+    means: {
+      release: {
+        one: 'The seat becomes free in a few seconds, in which you can undo it. The app on that machine stops at its next contact with the service and asks to be activated.',
+        other:
+          'The seats become free in a few seconds, in which you can undo it. The app on these machines stops at its next contact with the service and asks to be activated.',
+      },
+      decline: {
+        one: 'The machine stays in use. The holder sees the reason in the portal, too.',
+        other: 'The machines stay in use. The holders see the reason in the portal, too.',
+      },
+    },
+    submit: { release: 'Release', decline: 'Decline' },
+    theirs: 'They say: “{reason}”',
+    declineReason: 'Reason, which the holder reads',
+    declineReasonHint: 'Also kept for 24 months in the audit trail. No e-mail address in it.',
+  },
+  /** The sentences of the mails, as the service writes them. */
+  holderMail: {
+    title: 'What the holder is told by mail',
+    titleOfBatch: 'What the holder is told by mail, for each machine',
+    release:
+      'A machine was released from your license for {product}. Its seat is free for another one; on the released machine {product} has to be activated again.',
+    decline:
+      'You asked our support to release a machine from your license for {product}. It was not released, and stays active.',
+    machine: 'Machine: {machine}',
+    reason: 'Reason: {reason}',
+    question: 'If you have a question about this, please answer this mail.',
+  },
+  decided: {
+    soon: 'Releases in {seconds} seconds: {machine}',
+    undo: 'Undo',
+    undoLabel: 'Undo: release {machine}',
+    undone: 'Not released: {machine}.',
+    released: 'Released {machine}.',
+    declined: 'Declined to release {machine}.',
+    meanwhileReleased: 'Someone had released {machine} already.',
+    meanwhileDeclined: 'Someone had declined this already. {machine} stays in use.',
+    failed: '{machine} was not released. {problem}',
+    some: {
+      release: { one: 'Released {done} of # machine.', other: 'Released {done} of # machines.' },
+      decline: { one: 'Declined {done} of # request.', other: 'Declined {done} of # requests.' },
+    },
+    someMeanwhile: {
+      one: 'Someone had decided # of them already.',
+      other: 'Someone had decided # of them already.',
+    },
+    someFailed: {
+      one: '# failed: it stays selected, and its row says why.',
+      other: '# failed: they stay selected, and their rows say why.',
+    },
+    pending: { release: 'Release pending', decline: 'Declined' },
+  },
+  selection: {
+    label: 'Selected machines',
+    all: 'Select all shown',
+    row: 'Select {machine}, {id}',
+    selected: { one: '# selected', other: '# selected' },
+    release: 'Release selected',
+    decline: 'Decline selected',
   },
   reason: {
     label: 'Why?',
@@ -252,13 +311,12 @@ export const messages = {
     title: 'Release requests',
     onLicense: 'Open requests',
     lead: 'Holders ask here where they may not release a machine by themselves. Oldest first.',
-    keys: 'By keyboard: J and K go through the rows, R releases, D declines.',
+    keys: 'By keyboard: J and K go through the rows, X selects one, R releases and D declines it, with Shift all selected ones. Z undoes a release.',
     waiting: 'Asking for the queue …',
     none: 'No requests are waiting. New ones appear here by themselves.',
     caption: { one: '# request waits', other: '# requests wait' },
     machine: 'Machine',
     holder: 'Holder',
-    license: 'License',
     asked: 'Asked',
     reason: 'Their reason',
     noReason: 'None given',
@@ -267,16 +325,6 @@ export const messages = {
     decline: 'Decline',
     releaseLabel: 'Release {machine}, as asked',
     declineLabel: 'Decline to release {machine}',
-    declineTitle: 'Decline to release {machine}?',
-    declineMeans:
-      'The machine stays in use. The holder receives a mail with the reason, and sees it in the portal.',
-    declineReason: 'Reason, which the holder reads',
-    declineReasonHint: 'Also kept for 24 months in the audit trail. No e-mail address in it.',
-    declineSubmit: 'Decline',
-    theirs: 'They say: “{reason}”',
-    declined: 'Declined to release {machine}.',
-    meanwhileReleased: 'Someone had released {machine} already.',
-    meanwhileDeclined: 'Someone had declined this already. {machine} stays in use.',
   },
   erasures: {
     title: 'Erasure requests',

@@ -38,7 +38,7 @@ export function PasskeyTable({ passkeys, changed, onRemove }: Props) {
       columns={[...COLUMNS, remove]}
       rows={passkeys}
       idOf={({ id }) => id}
-      changed={changed}
+      changed={[changed]}
     />
   );
 }

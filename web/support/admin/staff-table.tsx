@@ -55,7 +55,7 @@ export function StaffTable({ staff, ownId, isMailing, changed, onAction }: Props
       columns={columns}
       rows={staff}
       idOf={({ id }) => id}
-      changed={changed}
+      changed={[changed]}
     />
   );
 }

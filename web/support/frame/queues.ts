@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { isSignedOut } from '../../shared/api.js';
+import { useOnDecided } from '../queues/row-states.js';
 import { useLoad, type Load } from '../use-load.js';
 import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../shared/api-types.js';
 
@@ -19,6 +20,7 @@ export interface Queues {
 export function useQueues(): Queues {
   const requests = useLoad<ReleaseQueueAnswer>('release-requests');
   const erasures = useLoad<ErasureListAnswer>('erasures');
+  useOnDecided(requests.reload);
   useRefresh(() => {
     // After the end of a session both queues load again by themselves as soon as there is a new session.
     if (isSignedOut(requests.error) || isSignedOut(erasures.error)) return;

@@ -16,6 +16,7 @@ import { LicenseView } from '../license/license-view.js';
 import { problemText } from '../parts/problem-text.js';
 import { useAction } from '../../shared/action.js';
 import { ErasuresView } from '../queues/erasures-view.js';
+import { sendPending, useUndoShortcut } from '../queues/pending.js';
 import { RequestsView } from '../queues/requests-view.js';
 import { hrefOf, useRoute, type Route } from '../route.js';
 import type { StaffSessionAnswer } from '../../shared/api-types.js';
@@ -34,17 +35,19 @@ export function Workspace({ session, onSignedOut }: Props) {
   const queues = useQueues();
   const route = useRoute();
   useSearchShortcut();
+  useUndoShortcut();
   const { view } = route;
   const signOut = useAction((error) => toastError(problemText(error)));
   useTitle(route, queues.requestsWaiting + queues.erasuresWaiting);
   const handleSignOut = () =>
-    void signOut
-      .run(() =>
-        call('DELETE', 'session').catch(async (error: unknown) => {
-          if (!isSignedOut(error) || (await hasSession())) throw error;
-        }),
-      )
-      .then((isDone) => isDone && onSignedOut());
+    void signOut.run(async () => {
+      // A release that fails is shown, and the person stays signed in to repeat it.
+      if (!(await sendPending())) return;
+      await call('DELETE', 'session').catch(async (error: unknown) => {
+        if (!isSignedOut(error) || (await hasSession())) throw error;
+      });
+      onSignedOut();
+    });
   return (
     <Page
       wide

@@ -1,20 +1,21 @@
 import { useEffect, useState } from 'preact/hooks';
 import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
-import { showChange } from '../parts/show-change.js';
+import { focusRow, showChange } from '../parts/show-change.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
-import type { Activation, LicenseDetailAnswer, ReleaseAnswer } from '../../shared/api-types.js';
+import type { Activation, LicenseDetailAnswer } from '../../shared/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
+import { DecideDialog } from '../queues/decide-dialog.js';
+import { useRowKeys } from '../queues/row-keys.js';
+import { useOnDecided } from '../queues/row-states.js';
 import { Facts } from './facts.js';
 import { History } from './history.js';
 import { LicenseActions } from './license-actions.js';
 import { Machines } from './machines.js';
 import { OpenRequests } from './open-requests.js';
-import { ReleaseDialog } from './release-dialog.js';
-import { machineText } from '../parts/machine.js';
 import { Status, statusReason } from './status.js';
 
 interface Props {
@@ -51,6 +52,7 @@ export function LicenseView({ id, searched, isAdmin, onQueueChange, onLicense }:
             searched={searched}
             isAdmin={isAdmin}
             onLicense={(changed) => load.set({ license: changed })}
+            onReload={load.reload}
             onChange={async () => {
               await load.reload();
               onQueueChange();
@@ -67,26 +69,29 @@ interface LicenseSectionsProps {
   readonly searched: string;
   readonly isAdmin: boolean;
   readonly onLicense: (license: LicenseDetail) => void;
+  readonly onReload: () => Promise<void>;
+  /** Called after an action that may have removed something from a queue, too. */
   readonly onChange: () => Promise<void>;
 }
 
-function LicenseSections({ license, searched, isAdmin, onLicense, onChange }: LicenseSectionsProps) {
-  const [activationToRelease, setActivationToRelease] = useState<Activation>();
-  const [changed, setChanged] = useState<string>();
-
-  function show(text: string, row?: string) {
-    setChanged(row);
-    showChange(text, row);
-  }
-
-  async function handleReleased({ activation, was_active }: ReleaseAnswer) {
-    setActivationToRelease(undefined);
-    onLicense(withActivation(license, activation));
-    const sentence = was_active ? messages.release.done : messages.requests.meanwhileReleased;
-    show(t(sentence, { machine: machineText(activation.hostname_hint) }), activation.id);
-    // The history and the open requests have changed too.
-    await onChange();
-  }
+function LicenseSections({
+  license,
+  searched,
+  isAdmin,
+  onLicense,
+  onReload,
+  onChange,
+}: LicenseSectionsProps) {
+  const [toRelease, setToRelease] = useState<readonly Activation[]>([]);
+  const [released, setReleased] = useState<readonly string[]>([]);
+  useRowKeys();
+  useOnDecided(async (ids) => {
+    if (!license.activations.some(({ id }) => ids.includes(id))) return;
+    // Set before the license is loaded again, so that the rows stay where they are.
+    setReleased([...released, ...ids]);
+    await onReload();
+  });
+  const closeDialog = () => setToRelease([]);
 
   return (
     <>
@@ -94,30 +99,24 @@ function LicenseSections({ license, searched, isAdmin, onLicense, onChange }: Li
       <LicenseActions
         license={license}
         isAdmin={isAdmin}
-        onDone={show}
+        onDone={showChange}
         onLicense={onLicense}
         onChange={onChange}
       />
-      <OpenRequests license={license} onChange={onChange} onDone={show} />
-      <Machines license={license} searched={searched} changed={changed} onRelease={setActivationToRelease} />
+      <OpenRequests license={license} />
+      <Machines license={license} searched={searched} changed={released} onRelease={setToRelease} />
       <History license={license} />
-      {activationToRelease && (
-        <ReleaseDialog
-          activation={activationToRelease}
-          onClose={() => setActivationToRelease(undefined)}
-          onReleased={(answer) => void handleReleased(answer)}
+      {toRelease.length > 0 && (
+        <DecideDialog
+          targets={toRelease.map((activation) => ({ activation }))}
+          decision="release"
+          onClose={closeDialog}
+          onConfirmed={() => {
+            closeDialog();
+            focusRow(toRelease[0]!.id);
+          }}
         />
       )}
     </>
   );
-}
-
-/** Returns the license with the new state of an activation that has just ended. */
-function withActivation(license: LicenseDetail, activation: Activation): LicenseDetail {
-  const activations = license.activations.map((each) => (each.id === activation.id ? activation : each));
-  return {
-    ...license,
-    activations,
-    machines_in_use: activations.filter(({ state }) => state === 'active').length,
-  };
 }

@@ -12,6 +12,9 @@ import { useFirstRows } from '../parts/use-first-rows.js';
 import type { Activation } from '../../shared/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
+import { RowActions } from '../queues/row-actions.js';
+import { isPending, useRowStates } from '../queues/row-states.js';
+import { SelectableMachine, SelectionBar, useSelection } from '../queues/selection.js';
 
 /** A license with more machines than this also gets a filter. */
 const ROWS_SHOWN_AT_FIRST = 25;
@@ -46,8 +49,9 @@ interface Props {
   readonly license: LicenseDetail;
   /** The id of the activation that is listed first, marked and focused; empty for none. */
   readonly searched: string;
-  readonly changed: string | undefined;
-  readonly onRelease: (activation: Activation) => void;
+  /** The ids of the activations that were released since the view was opened. */
+  readonly changed: readonly string[];
+  readonly onRelease: (activations: readonly Activation[]) => void;
 }
 
 /** The machines on which the license is active, and those on which it was. */
@@ -67,7 +71,7 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
     .toSorted((a, b) => Number(b.id === searched) - Number(a.id === searched) || newestFirst(a, b));
   const ended = matching.filter(({ state }) => state !== 'active');
   // An activation that has just ended stays among the active ones, where the person sees the change.
-  const active = matching.filter(({ id, state }) => state === 'active' || id === changed);
+  const active = matching.filter(({ id, state }) => state === 'active' || changed.includes(id));
   return (
     <section class="flow" aria-labelledby="machines">
       <h2 id="machines">{texts.title}</h2>
@@ -113,7 +117,21 @@ type InUseProps = Pick<Props, 'searched' | 'changed' | 'onRelease'> & {
 
 function InUse({ rows, searched, requestedIds, changed, onRelease }: InUseProps) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
+  const states = useRowStates();
+  const selection = useSelection(
+    shown.flatMap(({ id, state }) => (state === 'active' && !isPending(states.get(id)) ? [id] : [])),
+  );
   if (rows.length === 0) return <p>{texts.none}</p>;
+  const isSelectable = rows.length > 1;
+  const machineColumn: Column<Activation> = {
+    ...MACHINE_COLUMN,
+    rowName: ({ hostname_hint }) => machineText(hostname_hint),
+    cell: (activation) => (
+      <SelectableMachine activation={activation} selection={isSelectable ? selection : undefined}>
+        {MACHINE_COLUMN.cell(activation)}
+      </SelectableMachine>
+    ),
+  };
   const actionColumn: Column<Activation> = {
     name: texts.actions,
     hidesName: true,
@@ -121,28 +139,39 @@ function InUse({ rows, searched, requestedIds, changed, onRelease }: InUseProps)
       activation.state !== 'active' ? (
         <strong>{ENDED_COLUMN.cell(activation)}</strong>
       ) : (
-        <span class="row-actions">
+        <RowActions state={states.get(activation.id)}>
           {requestedIds.has(activation.id) && <span class="tag warning">{texts.asked}</span>}
-          <Button
-            label={t(texts.releaseLabel, { machine: machineText(activation.hostname_hint) })}
-            onClick={() => onRelease(activation)}
-          >
-            {texts.release}
-          </Button>
-        </span>
+          <span data-key="r">
+            <Button
+              label={t(texts.releaseLabel, { machine: machineText(activation.hostname_hint) })}
+              onClick={() => onRelease([activation])}
+            >
+              {texts.release}
+            </Button>
+          </span>
+        </RowActions>
       ),
   };
+  const releaseSelected = () => onRelease(rows.filter(({ id }) => selection.selected.includes(id)));
   return (
-    <>
+    <div class="selectable">
+      {isSelectable && (
+        <SelectionBar
+          selection={selection}
+          actions={[{ key: 'R', text: messages.selection.release, onClick: releaseSelected }]}
+        />
+      )}
       <Table
         caption={texts.caption}
-        columns={[MACHINE_COLUMN, ACTIVATED_COLUMN, VERSION_COLUMN, idColumn(searched), actionColumn]}
+        columns={[machineColumn, ACTIVATED_COLUMN, VERSION_COLUMN, idColumn(searched), actionColumn]}
         rows={shown}
         idOf={({ id }) => id}
-        changed={changed ?? searched}
+        changed={[searched, ...changed]}
+        hasRowShortcuts
       />
       {showAllButton}
-    </>
+      {isSelectable && <p class="quiet small">{texts.keys}</p>}
+    </div>
   );
 }
 
@@ -163,7 +192,7 @@ function Ended({ rows, searched, isOpen }: EndedProps) {
           columns={[MACHINE_COLUMN, ACTIVATED_COLUMN, VERSION_COLUMN, idColumn(searched), ENDED_COLUMN]}
           rows={shown}
           idOf={({ id }) => endedId(id)}
-          changed={endedId(searched)}
+          changed={[endedId(searched)]}
         />
         {showAllButton}
       </div>

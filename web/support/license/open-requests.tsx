@@ -1,18 +1,20 @@
 import { useState } from 'preact/hooks';
-import { RequestTable, type RequestWithActivation } from '../queues/request-table.js';
+import { RequestTable, targetOf, type RequestWithActivation } from '../queues/request-table.js';
 import { DecideDialog } from '../queues/decide-dialog.js';
+import { focusRow } from '../parts/show-change.js';
 import type { Decision, LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 
 interface Props {
   readonly license: LicenseDetail;
-  readonly onChange: () => Promise<void>;
-  readonly onDone: (text: string, row?: string) => void;
 }
 
 /** The release requests on this license that are not decided yet. */
-export function OpenRequests({ license, onChange, onDone }: Props) {
-  const [deciding, setDeciding] = useState<{ request: RequestWithActivation; decision: Decision }>();
+export function OpenRequests({ license }: Props) {
+  const [deciding, setDeciding] = useState<{
+    requests: readonly RequestWithActivation[];
+    decision: Decision;
+  }>();
   const open = license.release_requests.flatMap((request): RequestWithActivation[] => {
     const activation = license.activations.find(({ id }) => id === request.activation_id);
     return request.decision === null && activation?.state === 'active' ? [{ ...request, activation }] : [];
@@ -22,16 +24,17 @@ export function OpenRequests({ license, onChange, onDone }: Props) {
       {open.length > 0 && (
         <section class="flow" aria-labelledby="open-requests">
           <h2 id="open-requests">{messages.requests.onLicense}</h2>
-          <RequestTable rows={open} onDecide={(request, decision) => setDeciding({ request, decision })} />
+          <RequestTable rows={open} onDecide={(requests, decision) => setDeciding({ requests, decision })} />
         </section>
       )}
       {deciding && (
         <DecideDialog
-          {...deciding}
+          targets={deciding.requests.map(targetOf)}
+          decision={deciding.decision}
           onClose={() => setDeciding(undefined)}
-          onDecided={(text) => {
+          onConfirmed={() => {
             setDeciding(undefined);
-            void onChange().then(() => onDone(text, deciding.request.activation.id));
+            focusRow(deciding.requests[0]!.activation.id);
           }}
         />
       )}

@@ -1,4 +1,6 @@
-import { UntrustedText } from '../../shared/text.js';
+import type { Activation } from '../../shared/api-types.js';
+import { ExactTime } from '../../shared/exact-time.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 
 /** The label that the user gave a machine. */
@@ -8,3 +10,33 @@ export function Machine({ name }: { name: string | null }) {
 
 /** The same as a text, for sentences and accessible names. */
 export const machineText = (name: string | null) => name?.trim() || messages.unnamedMachine;
+
+/** The characters at the end of an activation id that tell machines with the same label apart, also in mails and in the portal. */
+export const shortId = (id: string) => `…${id.slice(-4)}`;
+
+/** What tells a machine apart from others with the same label. */
+export function MachineDetails({
+  activation: { id, activated_at, app_version },
+}: {
+  activation: Activation;
+}) {
+  return (
+    <span class="details">
+      {fill(messages.machineDetails, {
+        day: <ExactTime at={activated_at} />,
+        version: <UntrustedText text={app_version} />,
+        id: <span class="mono">{shortId(id)}</span>,
+      })}
+    </span>
+  );
+}
+
+/** A machine in two lines: its label, and what tells it apart from others. */
+export function MachineWithDetails({ activation }: { activation: Activation }) {
+  return (
+    <span class="machine">
+      <Machine name={activation.hostname_hint} />
+      <MachineDetails activation={activation} />
+    </span>
+  );
+}

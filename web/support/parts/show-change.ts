@@ -3,12 +3,18 @@ import { toast } from '../../shared/toast.js';
 import { rowId } from './table.js';
 
 /**
- * Shows a message about a change, and moves the focus to its row. It waits for the next frame, in which the row is rendered and
- * a closed dialog has returned the focus.
+ * Shows a message about a change, and moves the focus to its row.
  * @param row the id of the row; if it is not shown, the heading of the view gets the focus
  */
 export function showChange(text: string, row?: string): void {
   toast(text);
-  if (row === undefined) return;
+  if (row !== undefined) focusRow(row);
+}
+
+/**
+ * Moves the focus to a row, or to the heading of the view if the row is not shown. It waits for the next frame, in which the row
+ * is rendered and a closed dialog has returned the focus.
+ */
+export function focusRow(row: string): void {
   requestAnimationFrame(() => moveFocus(document.getElementById(rowId(row)) ?? document.querySelector('h1')));
 }

@@ -5,6 +5,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChild;
   /** Whether its cells are the headers of the rows. */
   readonly isRowHeader?: boolean;
+  /** The accessible name of the row header, if the cell contains more than its name. */
+  readonly rowName?: (row: Row) => string;
   readonly isNumber?: boolean;
   /** Whether a stacked cell is shown without the name of its column, because the content explains itself. */
   readonly hidesName?: boolean;
@@ -15,8 +17,8 @@ interface Props<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly idOf: (row: Row) => string;
-  /** The id of the row that has just changed; it is highlighted. */
-  readonly changed?: string | undefined;
+  /** The ids of the rows that have just changed; they are highlighted. */
+  readonly changed?: readonly (string | undefined)[];
   /** Whether keyboard shortcuts act on the rows (`useRowKeys`). */
   readonly hasRowShortcuts?: boolean;
 }
@@ -25,7 +27,7 @@ interface Props<Row> {
 export const rowId = (id: string) => `row-${id}`;
 
 /** A table whose cells are stacked on a narrow screen. The ARIA roles keep it a table for screen readers. */
-export function Table<Row>({ caption, columns, rows, idOf, changed, hasRowShortcuts }: Props<Row>) {
+export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowShortcuts }: Props<Row>) {
   return (
     <table role="table" class="stacked">
       <caption>{caption}</caption>
@@ -46,7 +48,7 @@ export function Table<Row>({ caption, columns, rows, idOf, changed, hasRowShortc
             role="row"
             tabIndex={-1}
             data-shortcuts={hasRowShortcuts}
-            class={changed === idOf(row) ? 'changed' : ''}
+            class={changed.includes(idOf(row)) ? 'changed' : ''}
           >
             {columns.map((column) => cellOf(column, row))}
           </tr>
@@ -56,7 +58,7 @@ export function Table<Row>({ caption, columns, rows, idOf, changed, hasRowShortc
   );
 }
 
-function cellOf<Row>({ name, cell, isRowHeader, isNumber, hidesName }: Column<Row>, row: Row) {
+function cellOf<Row>({ name, cell, isRowHeader, rowName, isNumber, hidesName }: Column<Row>, row: Row) {
   const inner = (
     <>
       {!isRowHeader && !hidesName && (
@@ -75,7 +77,7 @@ function cellOf<Row>({ name, cell, isRowHeader, isNumber, hidesName }: Column<Ro
       </td>
     );
   return (
-    <th key={name} role="rowheader" scope="row" class={className}>
+    <th key={name} role="rowheader" scope="row" class={className} aria-label={rowName?.(row)}>
       {inner}
     </th>
   );

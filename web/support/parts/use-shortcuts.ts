@@ -16,4 +16,4 @@ export const isPlainKey = ({ metaKey, ctrlKey, altKey, target }: KeyboardEvent):
   !metaKey &&
   !ctrlKey &&
   !altKey &&
-  !(target instanceof Element && target.matches('input, textarea, select'));
+  !(target instanceof Element && target.matches('input:not([type="checkbox"]), textarea, select'));

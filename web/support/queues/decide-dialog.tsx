@@ -1,55 +1,87 @@
-import type { ReleaseDecisionAnswer } from '../../shared/api-types.js';
-import { fill, t, UntrustedText } from '../../shared/text.js';
-import { call } from '../call.js';
+import { plural } from '../../shared/dates.js';
+import { fill, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
-import { machineText } from '../parts/machine.js';
+import { MachineDetails, machineText, MachineWithDetails } from '../parts/machine.js';
 import { reasonField } from '../parts/reason.js';
 import type { Decision } from '../types.js';
-import type { RequestWithActivation } from './request-table.js';
+import { decline, release, type Target } from './decide.js';
+import { HolderMail } from './holder-mail.js';
+import { useRowStates } from './row-states.js';
 
 interface Props {
-  readonly request: RequestWithActivation;
+  readonly targets: readonly Target[];
   readonly decision: Decision;
   readonly onClose: () => void;
-  /** Receives a message about the decision that counts: the first one, which another person may have made. */
-  readonly onDecided: (text: string) => void;
+  /** Called after the confirmation of a release, which then waits, or after a request was declined. */
+  readonly onConfirmed: () => void;
 }
 
-export function DecideDialog({ request, decision, onClose, onDecided }: Props) {
-  const { requests: texts, release, reason: reasons } = messages;
-  const machine = machineText(request.activation.hostname_hint);
+/** Asks for the reason to release machines, or to decline to. */
+export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props) {
+  const { decide: texts, reason: reasons } = messages;
   const isRelease = decision === 'release';
+  const isBatch = targets.length > 1;
+  const [only] = isBatch ? [] : targets;
+  const machine = only && machineText(only.activation.hostname_hint);
+  const theirReason = only?.request?.reason;
+  const value = useTypedReason(targets) ?? (isRelease ? (theirReason ?? '') : '');
   return (
     <ConfirmDialog
-      title={fill(isRelease ? release.title : texts.declineTitle, {
-        machine: <UntrustedText text={machine} />,
-      })}
-      submit={isRelease ? release.submit : texts.declineSubmit}
+      title={<Title targets={targets} decision={decision} />}
+      submit={texts.submit[decision]}
       danger={isRelease}
       fields={{
         reason: isRelease
-          ? reasonField({ usual: reasons.release, value: request.reason ?? '' })
+          ? reasonField({ usual: reasons.release, value })
           : {
-              ...reasonField({ usual: reasons.decline, hint: texts.declineReasonHint }),
+              ...reasonField({ usual: reasons.decline, hint: texts.declineReasonHint, value }),
               label: texts.declineReason,
             },
       }}
+      preview={({ reason }) => <HolderMail decision={decision} reason={reason} machine={machine} />}
       onConfirm={async ({ reason }) => {
-        const path = `release-requests/${request.id}`;
-        const answer = await call<ReleaseDecisionAnswer>('POST', path, { decision, reason });
-        onDecided(t(outcomeText(decision, answer.release_request.decision), { machine }));
+        if (isRelease) release(targets, reason);
+        else await decline(targets, reason);
+        onConfirmed();
       }}
       onClose={onClose}
     >
-      {request.reason && <p>{fill(texts.theirs, { reason: <UntrustedText text={request.reason} /> })}</p>}
-      <p>{isRelease ? release.explanation : texts.declineMeans}</p>
+      <Machines targets={targets} />
+      {theirReason && <p>{fill(texts.theirs, { reason: <UntrustedText text={theirReason} /> })}</p>}
+      <p>{plural(targets.length, texts.means[decision])}</p>
     </ConfirmDialog>
   );
 }
 
-function outcomeText(wanted: Decision, decided: Decision): string {
-  const { requests: texts, release } = messages;
-  if (wanted === decided) return decided === 'release' ? release.done : texts.declined;
-  return decided === 'release' ? texts.meanwhileReleased : texts.meanwhileDeclined;
+/** Returns the reason that was typed for a decision that failed. */
+function useTypedReason(targets: readonly Target[]): string | undefined {
+  const states = useRowStates();
+  return targets.map(({ activation }) => states.get(activation.id)).find((state) => typeof state === 'object')
+    ?.reason;
+}
+
+function Title({ targets, decision }: Pick<Props, 'targets' | 'decision'>) {
+  const { decide: texts } = messages;
+  const machine =
+    targets.length === 1 ? (
+      <UntrustedText text={machineText(targets[0]!.activation.hostname_hint)} />
+    ) : (
+      plural(targets.length, texts.machines)
+    );
+  return <>{fill(texts.title[decision], { machine })}</>;
+}
+
+/** What tells the machines apart from others. The title has the label of a single one. */
+function Machines({ targets }: Pick<Props, 'targets'>) {
+  if (targets.length === 1) return <MachineDetails activation={targets[0]!.activation} />;
+  return (
+    <ul class="machines">
+      {targets.map(({ activation }) => (
+        <li key={activation.id}>
+          <MachineWithDetails activation={activation} />
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -144,7 +144,7 @@ function ErasureTables({ erasures, columns, justEndedId }: ErasureTablesProps) {
               columns={ENDED_COLUMNS}
               rows={shown}
               idOf={idOf}
-              changed={justEndedId}
+              changed={[justEndedId]}
             />
             {showAllButton}
           </div>

@@ -1,13 +1,17 @@
 import { Button } from '../../shared/button.js';
-import { formatShortTime, plural } from '../../shared/dates.js';
+import { plural } from '../../shared/dates.js';
+import { ExactTime } from '../../shared/exact-time.js';
 import { t, UntrustedText } from '../../shared/text.js';
-import { Machine, machineText } from '../parts/machine.js';
+import { MachineWithDetails, machineText } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import type { Activation, ReleaseRequestLine } from '../../shared/api-types.js';
 import type { Decision } from '../types.js';
-import { useRowKeys } from './row-keys.js';
 import { messages } from '../messages.js';
+import type { Target } from './decide.js';
+import { RowActions } from './row-actions.js';
+import { isPending, useRowStates } from './row-states.js';
+import { SelectableMachine, SelectionBar, useSelection } from './selection.js';
 
 const ROWS_SHOWN_AT_FIRST = 50;
 const texts = messages.requests;
@@ -21,7 +25,7 @@ interface Props<Row extends RequestWithActivation> {
   readonly rows: readonly Row[];
   /** Columns with the holder and the license, if the rows belong to several licenses. */
   readonly licenseColumns?: readonly Column<Row>[];
-  readonly onDecide: (request: Row, decision: Decision) => void;
+  readonly onDecide: (requests: readonly Row[], decision: Decision) => void;
 }
 
 export function RequestTable<Row extends RequestWithActivation>({
@@ -30,18 +34,29 @@ export function RequestTable<Row extends RequestWithActivation>({
   onDecide,
 }: Props<Row>) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
-  useRowKeys();
+  const states = useRowStates();
+  const selection = useSelection(
+    shown.map(({ activation }) => activation.id).filter((id) => !isPending(states.get(id))),
+  );
+  const decideSelected = (decision: Decision) => () =>
+    onDecide(
+      rows.filter(({ activation }) => selection.selected.includes(activation.id)),
+      decision,
+    );
+  const isSelectable = rows.length > 1;
   const columns: Column<Row>[] = [
     {
       name: texts.machine,
       isRowHeader: true,
-      cell: ({ activation }) => <Machine name={activation.hostname_hint} />,
+      rowName: ({ activation }) => machineText(activation.hostname_hint),
+      cell: ({ activation }) => (
+        <SelectableMachine activation={activation} selection={isSelectable ? selection : undefined}>
+          <MachineWithDetails activation={activation} />
+        </SelectableMachine>
+      ),
     },
     ...licenseColumns,
-    {
-      name: texts.asked,
-      cell: ({ asked_at }) => <time dateTime={asked_at}>{formatShortTime(asked_at)}</time>,
-    },
+    { name: texts.asked, cell: ({ asked_at }) => <ExactTime at={asked_at} /> },
     {
       name: texts.reason,
       cell: ({ reason }) =>
@@ -51,23 +66,38 @@ export function RequestTable<Row extends RequestWithActivation>({
       name: texts.actions,
       hidesName: true,
       cell: (request) => (
-        <span class="row-actions">
+        <RowActions state={states.get(request.activation.id)}>
           <span data-key="r">
-            <Button label={labelOf(texts.releaseLabel, request)} onClick={() => onDecide(request, 'release')}>
+            <Button
+              label={labelOf(texts.releaseLabel, request)}
+              onClick={() => onDecide([request], 'release')}
+            >
               {texts.release}
             </Button>
           </span>
           <span data-key="d">
-            <Button label={labelOf(texts.declineLabel, request)} onClick={() => onDecide(request, 'decline')}>
+            <Button
+              label={labelOf(texts.declineLabel, request)}
+              onClick={() => onDecide([request], 'decline')}
+            >
               {texts.decline}
             </Button>
           </span>
-        </span>
+        </RowActions>
       ),
     },
   ];
   return (
-    <>
+    <div class="selectable">
+      {isSelectable && (
+        <SelectionBar
+          selection={selection}
+          actions={[
+            { key: 'R', text: messages.selection.release, onClick: decideSelected('release') },
+            { key: 'D', text: messages.selection.decline, onClick: decideSelected('decline') },
+          ]}
+        />
+      )}
       <Table
         caption={plural(rows.length, texts.caption)}
         columns={columns}
@@ -76,9 +106,15 @@ export function RequestTable<Row extends RequestWithActivation>({
         hasRowShortcuts
       />
       {showAllButton}
-    </>
+    </div>
   );
 }
+
+/** Returns what a decision about a request is about. */
+export const targetOf = ({ id, reason, activation }: RequestWithActivation): Target => ({
+  activation,
+  request: { id, reason },
+});
 
 const labelOf = (sentence: string, { activation }: RequestWithActivation) =>
   t(sentence, { machine: machineText(activation.hostname_hint) });

@@ -4,7 +4,7 @@ import { formatNumber } from '../../shared/dates.js';
 import { t } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Person } from '../parts/person.js';
-import { showChange } from '../parts/show-change.js';
+import { focusRow } from '../parts/show-change.js';
 import type { Column } from '../parts/table.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
@@ -12,49 +12,49 @@ import type { Decision, WaitingRequest } from '../types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import { DecideDialog } from './decide-dialog.js';
-import { RequestTable } from './request-table.js';
+import { RequestTable, targetOf } from './request-table.js';
+import { useRowKeys } from './row-keys.js';
+import { isPending, useRowStates } from './row-states.js';
 
 const texts = messages.requests;
 
 const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
   {
     name: texts.holder,
-    cell: ({ license: { email } }) =>
-      email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>,
-  },
-  {
-    name: texts.license,
-    cell: ({ license: { id, key_hint, machines_in_use, machines_allowed } }) => (
-      <>
-        <a href={hrefOf('license', id)} aria-label={t(messages.find.keyLabel, { hint: key_hint })}>
-          {t(messages.find.keyHint, { hint: key_hint })}
-        </a>
-        <br />
+    cell: ({ license: { id, email, key_hint, machines_in_use, machines_allowed } }) => (
+      <span class="holder">
+        {email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>}{' '}
         <span class="quiet small">
+          <a href={hrefOf('license', id)} aria-label={t(messages.find.keyLabel, { hint: key_hint })}>
+            {t(messages.find.keyHint, { hint: key_hint })}
+          </a>
+          {': '}
           {t(messages.find.machinesOf, {
             used: formatNumber(machines_in_use),
             allowed: formatNumber(machines_allowed),
           })}
         </span>
-      </>
+      </span>
     ),
   },
 ];
 
 /** The queue of release requests, which holders send if they may not release a machine themselves. */
 export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
-  const [deciding, setDeciding] = useState<{ request: WaitingRequest; decision: Decision }>();
+  const [deciding, setDeciding] = useState<{ requests: readonly WaitingRequest[]; decision: Decision }>();
+  const states = useRowStates();
+  useRowKeys();
 
-  async function handleDecided(text: string, id: string) {
-    const waiting = load.data?.release_requests ?? [];
-    const index = waiting.findIndex((request) => request.id === id);
-    const next = waiting[index + 1] ?? waiting[index - 1];
+  function handleConfirmed(decided: readonly WaitingRequest[]) {
     setDeciding(undefined);
-    load.set({ release_requests: waiting.filter((request) => request.id !== id) });
-    // The next request gets the focus, so that a queue can be worked through by keyboard. After the last one the id is empty,
-    // so the heading gets the focus.
-    showChange(text, next?.id ?? '');
-    await load.reload();
+    // The next open request gets the focus, so that a queue can be worked through by keyboard. After the last one the id is
+    // empty, so the heading gets the focus.
+    const waiting = load.data?.release_requests ?? [];
+    const isOpen = (request: WaitingRequest) =>
+      !decided.includes(request) && !isPending(states.get(request.activation.id));
+    const index = waiting.findLastIndex((request) => decided.includes(request));
+    const next = waiting.slice(index).find(isOpen) ?? waiting.slice(0, index).findLast(isOpen);
+    focusRow(next?.id ?? '');
   }
 
   return (
@@ -71,16 +71,17 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
             <RequestTable
               rows={release_requests}
               licenseColumns={LICENSE_COLUMNS}
-              onDecide={(request, decision) => setDeciding({ request, decision })}
+              onDecide={(requests, decision) => setDeciding({ requests, decision })}
             />
           )
         }
       </Loaded>
       {deciding && (
         <DecideDialog
-          {...deciding}
+          targets={deciding.requests.map(targetOf)}
+          decision={deciding.decision}
           onClose={() => setDeciding(undefined)}
-          onDecided={(text) => void handleDecided(text, deciding.request.id)}
+          onConfirmed={() => handleConfirmed(deciding.requests)}
         />
       )}
     </div>

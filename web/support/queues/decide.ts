@@ -1,0 +1,133 @@
+import type {
+  Activation,
+  ReleaseAnswer,
+  ReleaseDecisionAnswer,
+  ReleaseRequestLine,
+} from '../../shared/api-types.js';
+import { Refused } from '../../shared/api.js';
+import { formatNumber, plural } from '../../shared/dates.js';
+import { t } from '../../shared/text.js';
+import { toast, toastError } from '../../shared/toast.js';
+import { call, staffId } from '../call.js';
+import { messages } from '../messages.js';
+import { machineText } from '../parts/machine.js';
+import { problemText } from '../parts/problem-text.js';
+import { showChange } from '../parts/show-change.js';
+import type { Decision } from '../types.js';
+import { delay, UNDO_SECONDS } from './pending.js';
+import { keepRowFocus } from './row-keys.js';
+import { reloadViews, setRowStates } from './row-states.js';
+
+/** A machine that staff decide about, and the request of its holder, if there is one. */
+export interface Target {
+  readonly activation: Activation;
+  readonly request?: Pick<ReleaseRequestLine, 'id' | 'reason'>;
+}
+
+/** What a decision led to. `meanwhile`: another person had decided or released before. */
+type Outcome = 'released' | 'declined' | 'meanwhileReleased' | 'meanwhileDeclined';
+
+const texts = messages.decided;
+
+/** Releases machines, which can be undone for some seconds. */
+export function release(targets: readonly Target[], reason: string): void {
+  const ids = idsOf(targets);
+  const { requests, report } = prepare(targets, 'release', reason);
+  const machine = namesOf(targets);
+  setRowStates(ids, 'release');
+  delay({
+    text: t(texts.soon, { seconds: formatNumber(UNDO_SECONDS), machine }),
+    undo: { text: texts.undo, label: t(texts.undoLabel, { machine }) },
+    requests,
+    onUndo: () => {
+      setRowStates(ids, undefined);
+      showChange(t(texts.undone, { machine }), targets[0]!.request?.id ?? ids[0]);
+    },
+    onSent: report,
+  });
+}
+
+/** Declines requests at once. A single one that fails is not reported but thrown, so that its dialog stays open. */
+export async function decline(targets: readonly Target[], reason: string): Promise<void> {
+  const { requests, failures, report } = prepare(targets, 'decline', reason);
+  for (const request of requests) await request();
+  if (targets.length === 1 && failures[0]) throw failures[0].error;
+  setRowStates(idsOf(targets), 'decline');
+  void report();
+}
+
+/** Makes a request for each target, so that each is audited, and a function that reports their results together. */
+function prepare(targets: readonly Target[], decision: Decision, reason: string) {
+  const staff = staffId();
+  const outcomes: Outcome[] = [];
+  const failures: { readonly target: Target; readonly error: unknown }[] = [];
+  const requests = targets.map((target) => async () => {
+    try {
+      if (staff !== staffId()) throw new Refused(403, 'another_person', '');
+      outcomes.push(await send(target, decision, reason));
+    } catch (error) {
+      failures.push({ target, error });
+    }
+  });
+  async function report(): Promise<boolean> {
+    const ids = idsOf(targets);
+    const restoreFocus = keepRowFocus();
+    if (outcomes.length > 0) await reloadViews(ids);
+    setRowStates(ids, undefined);
+    for (const { target, error } of failures)
+      setRowStates([target.activation.id], { error: problemText(error), reason });
+    restoreFocus();
+    if (failures.length === 0) toast(successText(targets, decision, outcomes));
+    else toastError(failureText(targets, decision, outcomes, failures[0]!.error));
+    return failures.length === 0;
+  }
+  return { requests, failures, report };
+}
+
+async function send({ activation, request }: Target, decision: Decision, reason: string): Promise<Outcome> {
+  // The browser completes these requests even if the page is left.
+  const options = { keepalive: true };
+  if (!request) {
+    const path = `activations/${activation.id}/release`;
+    const { was_active } = await call<ReleaseAnswer>('POST', path, { reason }, options);
+    return was_active ? 'released' : 'meanwhileReleased';
+  }
+  const path = `release-requests/${request.id}`;
+  const answer = await call<ReleaseDecisionAnswer>('POST', path, { decision, reason }, options);
+  const decided = answer.release_request.decision;
+  if (decided === decision) return decision === 'release' ? 'released' : 'declined';
+  return decided === 'release' ? 'meanwhileReleased' : 'meanwhileDeclined';
+}
+
+function successText(targets: readonly Target[], decision: Decision, outcomes: readonly Outcome[]): string {
+  if (targets.length === 1) return t(texts[outcomes[0]!], { machine: namesOf(targets) });
+  return countText(targets, decision, outcomes);
+}
+
+function failureText(
+  targets: readonly Target[],
+  decision: Decision,
+  outcomes: readonly Outcome[],
+  error: unknown,
+): string {
+  if (targets.length === 1)
+    return t(texts.failed, { machine: namesOf(targets), problem: problemText(error) });
+  const failed = targets.length - outcomes.length;
+  return `${countText(targets, decision, outcomes)} ${plural(failed, texts.someFailed)}`;
+}
+
+/** Says how many of the decisions succeeded, and how many another person had made before. */
+function countText(targets: readonly Target[], decision: Decision, outcomes: readonly Outcome[]): string {
+  const done = outcomes.filter((outcome) => outcome === 'released' || outcome === 'declined').length;
+  const meanwhile = outcomes.length - done;
+  const sentence = t(plural(targets.length, texts.some[decision]), { done: formatNumber(done) });
+  return meanwhile > 0 ? `${sentence} ${plural(meanwhile, texts.someMeanwhile)}` : sentence;
+}
+
+const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
+
+/** Returns the label of a machine, or the number of several. */
+const namesOf = (targets: readonly Target[]) =>
+  targets.length === 1
+    ? machineText(targets[0]!.activation.hostname_hint)
+    : plural(targets.length, messages.decide.machines);
