@@ -25,6 +25,16 @@ export async function expectFocus(locator: Locator): Promise<void> {
   await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement));
 }
 
+/** Presses Tab until this element has the focus. */
+export async function tabTo(wanted: Locator): Promise<void> {
+  await wanted.waitFor();
+  const isThere = () => wanted.evaluate((element) => element === element.ownerDocument.activeElement);
+  for (let steps = 0; !(await isThere()); steps += 1) {
+    if (steps === 60) throw new Error(`${String(wanted)} cannot be reached by Tab`);
+    await wanted.page().keyboard.press('Tab');
+  }
+}
+
 /** Activates a machine with a label. @param idSuffix distinguishes machines with equal labels @returns the activation id */
 export async function activateMachine(
   service: Service,

@@ -20,6 +20,7 @@ export async function signInBy(page: Page, origin: string, link: string): Promis
 
 /** Opens the page for a staff member with this role who signs in with a link and creates no passkey. */
 export async function openAs(page: Page, origin: string, service: Service, role: Role, hash = '') {
+  await holdUndoTime(page);
   await signInBy(page, origin, await linkFor(service, role));
   await page.goto(`/support/${hash}`);
   await button(page, 'Later').click();
@@ -69,6 +70,34 @@ export async function submitReason(page: Page, reason: string, submit: string): 
   await button(dialog(page), submit).click();
   await dialog(page).waitFor({ state: 'detached' });
 }
+
+/** Confirms a release, and lets the time pass in which it can be undone. */
+export async function submitRelease(page: Page, reason: string): Promise<void> {
+  await submitReason(page, reason, 'Release');
+  await passUndoTime(page);
+}
+
+/**
+ * Stops the ten seconds in which a release can be undone, until `passUndoTime`, so that no machine is too slow to undo it. Other
+ * timers run on. It applies to the documents that the page loads from now on.
+ */
+export async function holdUndoTime(page: Page): Promise<void> {
+  await page.addInitScript(`{
+    const { setTimeout, clearTimeout } = window;
+    const held = new Map();
+    let lastId = 0;
+    window.setTimeout = (run, ms, ...more) =>
+      ms === 10_000 ? (held.set(--lastId, run), lastId) : setTimeout(run, ms, ...more);
+    window.clearTimeout = (id) => held.delete(id) || clearTimeout(id);
+    window.passUndoTime = () => {
+      if (held.size === 0) throw new Error('no release waits');
+      for (const [id, run] of held) { held.delete(id); run(); }
+    };
+  }`);
+}
+
+/** Lets the time pass in which the confirmed releases can be undone. */
+export const passUndoTime = (page: Page): Promise<void> => page.evaluate('passUndoTime()');
 
 export async function find(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'E-mail, license key' }).fill(text);

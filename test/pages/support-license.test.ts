@@ -10,8 +10,10 @@ import {
   fact,
   find,
   openAs,
+  passUndoTime,
   row,
   submitReason,
+  submitRelease,
   title,
 } from './support-browser.js';
 import { AUDIT_CONTEXT } from '../support-api/harness.js';
@@ -96,9 +98,8 @@ test('a searched activation is shown first, marked and focused, whether it is in
   await browser.expectAccessibleLayout(page);
 
   await button(page, 'Release Oldest').click();
-  await button(dialog(page), 'Sold').click();
-  await button(dialog(page), 'Release').click();
-  await dialog(page).waitFor({ state: 'detached' });
+  await submitRelease(page, 'Sold');
+  await expectToast(page, 'Released Oldest.');
   await page.goto('/support/#find');
   await find(page, first);
   const ended = page.locator('details[open] tbody > tr').first();
@@ -142,6 +143,8 @@ test('a machine is released with a reason, and the page shows that at once, also
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Lost').click();
   await button(dialog(page), 'Release').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await passUndoTime(page);
 
   const released = row(page, "Ada's Mac").first();
   await released.getByText('Released on 20 November').waitFor();
@@ -191,6 +194,9 @@ test('a machine is released by keyboard alone', async () => {
   await tabTo('Release');
   await page.keyboard.press('Enter');
   await expectFocus(row(page, 'Studio').first());
+  await passUndoTime(page);
+  await row(page, 'Studio').first().getByText('Released on 20 November').waitFor();
+  await expectFocus(row(page, 'Studio').first());
 });
 
 test('a hostile machine label or reason is shown as text', async () => {
@@ -213,9 +219,47 @@ test('a hostile machine label or reason is shown as text', async () => {
   await browser.expectAccessibleLayout(page);
   await button(page, `Release ${names[1]}`).click();
   await dialog(page).getByText(names[1]!, { exact: true }).waitFor();
-  await submitReason(page, 'Sold', 'Release');
+  await submitRelease(page, 'Sold');
   await expectAnnounced(page, `Released ${names[1]}.`);
   expect(await page.locator('main img, main script').count()).toBe(0);
+});
+
+test('several machines of a license are selected by keyboard, and released with one reason', async () => {
+  const license = await issueLicense('batch@example.com', 4);
+  const hostile = `<img src=x onerror=alert(1)> {machine} \u05d0\u05d1 ${'W'.repeat(30)}😀`;
+  for (const name of ['Stays', 'Studio', hostile, 'Undone']) {
+    await activateMachine(service, license, name);
+    service.clock.advance(60_000);
+  }
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  await row(page, 'Stays').waitFor();
+  // The newest is the first row.
+  for (const key of ['j', 'x', 'j', 'x', 'j', 'x', 'Shift+R']) await page.keyboard.press(key);
+  await dialog(page).getByRole('heading', { name: 'Release 3 machines?' }).waitFor();
+  await dialog(page).getByRole('listitem').getByText(hostile, { exact: true }).waitFor();
+  await browser.expectAccessibleLayout(page);
+  await submitReason(page, 'Sold', 'Release');
+  await expectToast(page, 'Releases in 10 seconds: 3 machines');
+  await expectFocus(row(page, 'Undone'));
+  await page.keyboard.press('z');
+  await expectToast(page, 'Not released: 3 machines.');
+  // They are selected again.
+  await page.getByText('3 selected').waitFor();
+  await expectFocus(row(page, 'Undone'));
+  await page.keyboard.press('x');
+  await page.keyboard.press('Shift+R');
+  await submitRelease(page, 'Sold to a friend');
+  await expectToast(page, 'Released 2 of 2 machines.');
+  for (const name of ['Studio', hostile])
+    await row(page, name).first().getByText('Released on 20 November').waitFor();
+  await page.getByText('2 of 4 machines in use').waitFor();
+  const events = await service.sql(
+    "select change from audit_event where action = 'activation.release' and license_id = $1 and reason = 'Sold to a friend'",
+    [license.license_id],
+  );
+  expect(events).toHaveLength(2);
+  expect(await page.locator('main img, main script, .toasts img').count()).toBe(0);
 });
 
 test('a list of 500 machines can be filtered, and is shown in full on request', async () => {
@@ -405,25 +449,37 @@ test('a license that does not exist is reported as such', async () => {
   await browser.expectAccessibleLayout(page);
 });
 
-test('a release that fails because the service is unavailable can be tried again with the typed reason', async () => {
+test('a release that fails returns its row, shows an error that stays, and can be repeated with the typed reason', async () => {
   const license = await issueLicense('released@example.com');
   await activateMachine(service, license, 'Travel');
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
-  await button(page, 'Release Travel').click();
-  await dialog(page).getByLabel('Why?').fill('Stolen in a train');
   await page.route('**/activations/*/release', (route) => route.fulfill({ status: 503 }));
-  await button(dialog(page), 'Release').click();
-  await dialog(page)
+  await button(page, 'Release Travel').click();
+  await submitReason(page, 'Stolen in a train', 'Release');
+  await row(page, 'Travel').getByText('Release pending').waitFor();
+  await passUndoTime(page);
+  const error = page.getByRole('alert').getByText(/^Travel was not released. The service cannot be reached/);
+  await error.waitFor();
+  await row(page, 'Travel')
     .getByText(/^The service cannot be reached/)
     .waitFor();
   await browser.expectAccessibleLayout(page);
+  // The error stays while other messages come and go.
   await page.unroute('**/activations/*/release');
+  await button(page, 'Release Travel').click();
+  expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('Stolen in a train');
   await button(dialog(page), 'Release').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await passUndoTime(page);
   await row(page, 'Travel').first().getByText('Released on 20 November').waitFor();
   await row(page, /^Released a machine/)
     .getByText('Stolen in a train')
     .waitFor();
+  await error.waitFor();
+  await button(page, 'Dismiss').click();
+  await error.waitFor({ state: 'detached' });
+  await expectFocus(title(page, /^License …/));
 });
 
 test('the refusal to mail the key of an imported license is explained', async () => {
@@ -502,7 +558,7 @@ test('a release of a machine that another person released meanwhile says so', as
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Release Studio Mac').click();
   await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
-  await submitReason(page, 'Sold', 'Release');
+  await submitRelease(page, 'Sold');
   await expectToast(page, 'Someone had released Studio Mac already.');
 });
 
@@ -559,7 +615,7 @@ test('going back leads to the search results in their current state', async () =
   await find(page, 'back@example.com');
   await page.getByRole('row').filter({ hasText: '1 of 2 in use' }).getByRole('link').click();
   await button(page, 'Release Back Mac').click();
-  await submitReason(page, 'Sold', 'Release');
+  await submitRelease(page, 'Sold');
   await page.getByText('0 of 2 machines in use').waitFor();
   await page.goBack();
   await page.getByRole('row').filter({ hasText: '0 of 2 in use' }).waitFor();

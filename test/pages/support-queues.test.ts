@@ -1,13 +1,25 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { until } from '../erasure/harness.js';
+import { mailsTo, until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
 import { AUDIT_CONTEXT } from '../support-api/harness.js';
 import { Pages, TODAY } from './browser.js';
 import { startForBrowser } from './service.js';
-import { askForRelease, button, dialog, openAs, row, submitReason, title } from './support-browser.js';
-import { activateMachine, expectFocus, expectAnnounced, expectToast } from './steps.js';
+import {
+  askForRelease,
+  button,
+  dialog,
+  linkFor,
+  openAs,
+  passUndoTime,
+  row,
+  signInBy,
+  submitReason,
+  submitRelease,
+  title,
+} from './support-browser.js';
+import { activateMachine, expectFocus, expectAnnounced, expectToast, tabTo } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -65,7 +77,11 @@ test('the queue of requests is worked through by keyboard, with the reason of th
   await page.keyboard.press('r');
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('I sold it');
   await button(dialog(page), 'Release').click();
+  await expectToast(page, 'Releases in 10 seconds: First');
+  await expectFocus(row(page, 'Second'));
+  await passUndoTime(page);
   await expectToast(page, 'Released First.');
+  await row(page, 'First').waitFor({ state: 'detached' });
   await expectFocus(row(page, 'Second'));
   await page.keyboard.press('d');
   // A letter that is typed into a field is no shortcut.
@@ -148,8 +164,7 @@ test('a request is granted, and the machine is released', async () => {
     .getByText(/^They say/)
     .waitFor();
   await browser.expectAccessibleLayout(page);
-  await button(dialog(page), 'Sold').click();
-  await button(dialog(page), 'Release').click();
+  await submitRelease(page, 'Sold');
   await row(page, 'Old Mac').waitFor({ state: 'detached' });
   await row(page, 'Other Mac').waitFor();
   await expectAnnounced(page, 'Released Old Mac.');
@@ -179,7 +194,7 @@ test('if two staff members decide at once, the second one sees the decision of t
   await openAs(page, origin, service, 'support', '#requests');
   await button(page, 'Release Wanted, as asked').click();
   await service.sql("update release_request set decision = 'decline', decided_at = now()");
-  await submitReason(page, 'Lost', 'Release');
+  await submitRelease(page, 'Lost');
   await page.getByText('Someone had declined this already. Wanted stays in use.').first().waitFor();
 });
 
@@ -191,10 +206,250 @@ test('a request can be decided in the view of its license, too', async () => {
   await page.getByText('Holder asks to release it').waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Release Shown Here, as asked').click();
-  await submitReason(page, 'As asked', 'Release');
+  await submitRelease(page, 'As asked');
   await page.getByText('Released on 20 November').first().waitFor();
   expect(await page.getByRole('heading', { name: 'Open requests' }).count()).toBe(0);
   await page.getByRole('link', { name: 'Release requests', exact: true }).waitFor();
+});
+
+/** Opens the queue with a request for each label, the first one oldest. @returns the page, and the requests by label */
+async function openQueue(...labels: string[]) {
+  for (const label of labels) {
+    await requestRelease(`${label.toLowerCase()}@example.com`, label, 'I sold it');
+    service.clock.advance(60_000);
+  }
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  await row(page, labels[0]!).waitFor();
+  return page;
+}
+
+const decisions = async () =>
+  (await service.sql('select decision from release_request order by asked_at')).map(
+    ({ decision }) => decision,
+  );
+
+test('machines with equal labels are told apart, with the exact time on hover and by keyboard', async () => {
+  const email = 'firstname.lastname@some-company.example.com';
+  const license = await service.issue({ email, machines_allowed: 2 });
+  for (const end of ['aaaa', 'bbbb']) {
+    const id = `0198f000-0000-7000-8000-00000000${end}`;
+    await service.sql(
+      `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+       values ($1, $2, decode(repeat($3, 16), 'hex'), null, '3.2.0', '2026-10-16T11:30:00Z')`,
+      [id, license.license_id, end],
+    );
+    await askForRelease(service, id, null);
+  }
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  const second = row(page, 'Unnamed machine').filter({ hasText: 'Activated 16 October with 3.2.0 · …bbbb' });
+  const time = second.locator('time').first();
+  const exactTime = () =>
+    time.evaluate(
+      (element) => element.ownerDocument.defaultView!.getComputedStyle(element, '::after').content,
+    );
+  expect(await exactTime()).toBe('none');
+  await time.hover();
+  expect(await exactTime()).toBe('"16 October 2026 at 11:30 UTC"');
+  await page.mouse.move(0, 0);
+  await tabTo(time);
+  expect(await exactTime()).toBe('"16 October 2026 at 11:30 UTC"');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  expect(await second.getByText(email).evaluate((element) => element.getClientRects().length)).toBe(1);
+  // The exact time is still shown, and makes the page no wider.
+  await browser.expectAccessibleLayout(page);
+
+  await button(second, /^Decline/).click();
+  await dialog(page).getByText('Activated 16 October with 3.2.0 · …bbbb').waitFor();
+  await button(dialog(page), 'Cancel').click();
+  await page.getByRole('checkbox', { name: 'Select all shown' }).check();
+  await button(page, 'Release selected').click();
+  for (const end of ['…aaaa', '…bbbb']) await dialog(page).getByRole('listitem').getByText(end).waitFor();
+  await expectFocus(button(dialog(page), 'New machine'));
+  await browser.expectAccessibleLayout(page);
+});
+
+test('a release can be undone with a button or with Z, and until then nothing is sent and nothing moves', async () => {
+  const page = await openQueue('First', 'Second');
+  const changes: string[] = [];
+  page.on('request', (request) => request.method() !== 'GET' && changes.push(request.url()));
+  const boxes = () =>
+    Promise.all(['First', 'Second'].map(async (label) => (await row(page, label).boundingBox())!));
+  const before = await boxes();
+  for (const label of ['First', 'Second']) {
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await row(page, label).focus();
+    await page.keyboard.press('r');
+    await submitReason(page, 'Sold', 'Release');
+    await expectToast(page, `Releases in 10 seconds: ${label}`);
+    await row(page, label).getByText('Release pending').waitFor();
+    expect(await row(page, label).getByRole('button').count()).toBe(0);
+  }
+  expect(await boxes()).toEqual(before);
+  await browser.expectAccessibleLayout(page);
+
+  // The latest is undone first. The key is no shortcut in a dialog, but the buttons of the toasts are in it.
+  await page.keyboard.press('z');
+  await expectToast(page, 'Not released: Second.');
+  await expectFocus(row(page, 'Second'));
+  await page.keyboard.press('r');
+  await button(dialog(page), 'Undo: release First').waitFor();
+  await page.keyboard.press('Escape');
+  await tabTo(button(page, 'Undo: release First'));
+  await page.keyboard.press('Enter');
+  await expectToast(page, 'Not released: First.');
+  await expectFocus(row(page, 'First'));
+  await page.keyboard.press('z');
+  expect(await button(page, /^Undo/).count()).toBe(0);
+  await expect(passUndoTime(page)).rejects.toThrow('no release waits');
+  expect(changes).toEqual([]);
+  expect(await decisions()).toEqual([null, null]);
+});
+
+test('a release that waits is sent at once when its page is left', async () => {
+  const page = await openQueue('Left', 'Stays');
+  await button(page, 'Release Left, as asked').click();
+  await submitReason(page, 'Sold', 'Release');
+  await page.goto('/privacy/');
+  await until(async () => (await decisions())[0] === 'release');
+  expect(await decisions()).toEqual(['release', null]);
+});
+
+test('signing out first sends a release that waits, and a failure keeps the person signed in', async () => {
+  const page = await openQueue('Waits');
+  await button(page, 'Release Waits, as asked').click();
+  await submitReason(page, 'Sold', 'Release');
+  await page.route('**/release-requests/*', (route) => route.fulfill({ status: 503 }));
+  await button(page, 'Sign out').click();
+  await page
+    .getByRole('alert')
+    .getByText(/^Waits was not released. The service cannot be reached/)
+    .waitFor();
+  await page.unroute('**/release-requests/*');
+  await button(page, 'Release Waits, as asked').click();
+  expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('Sold');
+  await button(dialog(page), 'Release').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await button(page, 'Sign out').click();
+  await title(page, 'Sign in').waitFor();
+  expect(await decisions()).toEqual(['release']);
+});
+
+test('after the end of the session a release that waited is shown as not done, also after a new sign-in', async () => {
+  const page = await openQueue('Ended');
+  await button(page, 'Release Ended, as asked').click();
+  await submitReason(page, 'Sold', 'Release');
+  await service.sql('delete from session');
+  await passUndoTime(page);
+  const ended = page.getByRole('dialog', { name: 'Your session has ended' });
+  await ended
+    .getByRole('alert')
+    .getByText(/^Ended was not released. This was not done, because your session had ended/)
+    .waitFor();
+  await browser.expectAccessibleLayout(page);
+  await signInBy(page, origin, await linkFor(service, 'support'));
+  await button(ended, 'I have signed in in another tab').click();
+  await ended.waitFor({ state: 'detached' });
+  await page
+    .getByRole('alert')
+    .getByText(/^Ended was not released/)
+    .waitFor();
+  await row(page, 'Ended')
+    .getByText(/^This was not done/)
+    .waitFor();
+  expect(await decisions()).toEqual([null]);
+});
+
+test('a release is not sent for another person who has signed in meanwhile', async () => {
+  const page = await openQueue('Theirs');
+  await button(page, 'Release Theirs, as asked').click();
+  await submitReason(page, 'Sold', 'Release');
+  await signInBy(page, origin, await linkFor(service, 'support', 'other@example.com'));
+  await passUndoTime(page);
+  await page
+    .getByRole('alert')
+    .getByText(/^Theirs was not released. This was not done, because another person/)
+    .waitFor();
+  expect(await decisions()).toEqual([null]);
+});
+
+test('requests are selected by keyboard and released with one reason, and one that fails stays selected', async () => {
+  const page = await openQueue('First', 'Second', 'Third');
+  const second = row(page, 'Second');
+  for (const key of ['j', 'x', 'j', 'x', 'j', 'x', 'x']) await page.keyboard.press(key);
+  await page.getByText('2 selected').waitFor();
+  const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
+    `select r.id from release_request r join activation a on a.id = r.activation_id where hostname_hint = 'Second'`,
+  );
+  await page.route(`**/release-requests/${id}`, (route) => route.fulfill({ status: 503 }));
+  await page.keyboard.press('Shift+R');
+  await dialog(page).getByRole('heading', { name: 'Release 2 machines?' }).waitFor();
+  await submitReason(page, 'Moved to new machines', 'Release');
+  await expectToast(page, 'Releases in 10 seconds: 2 machines');
+  await expectFocus(row(page, 'Third'));
+  await second.getByText('Release pending').waitFor();
+  await passUndoTime(page);
+  await page
+    .getByRole('alert')
+    .getByText('Released 1 of 2 machines. 1 failed: it stays selected, and its row says why.')
+    .waitFor();
+  await row(page, 'First').waitFor({ state: 'detached' });
+  await second.getByText(/^The service cannot be reached/).waitFor();
+  expect(await second.getByRole('checkbox').isChecked()).toBe(true);
+  expect(await decisions()).toEqual(['release', null, null]);
+  const events = await service.sql(
+    "select reason from audit_event where action = 'release_request.decide' and reason = 'Moved to new machines'",
+  );
+  expect(events).toHaveLength(1);
+});
+
+test('all requests that are shown are selected with the mouse and declined with one reason', async () => {
+  const page = await openQueue('First', 'Second', 'Third');
+  expect(await button(page, 'Decline selected').getAttribute('aria-disabled')).toBe('true');
+  await page.getByRole('checkbox', { name: 'Select all shown' }).check();
+  await page.getByRole('checkbox', { name: /^Select Second/ }).uncheck();
+  await page.getByText('2 selected').waitFor();
+  await browser.expectAccessibleLayout(page);
+  await page.getByRole('checkbox', { name: 'Select all shown' }).check();
+  // The first one is decided by another person meanwhile.
+  await service.sql(
+    `update release_request set decision = 'release', decided_at = now()
+     where activation_id = (select id from activation where hostname_hint = 'First' order by id desc limit 1)`,
+  );
+  await button(page, 'Decline selected').click();
+  await submitReason(page, 'Still in use', 'Decline');
+  await expectToast(page, 'Declined 2 of 3 requests. Someone had decided 1 of them already.');
+  await page.getByText(/^No requests are waiting/).waitFor();
+  expect(await decisions()).toEqual(['release', 'decline', 'decline']);
+});
+
+test('the dialogs show what the mail to the holder says, with the reason while it is typed', async () => {
+  const page = await openQueue('Told', 'Told-too');
+  const reason = 'Still in <b>use</b> since May 😀';
+  const preview = dialog(page).locator('blockquote');
+  const mailText = async (email: string, subject: RegExp) => {
+    const [mail] = await mailsTo(service, email, subject);
+    return mail!.text.replaceAll(/\s+/g, ' ');
+  };
+  await button(page, 'Decline to release Told').click();
+  await preview.getByText('Reason: …').waitFor();
+  await dialog(page).locator('[name=reason]').fill(reason);
+  await preview.getByText(`Reason: ${reason}`).waitFor();
+  const declined = await preview.locator('p').allTextContents();
+  await browser.expectAccessibleLayout(page);
+  await button(dialog(page), 'Decline').click();
+  await expectToast(page, 'Declined to release Told.');
+  const declineMail = await mailText('told@example.com', /stays on your license/);
+  for (const paragraph of declined) expect(declineMail).toContain(paragraph);
+
+  await button(page, 'Release Told-too, as asked').click();
+  const released = await preview.locator('p').allTextContents();
+  await submitRelease(page, 'Sold');
+  await expectToast(page, 'Released Told-too.');
+  const releaseMail = await mailText('told-too@example.com', /was released/);
+  for (const paragraph of released) expect(releaseMail).toContain(paragraph);
 });
 
 test('erasure requests are sorted by days left, and an admin carries one out', async () => {

@@ -5,8 +5,8 @@ import { codeAfter } from '../license-portal/harness.js';
 import { Pages } from './browser.js';
 import { headline, machineRow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { expectAnnounced, type HolderCredentials } from './steps.js';
-import { addAuthenticator, dialog, linkFor, title } from './support-browser.js';
+import { expectAnnounced, tabTo, type HolderCredentials } from './steps.js';
+import { addAuthenticator, dialog, holdUndoTime, linkFor, passUndoTime, title } from './support-browser.js';
 
 /*
  * The purpose of the pages from end to end: a new machine is refused because of the machine limit, its holder requests the
@@ -41,16 +41,6 @@ const keyboard: InputDevice = {
   },
 };
 
-/** Presses Tab until this element has the focus. */
-async function tabTo(wanted: Locator): Promise<void> {
-  await wanted.waitFor();
-  const isThere = () => wanted.evaluate((element) => element === element.ownerDocument.activeElement);
-  for (let steps = 0; !(await isThere()); steps += 1) {
-    if (steps === 60) throw new Error(`${String(wanted)} cannot be reached by Tab`);
-    await wanted.page().keyboard.press('Tab');
-  }
-}
-
 const button = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true });
 
 test.each([
@@ -72,6 +62,7 @@ test.each([
     await machineRow(holder, 'Old Mac').getByText('Asked on 20 November').waitFor();
 
     const staff = await browser.page(origin);
+    await holdUndoTime(staff);
     await enrol(staff, device, `support.${email}`);
     await device.type(staff.getByRole('textbox', { name: 'E-mail, license key' }), email);
     await device.press(button(staff, 'Find'));
@@ -79,6 +70,8 @@ test.each([
     await device.press(button(staff.getByRole('table', { name: 'Machines in use' }), 'Release Old Mac'));
     await device.press(button(dialog(staff), 'Sold'));
     await device.press(button(dialog(staff), 'Release'));
+    await dialog(staff).waitFor({ state: 'detached' });
+    await passUndoTime(staff);
     await expectAnnounced(staff, 'Released Old Mac.');
 
     await signInByCode(holder, device, email);
