@@ -17,6 +17,7 @@ import { problemText } from '../parts/problem-text.js';
 import { useAction } from '../../shared/action.js';
 import { ErasuresView } from '../queues/erasures-view.js';
 import { sendPending, useUndoShortcut } from '../queues/pending.js';
+import { forgetRowStates } from '../queues/row-states.js';
 import { RequestsView } from '../queues/requests-view.js';
 import { hrefOf, useRoute, type Route } from '../route.js';
 import type { StaffSessionAnswer } from '../../shared/api-types.js';
@@ -36,6 +37,7 @@ export function Workspace({ session, onSignedOut }: Props) {
   const route = useRoute();
   useSearchShortcut();
   useUndoShortcut();
+  useEffect(() => forgetRowStates, []);
   const { view } = route;
   const signOut = useAction((error) => toastError(problemText(error)));
   useTitle(route, queues.requestsWaiting + queues.erasuresWaiting);

@@ -21,11 +21,10 @@ interface Props {
 export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props) {
   const { decide: texts, reason: reasons } = messages;
   const isRelease = decision === 'release';
-  const isBatch = targets.length > 1;
-  const [only] = isBatch ? [] : targets;
+  const [only] = targets.length === 1 ? targets : [];
   const machine = only && machineText(only.activation.hostname_hint);
   const theirReason = only?.request?.reason;
-  const value = useTypedReason(targets) ?? (isRelease ? (theirReason ?? '') : '');
+  const value = useTypedReason(targets, decision) ?? (isRelease ? (theirReason ?? '') : '');
   return (
     <ConfirmDialog
       title={<Title targets={targets} decision={decision} />}
@@ -54,11 +53,14 @@ export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props)
   );
 }
 
-/** Returns the reason that was typed for a decision that failed. */
-function useTypedReason(targets: readonly Target[]): string | undefined {
+/** Returns the reason that was typed for the same decision, if it failed. */
+function useTypedReason(targets: readonly Target[], decision: Decision): string | undefined {
   const states = useRowStates();
-  return targets.map(({ activation }) => states.get(activation.id)).find((state) => typeof state === 'object')
-    ?.reason;
+  for (const { activation } of targets) {
+    const state = states.get(activation.id);
+    if (typeof state === 'object' && state.failed === decision) return state.reason;
+  }
+  return undefined;
 }
 
 function Title({ targets, decision }: Pick<Props, 'targets' | 'decision'>) {

@@ -75,7 +75,11 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
     if (outcomes.length > 0) await reloadViews(ids);
     setRowStates(ids, undefined);
     for (const { target, error } of failures)
-      setRowStates([target.activation.id], { error: problemText(error), reason });
+      setRowStates([target.activation.id], {
+        failed: decision,
+        error: problemText(error),
+        reason,
+      });
     restoreFocus();
     if (failures.length === 0) toast(successText(targets, decision, outcomes));
     else toastError(failureText(targets, decision, outcomes, failures[0]!.error));

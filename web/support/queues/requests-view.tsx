@@ -50,9 +50,14 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
     // The next open request gets the focus, so that a queue can be worked through by keyboard. After the last one the id is
     // empty, so the heading gets the focus.
     const waiting = load.data?.release_requests ?? [];
-    const isOpen = (request: WaitingRequest) =>
-      !decided.includes(request) && !isPending(states.get(request.activation.id));
-    const index = waiting.findLastIndex((request) => decided.includes(request));
+    // The queue may have been loaded again since the dialog was opened, so ids are compared.
+    const decidedIds = decided.map(({ id }) => id);
+    const isOpen = ({ id, activation }: WaitingRequest) =>
+      !decidedIds.includes(id) && !isPending(states.get(activation.id));
+    const index = Math.max(
+      waiting.findLastIndex(({ id }) => decidedIds.includes(id)),
+      0,
+    );
     const next = waiting.slice(index).find(isOpen) ?? waiting.slice(0, index).findLast(isOpen);
     focusRow(next?.id ?? '');
   }

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision } from '../types.js';
 
-/** What a row shows: the decision that is confirmed and not carried out yet, or why it failed, with the reason that was typed. */
-export type RowState = Decision | { readonly error: string; readonly reason: string };
+/** What a row shows: the decision that is confirmed and not carried out yet, or one that failed, with the reason that was typed. */
+export type RowState =
+  Decision | { readonly failed: Decision; readonly error: string; readonly reason: string };
 
 /** By the id of the activation. Each change makes a new map. */
 let states: ReadonlyMap<string, RowState> = new Map();
@@ -18,6 +19,9 @@ export function setRowStates(ids: readonly string[], state: RowState | undefined
   states = next;
   changes.dispatchEvent(new Event('change'));
 }
+
+/** Removes all states, which another person who signs in must not see. */
+export const forgetRowStates = () => setRowStates([...states.keys()], undefined);
 
 /** Returns the states of the rows, by the ids of their activations. */
 export function useRowStates(): ReadonlyMap<string, RowState> {
