@@ -55,9 +55,6 @@ export function toastWithButton(text: string, button: ToastButton, durationMs: n
   const control = createButton(button.text, button.onClick);
   control.ariaLabel = button.label;
   control.ariaKeyShortcuts = button.shortcut;
-  const key = document.createElement('kbd');
-  key.textContent = button.shortcut;
-  control.append(' ', key);
   const bar = document.createElement('span');
   bar.className = 'remaining';
   element.append(control, bar);
