@@ -38,7 +38,7 @@ interface AuditEvent {
   readonly action: AuditAction;
   readonly at: Date;
   readonly license_id?: string;
-  /** What changed: ids, counts and new values, for a license also the values before; no personal data. */
+  /** What changed: ids, counts and new values, and in `before` the values that they replaced; no personal data. */
   readonly change?: Readonly<Record<string, unknown>>;
 }
 

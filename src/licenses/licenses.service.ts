@@ -186,11 +186,11 @@ export class LicensesService {
    */
   async rekey(id: string, audit: AuditContext): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const { key_generation, key_hash: replacedHash } = await lockLicense(manager, id);
-      const before = await mailableKey(manager, this.keys, id);
+      const { key_generation, key_hash: replacedHash, key_hint: replacedHint } = await lockLicense(manager, id);
+      const current = await mailableKey(manager, this.keys, id);
       // A key that cannot be derived, such as an imported one, is replaced by one that can.
-      if (typeof before === 'string' && before !== 'not_made_here')
-        throw problem('key_not_mailable', { reason: before });
+      if (typeof current === 'string' && current !== 'not_made_here')
+        throw problem('key_not_mailable', { reason: current });
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
       const change = { key_hint, key_generation: key_generation + 1 };
       const at = this.clock.now();
@@ -201,7 +201,8 @@ export class LicensesService {
       );
       await manager.update(License, { id }, { key_hash, ...change });
       await endSessions(manager, id);
-      await recordAudit(manager, audit, { action: 'license.rekey', license_id: id, change, at });
+      const auditChange = { ...change, before: { key_hint: replacedHint, key_generation } };
+      await recordAudit(manager, audit, { action: 'license.rekey', license_id: id, change: auditChange, at });
       await enqueueMail(manager, 'license_key_replaced', id, at);
       return { license_key };
     });

@@ -108,7 +108,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       refuseUnpublishable(content, this.publishContext(isWithdrawal, now));
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
-      const change = { sequence: content.sequence, version: content.version };
+      const before = this.#live && auditNames(this.#live.content);
+      const change = { ...auditNames(content), ...(before && { before }) };
       const action = isWithdrawal ? 'manifest.withdraw' : 'manifest.publish';
       await recordAudit(manager, audit, { action, change, at: now });
     });
@@ -165,6 +166,9 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return this.dataSource.query(sql, [sequence]);
   }
 }
+
+/** The members by which the audit trail names a manifest. */
+const auditNames = ({ sequence, version }: ManifestContent) => ({ sequence, version });
 
 /** Adds the versions of the manifests in the rows. @returns the manifest of the last row, which is live; null without rows */
 function applyPublished(rows: readonly PublishedRow[], versions: PublishedVersions): LiveManifest | null {

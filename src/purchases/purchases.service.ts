@@ -56,7 +56,11 @@ export class PurchasesService {
       const license_id = await findLicenseId(manager, before.id);
       if (state === 'refunded' && license_id) await endRefundedLicense(manager, license_id, now);
       if (audit) {
-        const change = { purchase_id: before.id, status: report.status };
+        const change = {
+          purchase_id: before.id,
+          status: report.status,
+          ...(state !== before.state && { before: { status: before.state } }),
+        };
         await recordAudit(manager, audit, {
           action: 'purchase.record',
           license_id: license_id ?? undefined,

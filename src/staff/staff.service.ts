@@ -3,7 +3,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
-import { affectedRows, queryRow, queryRows } from '../database/sql.js';
+import { queryRow, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import type { Role, Staff } from './staff.entity.js';
 
@@ -97,9 +97,10 @@ export class StaffService {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
       await requireAnotherAdmin(manager, id);
-      const removed = await affectedRows(manager, 'delete from staff where id = $1', [id]);
-      if (removed === 0) throw problem('not_found');
-      const change = { staff_id: id };
+      const sql = 'delete from staff where id = $1 returning role';
+      const removed = await queryRow<{ role: Role }>(manager, sql, [id]);
+      if (!removed) throw problem('not_found');
+      const change = { staff_id: id, before: { role: removed.role } };
       await recordAudit(manager, audit, { action: 'staff.remove', change, at: this.clock.now() });
     });
   }
@@ -136,7 +137,7 @@ export class StaffService {
     if (!staff) throw problem('not_found');
     if (staff.role === role) return;
     await manager.query('update staff set role = $2 where id = $1', [id, role]);
-    const change = { staff_id: id, role };
+    const change = { staff_id: id, role, before: { role: staff.role } };
     await recordAudit(manager, audit, { action: 'staff.role', change, at: this.clock.now() });
   }
 }

@@ -62,7 +62,10 @@ describe('a publisher', () => {
     expect(manifests.service.live!.content).toEqual(content);
     expect(await audit()).toEqual([
       ...before,
-      { action: 'manifest.publish', change: { sequence: 2, version: '2.0' } },
+      {
+        action: 'manifest.publish',
+        change: { sequence: 2, version: '2.0', before: { sequence: 1, version: '1.0' } },
+      },
     ]);
   });
 
@@ -78,7 +81,7 @@ describe('a publisher', () => {
     expect(manifests.service.live!.content.version).toBe('1.0');
     expect((await audit()).at(-1)).toEqual({
       action: 'manifest.withdraw',
-      change: { sequence: 3, version: '1.0' },
+      change: { sequence: 3, version: '1.0', before: { sequence: 2, version: '2.0' } },
     });
   });
 

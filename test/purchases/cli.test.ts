@@ -118,7 +118,7 @@ describe('purchase record', () => {
     const entry = { action: 'purchase.record', license_id, reason: null };
     expect(rows).toEqual([
       { ...entry, actor: 'grace', change: { status: 'paid' } },
-      { ...entry, actor: 'cli', change: { status: 'refunded' } },
+      { ...entry, actor: 'cli', change: { status: 'refunded', before: { status: 'paid' } } },
       { ...entry, actor: 'cli', license_id: null, change: { status: 'refunded' } },
     ]);
     const trail = (await everyRow(database)).filter((row) => row.startsWith('public.audit_event:'));

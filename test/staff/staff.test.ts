@@ -61,7 +61,7 @@ describe('people', () => {
     expect(await lastAuditEvent(service)).toMatchObject({
       action: 'staff.role',
       reason: REASON.reason,
-      change: { staff_id: id, role: 'admin' },
+      change: { staff_id: id, role: 'admin', before: { role: 'support' } },
     });
     expect((await admin.get('staff')).json.staff).toContainEqual({ ...json.staff, role: 'admin' });
   });
@@ -91,7 +91,7 @@ describe('people', () => {
       actor: 'root@example.com',
       action: 'staff.remove',
       reason: 'Left the team.',
-      change: { staff_id: id },
+      change: { staff_id: id, before: { role: 'support' } },
     });
     expect((await browser.get('fleet')).status).toBe(401);
     const authorization = `Bearer ${token}`;
@@ -280,7 +280,7 @@ describe('tokens', () => {
       actor: 'root@example.com',
       action: 'staff.revoke_token',
       reason: 'It leaked.',
-      change: { token_id: id },
+      change: { staff_id: await staff.findId(email), token_id: id },
     });
     const authorization = `Bearer ${token}`;
     expect((await service.call('GET', '/support/api/fleet', undefined, { authorization })).status).toBe(401);

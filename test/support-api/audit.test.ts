@@ -65,7 +65,7 @@ test('audit events have the exact changes, and no personal data', async () => {
   expect(changes.toReversed()).toEqual([
     { action: 'staff.add', change: { staff_id, role: 'admin' } },
     { action: 'staff.token', change: { staff_id, token_id } },
-    { action: 'staff.revoke_token', change: { token_id } },
+    { action: 'staff.revoke_token', change: { staff_id, token_id } },
     { action: 'license.issue', change: { machines_allowed: 3, expires_at: null, on_expiry: 'keep' } },
     { action: 'license.set', change: { staff_status: 'revoked', before: { staff_status: 'active' } } },
   ]);

@@ -325,7 +325,14 @@ describe('the key of a license', () => {
       reason: 'It leaked.',
     });
     expect([status, text]).toEqual([202, '']);
-    expect(await lastAuditEvent(service)).toMatchObject({ action: 'license.rekey', reason: 'It leaked.' });
+    expect(await lastAuditEvent(service)).toMatchObject({
+      action: 'license.rekey',
+      reason: 'It leaked.',
+      change: {
+        key_generation: 2,
+        before: { key_hint: license.license_key.slice(-2), key_generation: 1 },
+      },
+    });
     await jobs.untilDone('license_key_replaced', license.license_id);
     expect((await service.activate(license, 'two')).json.code).toBe('license_not_found');
     expect((await service.heartbeat(token)).status).toBe(200);

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock, DAY_MS, rfc3339 } from '../../core/clock.js';
-import { queryRows } from '../../database/sql.js';
+import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 import { Staff, type Role } from '../staff.entity.js';
@@ -77,13 +77,11 @@ export class StaffTokensService {
   async revoke(id: string, audit: AuditContext): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
-      const { affected } = await manager.delete(StaffToken, { id });
-      if (!affected) throw problem('not_found');
-      await recordAudit(manager, audit, {
-        action: 'staff.revoke_token',
-        change: { token_id: id },
-        at: this.clock.now(),
-      });
+      const sql = 'delete from staff_token where id = $1 returning staff_id';
+      const revoked = await queryRow<{ staff_id: string }>(manager, sql, [id]);
+      if (!revoked) throw problem('not_found');
+      const change = { staff_id: revoked.staff_id, token_id: id };
+      await recordAudit(manager, audit, { action: 'staff.revoke_token', change, at: this.clock.now() });
     });
   }
 }

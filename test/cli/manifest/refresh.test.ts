@@ -156,8 +156,16 @@ describe('withdraw', () => {
     const { rows } = await sql.query(audit);
     await sql.end();
     expect(rows).toEqual([
-      { actor: 'grace', action: 'manifest.withdraw', change: { sequence: 6, version: '1.0' } },
-      { actor: 'grace', action: 'manifest.withdraw', change: { sequence: 5, version: '2.0' } },
+      {
+        actor: 'grace',
+        action: 'manifest.withdraw',
+        change: { sequence: 6, version: '1.0', before: { sequence: 5, version: '2.0' } },
+      },
+      {
+        actor: 'grace',
+        action: 'manifest.withdraw',
+        change: { sequence: 5, version: '2.0', before: { sequence: 4, version: expect.any(String) } },
+      },
     ]);
   });
 
