@@ -161,6 +161,8 @@ describe('Prism accepts the documented answers', () => {
     for (const path of ['erasures', 'fleet', 'fleet?weeks=2', 'audit', 'manifests', 'retention', 'service'])
       await call('GET', path, 200, path.split('?')[0]);
     await call('GET', `audit?license_id=${license.license_id}`, 200, 'audit');
+    await call('GET', 'audit/filters', 200);
+    await call('GET', 'audit/export?from=2026-01-01', 200, 'audit/export');
 
     const added = await call('POST', 'staff', 201, undefined, { email: 'linus@example.com', role: 'admin' });
     const person = `staff/${added.json.staff.id}`;

@@ -479,14 +479,17 @@ create table audit_event (
   at         timestamptz not null
 );
 create index audit_event_license on audit_event (license_id, at);
-create index audit_event_at on audit_event (at);
+create index audit_event_at on audit_event (at, id);
+create index audit_event_actor on audit_event (actor, at, id);
+create index audit_event_action on audit_event (action, at, id);
+create index audit_event_actor_action on audit_event (actor, action, at, id);
 comment on table audit_event is 'Audit trail: who did what to which license, why and when.';
 comment on column audit_event.id is 'Id of the event.';
 comment on column audit_event.actor is 'E-mail address of a staff member, cli, the name given to a command with --as, or retention.';
 comment on column audit_event.action is 'The action, such as license.set.';
 comment on column audit_event.license_id is 'The license; null if the action concerns none.';
 comment on column audit_event.reason is 'Reason given for the action. E-mail addresses are refused.';
-comment on column audit_event.change is 'The ids that the action concerned and the changed values, without personal data.';
+comment on column audit_event.change is 'The ids that the action concerned, the new values, and in before the values that they replaced, without personal data.';
 comment on column audit_event.at is 'Time of the action.';
 
 create trigger audit_event_is_append_only before update on audit_event

@@ -1,3 +1,4 @@
+import { deriveAuditActorId } from './audit-actor.js';
 import type { DerivationInput } from './derivation-input.js';
 import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
@@ -14,8 +15,8 @@ export interface DerivedKey {
 }
 
 /**
- * Derives everything that depends on LICENSE_KEY_SECRET: license keys, ids of purchases, sign-in codes, sign-in links, release hints
- * and hashes of erased addresses. New license keys have the prefix LICENSE_KEY_PREFIX.
+ * Derives everything that depends on LICENSE_KEY_SECRET: license keys, ids of purchases and of actors, sign-in codes, sign-in links,
+ * release hints and hashes of erased addresses. New license keys have the prefix LICENSE_KEY_PREFIX.
  */
 export class LicenseKeys {
   readonly #secret: Buffer;
@@ -51,6 +52,11 @@ export class LicenseKeys {
   /** Derives the secret of a mailed sign-in link of staff. @param row the table row of the link */
   staffLink(row: DerivationInput): string {
     return deriveStaffLink(this.#secret, row);
+  }
+
+  /** Derives the id by which a URL names an actor of the audit trail. */
+  auditActorId(actor: string): string {
+    return deriveAuditActorId(this.#secret, actor);
   }
 
   /** Creates the hint of a `release_url`, see `createReleaseHint`. @param email in the form of `canonicalEmail` */

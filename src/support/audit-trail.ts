@@ -11,24 +11,111 @@ export interface AuditEvent {
   readonly license_id: string | null;
   /** The last two symbols of the license key; null if the entry has no license, or the license was deleted. */
   readonly key_hint: string | null;
+  /** The label of the machine; null if the entry has no machine, or no label is stored for it any more. */
+  readonly hostname_hint: string | null;
   /** The address of the staff member whom the action changed; null if there is none, or if this person was removed. */
   readonly staff_email: string | null;
   readonly reason: string | null;
   readonly change: Readonly<Record<string, unknown>>;
 }
 
-const AUDIT_PAGE_SIZE = 500;
+/** Limits the entries. A member that is undefined limits nothing. */
+export interface AuditFilter {
+  readonly license_id?: string | undefined;
+  /** Null for an unknown actor, who has no entries. */
+  readonly actor?: string | null | undefined;
+  readonly action?: string | undefined;
+  /** The first time. */
+  readonly from?: Date | undefined;
+  /** The time after the last one. */
+  readonly to?: Date | undefined;
+  /** The id of an entry: only older ones are read. */
+  readonly cursor?: string | undefined;
+}
 
-/** Reads the newest AUDIT_PAGE_SIZE entries, newest first: of one license, or of the whole audit trail. */
-export async function readAuditTrail(dataSource: DataSource, licenseId?: string): Promise<AuditEvent[]> {
-  const where = licenseId === undefined ? '' : 'where license_id = $1';
+const CONDITIONS: { readonly [Name in keyof AuditFilter]-?: (parameter: string) => string } = {
+  license_id: (parameter) => `e.license_id = ${parameter}`,
+  actor: (parameter) => `e.actor = ${parameter}`,
+  action: (parameter) => `e.action = ${parameter}`,
+  from: (parameter) => `e.at >= ${parameter}`,
+  to: (parameter) => `e.at < ${parameter}`,
+  // The time is compared in the database, because a Date has only milliseconds.
+  cursor: (parameter) => `(e.at, e.id) < (select at, id from audit_event where id = ${parameter})`,
+};
+
+/** Reads the newest entries that a filter selects, newest first. The trail contains ids, so names are read from other tables. */
+export async function readAuditTrail(
+  dataSource: DataSource,
+  filter: AuditFilter,
+  limit: number,
+): Promise<AuditEvent[]> {
+  const names = (Object.keys(CONDITIONS) as (keyof AuditFilter)[]).filter(
+    (name) => filter[name] !== undefined,
+  );
+  const conditions = names.map((name, index) => CONDITIONS[name](`$${index + 1}`));
   const rows = await queryRows<Omit<AuditEvent, 'at'> & { at: Date }>(
     dataSource,
     `select e.id, e.at, e.actor, e.action, e.license_id, e.reason, e.change,
             (select key_hint from license where id = e.license_id) as key_hint,
-            (select email from staff where id::text = e.change ->> 'staff_id') as staff_email
-     from audit_event e ${where} order by e.at desc, e.id desc limit ${AUDIT_PAGE_SIZE}`,
-    licenseId === undefined ? [] : [licenseId],
+            (select hostname_hint from activation where id = (e.change ->> 'activation_id')::uuid) as hostname_hint,
+            (select email from staff where id = (e.change ->> 'staff_id')::uuid) as staff_email
+     from audit_event e ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
+     order by e.at desc, e.id desc limit ${limit}`,
+    names.map((name) => filter[name]),
   );
   return rows.map(({ at, ...row }) => ({ ...row, at: rfc3339(at) }));
+}
+
+/** The number of entries in a response. */
+const AUDIT_PAGE_SIZE = 50;
+
+/** Reads a page of the entries that a filter selects. @returns also the cursor of the next page; null after the last one */
+export async function readAuditPage(
+  dataSource: DataSource,
+  filter: AuditFilter,
+): Promise<{ events: AuditEvent[]; next_cursor: string | null }> {
+  const events = await readAuditTrail(dataSource, filter, AUDIT_PAGE_SIZE + 1);
+  const page = events.slice(0, AUDIT_PAGE_SIZE);
+  return { events: page, next_cursor: events.length > page.length ? page.at(-1)!.id : null };
+}
+
+/** The number of entries that an export reads at once. */
+const EXPORT_BATCH_ROWS = 500;
+
+/**
+ * Yields all entries that a filter selects, newest first, in batches. Each batch is a short statement of its own, so that an
+ * export never needs more memory or a longer statement than other requests, and holds no connection while its client reads.
+ */
+export async function* readAuditBatches(
+  dataSource: DataSource,
+  filter: AuditFilter,
+): AsyncGenerator<AuditEvent[], void> {
+  let { cursor } = filter;
+  for (;;) {
+    const events = await readAuditTrail(dataSource, { ...filter, cursor }, EXPORT_BATCH_ROWS);
+    yield events;
+    if (events.length < EXPORT_BATCH_ROWS) return;
+    cursor = events.at(-1)!.id;
+  }
+}
+
+// PostgreSQL would read the whole index for `select distinct`. This reads one entry of the index for each value.
+const distinctValues = (column: 'actor' | 'action') => `
+  with recursive distinct_value (value) as (
+    (select ${column} from audit_event order by ${column} limit 1)
+    union all
+    select (select ${column} from audit_event where ${column} > value order by ${column} limit 1)
+    from distinct_value where value is not null)
+  select value from distinct_value where value is not null`;
+const SELECT_ACTORS = distinctValues('actor');
+const SELECT_ACTIONS = distinctValues('action');
+
+/** Reads all actors of the audit trail, in alphabetical order. */
+export const readActors = (dataSource: DataSource) => readValues(dataSource, SELECT_ACTORS);
+
+/** Reads all actions of the audit trail, in alphabetical order. */
+export const readActions = (dataSource: DataSource) => readValues(dataSource, SELECT_ACTIONS);
+
+async function readValues(dataSource: DataSource, sql: string): Promise<string[]> {
+  return (await queryRows<{ value: string }>(dataSource, sql)).map(({ value }) => value);
 }

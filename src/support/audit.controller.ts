@@ -1,23 +1,67 @@
-import { Controller, Get, Query, UseGuards } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Controller, Get, Query, StreamableFile, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { validate as isUuid } from 'uuid';
-import { invalidMembers } from '../http/problems/problem.js';
-import { readAuditTrail } from './audit-trail.js';
+import { Clock, utcDay } from '../core/clock.js';
+import { AppLogger } from '../core/logger.js';
+import { LicenseKeys } from '../keys/license-keys.js';
 import { StaffGuard } from '../staff/staff.guard.js';
+import { auditCsv } from './audit-csv.js';
+import { parseAuditQuery } from './audit-query.js';
+import { readActions, readActors, readAuditBatches, readAuditPage, type AuditFilter } from './audit-trail.js';
 
-/** `GET /support/api/audit`: the audit trail. */
+/** The parameters of a URL, which `parseAuditQuery` reads. */
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** `/support/api/audit`: the audit trail, which staff of both roles may read (docs/contract.md#staff). */
 @Controller('support/api/audit')
 @UseGuards(StaffGuard)
 export class AuditController {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly keys: LicenseKeys,
+    private readonly clock: Clock,
+    private readonly log: AppLogger,
+  ) {}
 
   @Get()
-  async events(@Query('license_id') licenseId: unknown) {
-    return { events: await readAuditTrail(this.dataSource, parseLicenseId(licenseId)) };
+  async events(@Query() parameters: Parameters) {
+    return readAuditPage(this.dataSource, await this.toFilter(parameters));
+  }
+
+  /** The values for `actor_id` and `action` with which entries are stored. */
+  @Get('filters')
+  async filters() {
+    const actors = await readActors(this.dataSource);
+    return {
+      actors: actors.map((actor) => ({ id: this.keys.auditActorId(actor), actor })),
+      actions: await readActions(this.dataSource),
+    };
+  }
+
+  /** Sends all entries that the filter selects. If the client leaves, no further batch is read. */
+  @Get('export')
+  async export(@Query() parameters: Parameters): Promise<StreamableFile> {
+    const batches = readAuditBatches(this.dataSource, await this.toFilter(parameters));
+    // The first batch is read before the response begins, so that an error still has a response of its own.
+    const first = await batches.next();
+    const csv = Readable.from(auditCsv(prepend(first.value ?? [], batches)), { objectMode: false });
+    // The response has begun, so the client only sees that its connection is closed.
+    csv.on('error', (error) => this.log.failed('audit trail not exported', error));
+    return new StreamableFile(csv, {
+      type: 'text/csv; charset=utf-8; header=present',
+      disposition: `attachment; filename="audit-${utcDay(this.clock.now())}.csv"`,
+    });
+  }
+
+  private async toFilter(parameters: Parameters): Promise<AuditFilter> {
+    const { actor_id, ...filter } = parseAuditQuery(parameters);
+    if (actor_id === undefined) return filter;
+    const actors = await readActors(this.dataSource);
+    return { ...filter, actor: actors.find((actor) => this.keys.auditActorId(actor) === actor_id) ?? null };
   }
 }
 
-function parseLicenseId(text: unknown): string | undefined {
-  if (text === undefined || (typeof text === 'string' && isUuid(text))) return text;
-  throw invalidMembers({ license_id: 'must be a license id' });
+async function* prepend<T>(first: T, others: AsyncIterable<T>): AsyncGenerator<T, void> {
+  yield first;
+  yield* others;
 }

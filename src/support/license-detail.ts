@@ -29,6 +29,8 @@ export interface LicenseDetail extends LicenseView {
   readonly history: AuditEvent[];
 }
 
+const HISTORY_LIMIT = 500;
+
 const SELECT_STATUS_AND_PURCHASE = `
   select l.staff_status,
     (select json_build_object('transaction_id', p.transaction_id, 'state', p.state, 'recorded_on', p.recorded_on)
@@ -53,7 +55,7 @@ export async function readLicenseDetail(dataSource: DataSource, id: string): Pro
   const [[statusAndPurchase], requests, history] = await Promise.all([
     dataSource.query(SELECT_STATUS_AND_PURCHASE, [id]) as Promise<StatusAndPurchase[]>,
     dataSource.query(SELECT_RELEASE_REQUESTS, [id]) as Promise<ReleaseRequestRow[]>,
-    readAuditTrail(dataSource, id),
+    readAuditTrail(dataSource, { license_id: id }, HISTORY_LIMIT),
   ]);
   // The license may have been deleted since the first query.
   if (!statusAndPurchase) throw problem('not_found');

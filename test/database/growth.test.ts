@@ -107,6 +107,10 @@ function fullScansIn({ 'Node Type': type, 'Relation Name': relation, Plans = [] 
 
 const LICENSE_NUMBER = 77_777;
 const search = (by: object) => () => admin.post('licenses/search', by);
+const testActorId = async () => {
+  const { actors } = (await admin.get('audit/filters')).json;
+  return actors.find(({ actor }: { actor: string }) => actor === 'test').id as string;
+};
 const activate = (machine: string) => service.activate(license, machine);
 
 test.each<[string, () => Promise<Answer>, string]>([
@@ -149,6 +153,30 @@ test.each<[string, () => Promise<Answer>, string]>([
     idOf('audit_event', 77),
   ],
   ['the audit trail of all licenses', () => admin.get('audit'), idOf('audit_event', AUDIT_EVENTS)],
+  [
+    'the audit trail of an action before an entry',
+    () => admin.get(`audit?action=license.set&cursor=${idOf('audit_event', 30_000)}`),
+    idOf('audit_event', 29_999),
+  ],
+  [
+    'the audit trail of an actor before an entry',
+    async () => admin.get(`audit?actor_id=${await testActorId()}&cursor=${idOf('audit_event', 30_000)}`),
+    idOf('audit_event', 29_999),
+  ],
+  [
+    'the audit trail of an action of an actor between two times',
+    async () =>
+      admin.get(
+        `audit?actor_id=${await testActorId()}&action=license.set&from=2026-01-20&to=2026-01-21T00:01:00Z`,
+      ),
+    idOf('audit_event', 28_800),
+  ],
+  ['the filters of the audit trail', () => admin.get('audit/filters'), 'license.set'],
+  [
+    'an export of the audit trail',
+    () => admin.get('audit/export?action=license.set&from=2026-01-20&to=2026-01-21'),
+    idOf('audit_event', 28_799),
+  ],
 ])('%s scans no large table, and reads few pages', async (_what, work, found) => {
   const { text } = await retryWhileUnavailable(work);
   expect(text).toContain(found);

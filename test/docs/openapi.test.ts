@@ -129,6 +129,8 @@ describe('the document', () => {
       'POST /support/api/erasures/{id}/run',
       'GET /support/api/fleet',
       'GET /support/api/audit',
+      'GET /support/api/audit/filters',
+      'GET /support/api/audit/export',
       'GET /support/api/staff',
       'POST /support/api/staff',
       'PATCH /support/api/staff/{id}',

@@ -51,6 +51,8 @@ const ROUTES: Readonly<Record<string, Audience>> = {
   'POST /support/api/erasures/:id/run': 'admin',
   'GET /support/api/fleet': 'staff',
   'GET /support/api/audit': 'staff',
+  'GET /support/api/audit/filters': 'staff',
+  'GET /support/api/audit/export': 'staff',
   'GET /support/api/manifests': 'staff',
   'GET /support/api/retention': 'staff',
   'GET /support/api/service': 'staff',

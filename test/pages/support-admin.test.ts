@@ -1,10 +1,14 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 import { Pages } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, linkFor, openAs, row, submitReason, title } from './support-browser.js';
-import { expectFocus, expectAnnounced } from './steps.js';
+import { activateMachine, expectAnnounced, expectFocus, expectToast } from './steps.js';
+import { AUDIT_CONTEXT } from '../support-api/harness.js';
 
 let service: Service;
 let origin: string;
@@ -132,33 +136,204 @@ test('the service view shows warnings, mails that were not delivered and why, an
   await service.sql('delete from graphile_worker._private_jobs where key = $1', [`license_key ${about}`]);
 });
 
-test('the audit trail shows who did what and why, and can be filtered', async () => {
-  const license = await service.issue({ email: 'audited@example.com' });
-  await service.sql(
-    "insert into audit_event (id, actor, action, reason, change, at) values (gen_random_uuid(), 'cli', 'staff.role', $1, '{}', now())",
-    ['<img src=x onerror=alert(1)> '.repeat(10)],
+/** Inserts entries of an actor, one a minute from a time on. */
+const insertEvents = (actor: string, from: string, count: number, reason: string | null = null) =>
+  service.sql(
+    `insert into audit_event (id, actor, action, reason, change, at)
+     select gen_random_uuid(), $1, 'license.import', $4, jsonb_build_object('licenses', n), $2::timestamptz + n * interval '1 minute'
+     from generate_series(0, $3::int - 1) n`,
+    [actor, from, count, reason],
   );
-  await service.setLicense(license.license_id, { machines_allowed: 3 });
+
+/** The sentence of the import of n licenses, with which `insertEvents` fills the trail. */
+const imported = (actor: string, n: number | string) => `${actor} imported licenses licenses: ${n}`;
+
+test('the audit trail tells in sentences who did what to which license or person, and the values before', async () => {
+  const license = await service.issue({ email: 'audited@example.com' });
+  const hint = license.license_key.slice(-2);
+  await service.setLicense(license.license_id, { machines_allowed: 3, staff_status: 'suspended' });
+  await service.setLicense(license.license_id, { expires_at: new Date('2027-01-05T00:00:00Z') });
+  const staff = service.app.get(StaffService);
+  const { staff_id } = await staff.ensure('bo@example.com', 'support', AUDIT_CONTEXT);
+  await staff.setRole(staff_id, 'admin', AUDIT_CONTEXT);
+  const { staff_id: removed } = await staff.ensure('removed@example.com', 'support', AUDIT_CONTEXT);
+  await staff.remove(removed, AUDIT_CONTEXT);
   const page = await browser.page(origin);
   await openAs(page, origin, service, 'support', '#audit');
-  await title(page, 'Audit trail').waitFor();
-  // An entry about a license shows the old and the new value, and links the license. One about a staff member shows the address.
-  await row(page, /^Changed the license.*machines: \d → 3/)
-    .getByRole('link', { name: `License ending in ${license.license_key.slice(-2)}` })
-    .waitFor();
-  await row(page, /^Added a person/)
-    .getByRole('cell', { name: 'support@example.com' })
-    .first()
-    .waitFor();
-  await row(page, /^Gave a person another role/)
-    .first()
-    .waitFor();
+  await expectFocus(title(page, 'Audit trail'));
+  for (const sentence of [
+    `test changed the license ending in ${hint} status: active → suspended, machines: 1 → 3`,
+    `test changed the license ending in ${hint} last day: never → 4 January 2027`,
+    'test changed the role of bo@example.com role: support → admin',
+    `test removed a person who has left (… ${removed.slice(-4)}) from the staff role: support until then`,
+    'test made a link for support@example.com to sign in mailed: no',
+  ])
+    await row(page, sentence).first().waitFor();
+  // The exact time has the time zone, and the keyboard reaches it.
+  const time = row(page, /^test changed the role/).getByText('20 Nov, 13:00');
+  await time.focus();
+  expect(await time.getAttribute('data-exact')).toBe('20 November 2026 at 13:00 UTC');
   await browser.expectAccessibleLayout(page);
-  await page.getByLabel('Show only').selectOption('license.issue');
-  await page.getByRole('table', { name: '1 entry, newest first' }).waitFor();
-  await page.getByRole('link', { name: `License ending in ${license.license_key.slice(-2)}` }).click();
+  await page
+    .getByRole('link', { name: `the license ending in ${hint}` })
+    .first()
+    .click();
   await title(page, /^License …/).waitFor();
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
+  await row(page, 'test changed this license status: active → suspended, machines: 1 → 3').waitFor();
+});
+
+test('the audit trail shows hostile names, labels and reasons as text, and fits a narrow screen', async () => {
+  const markup = '<img src=x onerror=alert(1)> ';
+  const license = await service.issue({ email: 'hostile@example.com' });
+  const label = `${markup}🦊`;
+  const id = await activateMachine(service, license, label);
+  await service.app
+    .get(ReleaseService)
+    .release(id, { actor: `${markup}\u202Eactor`, reason: markup.repeat(10) });
+  await insertEvents('x'.repeat(254), '2026-11-20T12:00:00Z', 1, 'y'.repeat(500));
+  await service.sql(
+    `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'cli', '<b>unknown</b>', $1, '2026-11-20T13:00:00Z')`,
+    [{ '<i>name</i>': markup, before: { '<i>name</i>': ['a', { b: 1 }] } }],
+  );
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#audit');
+  await page.getByText(`“${label}”`).first().waitFor();
+  await page.getByText(markup.repeat(10).trim()).waitFor();
+  await row(page, /^The command line: <b>unknown<\/b> <i>name<\/i>: \["a",\{"b":1\}\] → <img/).waitFor();
+  await browser.expectAccessibleLayout(page);
+  expect(await page.locator('main img, main i, main b').count()).toBe(0);
+  await page.emulateMedia({ forcedColors: 'active' });
+  await browser.expectAccessible(page);
+});
+
+test('the audit trail is filtered by person, action and days, and the URL keeps the filters', async () => {
+  // In New York the 10th of November begins at 05:00 UTC.
+  await insertEvents('ada@vendor.example', '2026-11-10T04:59:00Z', 3);
+  await insertEvents('bo@vendor.example', '2026-11-11T04:59:00Z', 3);
+  const page = await browser.page(origin, { timezoneId: 'America/New_York' });
+  await openAs(page, origin, service, 'support', '#audit');
+  await page.getByLabel('Person').selectOption('ada@vendor.example');
+  await page.getByLabel('Action').selectOption('Imported licenses');
+  await button(page, 'Show').click();
+  await page.getByRole('table', { name: '3 entries, newest first' }).waitFor();
+  await expectAnnounced(page, '3 entries, newest first');
+  await expectFocus(button(page, 'Show'));
+  expect(page.url()).toMatch(/#audit\/actor_id=[\w-]{16}&action=license\.import$/);
+
+  await page.getByLabel('From').fill('2026-11-10');
+  await page.getByLabel('Through').fill('2026-11-09');
+  await page.getByText('This day is before the first one.').waitFor();
+  await browser.expectAccessibleLayout(page);
+  await button(page, 'Show').click();
+  await expectFocus(page.getByLabel('Through'));
+  await page.getByLabel('Through').fill('2026-11-10');
+  await page.getByLabel('Person').selectOption('Everyone');
+  await button(page, 'Show').click();
+  // The last of the second person is in the 11th of November.
+  await page.getByRole('table', { name: '3 entries, newest first' }).waitFor();
+  for (const sentence of [
+    imported('ada@vendor.example', 1),
+    imported('ada@vendor.example', 2),
+    imported('bo@vendor.example', 0),
+  ])
+    await row(page, sentence).waitFor();
+  const filtered = page.url();
+
+  await page.getByLabel('Person').selectOption('bo@vendor.example');
+  await page.getByLabel('From').fill('2026-11-12');
+  await page.getByLabel('Through').fill('');
+  await button(page, 'Show').click();
+  await page.getByText('No entry matches the filters.').first().waitFor();
+  await browser.expectAccessibleLayout(page);
+  await page.goBack();
+  await row(page, imported('bo@vendor.example', 0)).waitFor();
+  expect(await page.getByLabel('From').inputValue()).toBe('2026-11-10');
+  expect(await page.getByLabel('Person').inputValue()).toBe('');
+  await page.goForward();
+  await page.getByRole('paragraph').getByRole('link', { name: 'Clear the filters' }).click();
+  await page.getByRole('table', { name: /^\d+ entries, newest first$/ }).waitFor();
+  expect(await page.getByLabel('From').inputValue()).toBe('');
+
+  const linked = await browser.page(origin, { timezoneId: 'America/New_York' });
+  await openAs(linked, origin, service, 'support', new URL(filtered).hash);
+  await row(linked, imported('bo@vendor.example', 0)).waitFor();
+  expect(await linked.getByLabel('Through').inputValue()).toBe('2026-11-10');
+});
+
+test('a link to filters that select nothing any more, or that are no filters, says so', async () => {
+  const page = await browser.page(origin);
+  const hash = `#audit/actor_id=${'x'.repeat(16)}&action=license.none&from=soon`;
+  await openAs(page, origin, service, 'support', hash);
+  await page.getByText('No entry matches the filters.').first().waitFor();
+  expect(await page.getByLabel('Person').locator('option:checked').textContent()).toBe(
+    'Someone without entries',
+  );
+  expect(await page.getByLabel('Action').locator('option:checked').textContent()).toBe('license.none');
+  await browser.expectAccessibleLayout(page);
+  await page.evaluate(`location.hash = 'audit/action=' + encodeURIComponent('<b>x</b>')`);
+  await page.getByText('The service did not accept that.').waitFor();
+  await page.getByRole('link', { name: 'Clear the filters' }).click();
+  await page.getByRole('table', { name: /entries, newest first/ }).waitFor();
+});
+
+test('older entries are pages of their own, reached by keyboard alone', async () => {
+  await insertEvents('paging@vendor.example', '2026-11-01T00:00:00Z', 51);
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#audit');
+  const person = page.getByLabel('Person');
+  await person.focus();
+  await page.keyboard.type('paging');
+  expect(await person.locator('option:checked').textContent()).toBe('paging@vendor.example');
+  const tabTo = async (name: string) => {
+    const isFocused = () =>
+      page.evaluate(`document.activeElement.textContent.trim() === ${JSON.stringify(name)}`);
+    for (let steps = 0; steps < 100 && !(await isFocused()); steps += 1) await page.keyboard.press('Tab');
+    expect(await isFocused()).toBe(true);
+  };
+  await tabTo('Show');
+  await page.keyboard.press('Enter');
+  await row(page, imported('paging@vendor.example', 50)).waitFor();
+  await tabTo('Older entries');
+  await page.keyboard.press('Enter');
+  await page.getByRole('table', { name: '1 older entry' }).waitFor();
+  await row(page, imported('paging@vendor.example', 0)).waitFor();
+  await expectAnnounced(page, '1 older entry');
+  // The focus is at the entries, so the next stop of the keyboard is in them.
+  await page.keyboard.press('Tab');
+  await expectFocus(page.locator('time'));
+  await browser.expectAccessibleLayout(page);
+  await tabTo('Newest entries');
+  await page.keyboard.press('Enter');
+  await row(page, imported('paging@vendor.example', 50)).waitFor();
+  await page.goBack();
+  await page.getByRole('table', { name: '1 older entry' }).waitFor();
+});
+
+test('the audit trail is downloaded as CSV with the filters of the page, and not after the session has ended', async () => {
+  await insertEvents('csv@vendor.example', '2026-11-02T00:00:00Z', 51, '=1+1');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#audit');
+  await page.getByLabel('Person').selectOption('csv@vendor.example');
+  await button(page, 'Show').click();
+  await page.getByRole('link', { name: 'Older entries' }).click();
+  await page.getByRole('table', { name: '1 older entry' }).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    button(page, 'Download as CSV').click(),
+  ]);
+  expect(download.suggestedFilename()).toBe('audit-2026-11-20.csv');
+  const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+  expect(lines).toHaveLength(1 + 51);
+  for (const line of lines.slice(1)) expect(line).toContain(`,csv@vendor.example,license.import,,,,'=1+1,`);
+  await expectToast(page, 'The download has begun.');
+
+  let downloads = 0;
+  page.on('download', () => (downloads += 1));
+  await service.sql('delete from session');
+  await button(page, 'Download as CSV').click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  expect(downloads).toBe(0);
 });
 
 test('a staff member who is no longer an admin reads that the role does not allow the action', async () => {

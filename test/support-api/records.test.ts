@@ -37,13 +37,17 @@ describe('the audit trail', () => {
         action: 'license.set',
         license_id,
         key_hint: expect.any(String),
+        hostname_hint: null,
         staff_email: null,
         reason: 'a test',
         change: { machines_allowed: 2, before: { machines_allowed: 1 } },
       },
       expect.objectContaining({ action: 'license.issue', license_id }),
     ]);
-    expect((await support.get(`audit?license_id=${randomUUID()}`)).json).toEqual({ events: [] });
+    expect((await support.get(`audit?license_id=${randomUUID()}`)).json).toEqual({
+      events: [],
+      next_cursor: null,
+    });
   });
 
   test.each(['x', '', '%00', `${randomUUID()}0`, `${randomUUID()}&license_id=x`])(

@@ -13,6 +13,8 @@ export interface Activation {
 
 export interface AuditAnswer {
   readonly events: readonly AuditEvent[];
+  /** The `cursor` of the next, older entries; null if there are none. */
+  readonly next_cursor: null | string;
 }
 
 export interface AuditEvent {
@@ -24,11 +26,22 @@ export interface AuditEvent {
   readonly license_id: null | string;
   /** The last two symbols of the license key; null if the entry has no license, or the license was deleted. */
   readonly key_hint: string | null;
+  /** The label of the machine; null if the entry has no machine, or no label is stored for it any more. The entry itself contains the id of the activation. */
+  readonly hostname_hint: string | null;
   /** The staff member whom the action changed; null if there is none, or the person was removed. */
   readonly staff_email: string | null;
   readonly reason: string | null;
   /** Ids, new values, and in `before` the values that a change replaced. */
   readonly change: unknown;
+}
+
+export interface AuditFiltersAnswer {
+  readonly actors: readonly {
+    /** For `actor_id`. */
+    readonly id: string;
+    readonly actor: string;
+  }[];
+  readonly actions: readonly string[];
 }
 
 export interface Brand {

@@ -19,6 +19,9 @@ const shortTimeFormat = new Intl.DateTimeFormat(locale, {
   year: 'numeric',
   ...TIME_OF_DAY,
 });
+const DAY_AND_TIME = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' } as const;
+const dayAndTimeWithoutYearFormat = new Intl.DateTimeFormat(locale, DAY_AND_TIME);
+const dayAndTimeFormat = new Intl.DateTimeFormat(locale, { ...DAY_AND_TIME, year: 'numeric' });
 const percentFormat = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
 const timeFormat = new Intl.DateTimeFormat(locale, {
   day: 'numeric',
@@ -38,8 +41,16 @@ export function plural(count: number, forms: { one: string; other: string }): st
 /** Formats the day of a time in the reader's time zone: `14 May`, with the year unless it is the current one. */
 export function formatDay(time: string): string {
   const date = new Date(time);
-  return (date.getFullYear() === new Date().getFullYear() ? dayWithoutYearFormat : dayFormat).format(date);
+  return (isInCurrentYear(date) ? dayWithoutYearFormat : dayFormat).format(date);
 }
+
+/** Formats a time in the reader's time zone, without naming the zone: `20 Nov, 13:00`, with the year unless it is the current one. */
+export function formatDayAndTime(time: string): string {
+  const date = new Date(time);
+  return (isInCurrentYear(date) ? dayAndTimeWithoutYearFormat : dayAndTimeFormat).format(date);
+}
+
+const isInCurrentYear = (date: Date) => date.getFullYear() === new Date().getFullYear();
 
 /** Formats the day of a time in UTC: `4 January 2027`. It is the same day for all readers, and in the mails. */
 export const formatUtcDay = (time: string) => utcDayFormat.format(new Date(time));

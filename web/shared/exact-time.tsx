@@ -1,10 +1,16 @@
 import { formatDay, formatTime } from './dates.js';
 
-/** A day; its exact time and time zone appear on hover and on focus. */
-export function ExactTime({ at }: { at: string }) {
+interface Props {
+  readonly at: string;
+  /** A short form of the time; without it, the day. */
+  readonly text?: string;
+}
+
+/** A short form of a time; the exact time and its time zone appear on hover and on focus. */
+export function ExactTime({ at, text = formatDay(at) }: Props) {
   return (
     <time class="exact" dateTime={at} tabIndex={0} data-exact={formatTime(at)}>
-      {formatDay(at)}
+      {text}
     </time>
   );
 }

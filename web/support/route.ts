@@ -15,7 +15,7 @@ export type View = (typeof VIEWS)[number];
 
 export interface Route {
   readonly view: View;
-  /** The id of a license, which reveals nothing about a person. */
+  /** The id of a license, which reveals nothing about a person; for the audit trail its filters. */
   readonly id: string;
   /** The id of one of its activations, which is shown first. */
   readonly activation: string;

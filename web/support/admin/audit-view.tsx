@@ -1,54 +1,28 @@
-import { useState } from 'preact/hooks';
-import { plural } from '../../shared/dates.js';
-import { Choice } from '../../shared/choice.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { AuditAnswer } from '../../shared/api-types.js';
+import type { AuditAnswer, AuditFiltersAnswer } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
-import { Events } from './events.js';
+import { AuditFilterForm } from './audit-filter-form.js';
+import { AuditPage } from './audit-page.js';
+import { toParameters } from './audit-query.js';
 
-/** The audit trail of all licenses and staff, which can be filtered by action. */
-export function AuditView() {
-  const load = useLoad<AuditAnswer>('audit');
-  const [selectedAction, setSelectedAction] = useState('');
-  const { audit: texts, history } = messages;
+const { audit: texts } = messages;
+
+/** The audit trail of all licenses and staff. @param query the filters, from the URL */
+export function AuditView({ query }: { query: string }) {
+  const filters = useLoad<AuditFiltersAnswer>('audit/filters');
+  const parameters = toParameters(query);
+  const page = useLoad<AuditAnswer>(`audit?${parameters}`);
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet">{texts.lead}</p>
-      <Loaded load={load} loadingText={texts.waiting}>
-        {({ events }) => {
-          if (events.length === 0) return <p>{texts.none}</p>;
-          const actions = [...new Set(events.map(({ action }) => action))].toSorted();
-          const shown = events.filter(({ action }) => selectedAction === '' || action === selectedAction);
-          const options = {
-            '': texts.all,
-            ...Object.fromEntries(actions.map((action) => [action, history.actions[action] ?? action])),
-          };
-          return (
-            <>
-              <div class="narrow">
-                <Choice
-                  label={texts.filter}
-                  name="only"
-                  value={selectedAction}
-                  options={options}
-                  onValue={setSelectedAction}
-                />
-                <p class="unseen" role="status">
-                  {selectedAction && plural(shown.length, texts.caption)}
-                </p>
-              </div>
-              <Events
-                key={selectedAction}
-                events={shown}
-                caption={plural(shown.length, texts.caption)}
-                withLicense
-              />
-            </>
-          );
-        }}
+      <p class="quiet lede">{texts.lead}</p>
+      <Loaded load={filters} loadingText={texts.waitingForFilters}>
+        {(choices) => <AuditFilterForm query={query} choices={choices} />}
+      </Loaded>
+      <Loaded load={page} loadingText={texts.waiting}>
+        {(answer) => <AuditPage key={query} query={query} parameters={parameters} {...answer} />}
       </Loaded>
     </div>
   );

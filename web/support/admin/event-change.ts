@@ -1,31 +1,38 @@
 import { formatUtcDay } from '../../shared/dates.js';
+import { lastDay } from '../../shared/expiry.js';
+import { t } from '../../shared/text.js';
 import type { AuditEvent } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
-/** The names of members that are ids. An id that has no label is not shown. */
+type Values = Readonly<Record<string, unknown>>;
+
+const { history: texts } = messages;
+
+/** The names of members that are ids. The sentence of the entry names what they identify. */
 const ID_MEMBER = /(^|_)id$/;
 
-/** Describes what an entry changed: `machines: 1 → 3`. @param labels the labels of ids */
-export function changeText({ change }: AuditEvent, labels: ReadonlyMap<string, string>): string {
-  const texts = messages.history;
-  const { before = {}, ...values } = change as Readonly<Record<string, unknown>> & { before?: object };
-  const previous = new Map(Object.entries(before));
-  return Object.entries(values)
-    .filter(([name, value]) => !ID_MEMBER.test(name) || labels.has(String(value)))
-    .map(([name, value]) => {
-      const now = valueText(name, value, labels);
-      const was = previous.has(name) ? `${valueText(name, previous.get(name), labels)} → ` : '';
-      return `${texts.changes[name] ?? name}: ${was}${now}`;
-    })
+/** Describes what an entry changed: `machines: 1 → 3`. */
+export function changeText({ change }: AuditEvent): string {
+  const { before = {}, ...after } = change as Values & { before?: Values };
+  return Object.keys({ ...before, ...after })
+    .filter((name) => !ID_MEMBER.test(name))
+    .map((name) => `${texts.changes[name] ?? name}: ${differenceText(name, before, after)}`)
     .join(', ');
 }
 
-function valueText(name: string, value: unknown, labels: ReadonlyMap<string, string>): string {
-  const texts = messages.history;
+function differenceText(name: string, before: Values, after: Values): string {
+  const value = (values: Values) => valueText(name, values[name]);
+  if (!(name in after)) return t(texts.ended, { value: value(before) });
+  if (!(name in before)) return value(after);
+  if (value(before) === value(after)) return t(texts.unchanged, { value: value(after) });
+  return `${value(before)} → ${value(after)}`;
+}
+
+function valueText(name: string, value: unknown): string {
   if (value === null) return name === 'expires_at' ? texts.never : messages.none;
   if (typeof value === 'boolean') return value ? texts.yes : texts.no;
   if (typeof value === 'object') return JSON.stringify(value);
   const text = String(value);
-  if (name === 'expires_at' && !Number.isNaN(Date.parse(text))) return formatUtcDay(text);
-  return labels.get(text) ?? text;
+  if (name === 'expires_at' && !Number.isNaN(Date.parse(text))) return formatUtcDay(lastDay(text));
+  return texts.values[name]?.[text] ?? text;
 }

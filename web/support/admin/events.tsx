@@ -1,72 +1,48 @@
-import { formatShortTime } from '../../shared/dates.js';
-import { t, UntrustedText } from '../../shared/text.js';
-import { Person } from '../parts/person.js';
+import { formatDayAndTime } from '../../shared/dates.js';
+import { ExactTime } from '../../shared/exact-time.js';
+import { UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
-import { useFirstRows } from '../parts/use-first-rows.js';
-import { hrefOf } from '../route.js';
 import type { AuditEvent } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { changeText } from './event-change.js';
+import { EventSentence } from './event-sentence.js';
 
-const ROWS_SHOWN_AT_FIRST = 25;
-const texts = messages.history;
-const NO_LABELS: ReadonlyMap<string, string> = new Map();
+const { history: texts } = messages;
 
 interface Props {
   readonly events: readonly AuditEvent[];
   readonly caption: string;
-  /** The labels of ids in the entries. */
-  readonly labels?: ReadonlyMap<string, string>;
-  /** Whether a column shows the license or the staff member that each entry concerns. */
-  readonly withLicense?: boolean;
+  /** Whether the page of the license shows its own entries, which then do not name the license. */
+  readonly isOfLicense?: boolean;
 }
 
-const CONCERNS_COLUMN: Column<AuditEvent> = {
-  name: messages.audit.license,
-  cell: ({ license_id, key_hint, staff_email }) => {
-    if (staff_email) return <Person email={staff_email} />;
-    if (!license_id) return messages.audit.noLicense;
-    const hint = key_hint ?? '';
-    if (!hint) return <span class="quiet">{messages.audit.deleted}</span>;
-    return (
-      <a href={hrefOf('license', license_id)} aria-label={t(messages.find.keyLabel, { hint })}>
-        {t(messages.find.keyHint, { hint })}
-      </a>
-    );
-  },
-};
-
-/** Entries of the audit trail: who, what, why, when. */
-export function Events({ events, caption, labels = NO_LABELS, withLicense = false }: Props) {
-  const { shown, showAllButton } = useFirstRows(events, ROWS_SHOWN_AT_FIRST);
+/** Entries of the audit trail: when, who did what, why. */
+export function Events({ events, caption, isOfLicense = false }: Props) {
   const columns: Column<AuditEvent>[] = [
-    { name: texts.when, cell: ({ at }) => <time dateTime={at}>{formatShortTime(at)}</time> },
+    {
+      name: texts.when,
+      hidesName: true,
+      cell: ({ at }) => <ExactTime at={at} text={formatDayAndTime(at)} />,
+    },
     {
       name: texts.what,
       isRowHeader: true,
-      cell: (event) => <ActionAndChange event={event} labels={labels} />,
+      cell: (event) => <SentenceAndChange event={event} isOfLicense={isOfLicense} />,
     },
-    { name: texts.who, cell: ({ actor }) => <Person email={actor} /> },
     {
       name: texts.why,
       cell: ({ reason }) =>
         reason ? <UntrustedText text={reason} /> : <span class="quiet">{texts.noReason}</span>,
     },
-    ...(withLicense ? [CONCERNS_COLUMN] : []),
   ];
-  return (
-    <>
-      <Table caption={caption} columns={columns} rows={shown} idOf={({ id }) => id} />
-      {showAllButton}
-    </>
-  );
+  return <Table caption={caption} columns={columns} rows={events} idOf={({ id }) => id} />;
 }
 
-function ActionAndChange({ event, labels }: { event: AuditEvent; labels: ReadonlyMap<string, string> }) {
-  const change = changeText(event, labels);
+function SentenceAndChange({ event, isOfLicense }: { event: AuditEvent; isOfLicense: boolean }) {
+  const change = changeText(event);
   return (
     <>
-      {texts.actions[event.action] ?? event.action}
+      <EventSentence event={event} isOfLicense={isOfLicense} />
       {change && (
         <span class="quiet change">
           <UntrustedText text={change} />

@@ -116,7 +116,7 @@ function Views({
     case 'service':
       return <ServiceView />;
     case 'audit':
-      return <AuditView />;
+      return <AuditView query={id} />;
     case 'account':
       return <AccountView session={session} />;
     case 'staff':

@@ -1,23 +1,23 @@
 import type { LicenseDetail } from '../types.js';
 import { Events } from '../admin/events.js';
-import { machineText } from '../parts/machine.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
 import { messages } from '../messages.js';
 
+const ROWS_SHOWN_AT_FIRST = 25;
+const { history: texts } = messages;
+
 /** What was done to a license, by whom and why. */
-export function History({ license }: { license: LicenseDetail }) {
-  const { history: texts } = messages;
-  // As long as an activation is stored, the label of its machine is shown instead of the id.
-  const labels = new Map(
-    license.activations.map(({ id, hostname_hint }) => [id, machineText(hostname_hint)] as const),
-  );
+export function History({ license: { history } }: { license: LicenseDetail }) {
+  const { shown, showAllButton } = useFirstRows(history, ROWS_SHOWN_AT_FIRST);
   return (
     <section class="flow" aria-labelledby="history">
       <h2 id="history">{texts.title}</h2>
-      {license.history.length === 0 ? (
+      {history.length === 0 ? (
         <p>{texts.none}</p>
       ) : (
-        <Events events={license.history} caption={texts.caption} labels={labels} />
+        <Events events={shown} caption={texts.caption} isOfLicense />
       )}
+      {showAllButton}
     </section>
   );
 }

@@ -1,0 +1,86 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { focusFirstError } from '../../shared/announcer.js';
+import type { AuditFiltersAnswer } from '../../shared/api-types.js';
+import { Button } from '../../shared/button.js';
+import { Choice } from '../../shared/choice.js';
+import { Field } from '../../shared/field.js';
+import { Form } from '../../shared/form.js';
+import { messages } from '../messages.js';
+import { goTo, hrefOf } from '../route.js';
+import { readFilter, toQuery } from './audit-query.js';
+import { actionText, actorText } from './event-texts.js';
+
+const { audit: texts } = messages;
+
+interface Props {
+  /** The filters of the URL. */
+  readonly query: string;
+  readonly choices: AuditFiltersAnswer;
+}
+
+/** The filters of the audit trail. They are applied by a button, because a day that is typed passes through other days. */
+export function AuditFilterForm({ query, choices }: Props) {
+  const form = useRef<HTMLFormElement>(null);
+  const [filter, setFilter] = useState(readFilter(query));
+  // The URL also changes when the browser goes back.
+  useEffect(() => setFilter(readFilter(query)), [query]);
+  const setter = (name: keyof typeof filter) => (value: string) =>
+    setFilter((before) => ({ ...before, [name]: value }));
+  const isReversed = filter.from !== '' && filter.to !== '' && filter.to < filter.from;
+  const apply = async () => {
+    if (isReversed) focusFirstError(form.current!);
+    else goTo('audit', toQuery(filter));
+  };
+  const actors = choices.actors.map(({ id, actor }) => [id, actorText(actor)] as const);
+  const actions = choices.actions.map((action) => [action, actionText(action)] as const);
+  return (
+    <Form element={form} onSubmit={apply}>
+      <div class="filters">
+        <Choice
+          label={texts.actor}
+          name="actor_id"
+          value={filter.actor_id}
+          options={optionsOf(texts.anyActor, actors, filter.actor_id, texts.unknownActor)}
+          onValue={setter('actor_id')}
+        />
+        <Choice
+          label={texts.action}
+          name="action"
+          value={filter.action}
+          options={optionsOf(texts.anyAction, actions, filter.action, filter.action)}
+          onValue={setter('action')}
+        />
+        <Field
+          label={texts.from}
+          name="from"
+          value={filter.from}
+          onValue={setter('from')}
+          input={{ type: 'date' }}
+        />
+        <Field
+          label={texts.to}
+          name="to"
+          value={filter.to}
+          onValue={setter('to')}
+          error={isReversed ? texts.reversed : undefined}
+          input={{ type: 'date' }}
+        />
+      </div>
+      <div class="actions">
+        <Button type="submit">{texts.apply}</Button>
+        {query && <a href={hrefOf('audit')}>{texts.clear}</a>}
+      </div>
+    </Form>
+  );
+}
+
+/** The options of a choice, also for a value of the URL that has no entries any more. */
+function optionsOf(
+  any: string,
+  options: readonly (readonly [value: string, text: string])[],
+  selected: string,
+  unknown: string,
+): Record<string, string> {
+  const known = Object.fromEntries([['', any], ...options]) as Record<string, string>;
+  return selected in known ? known : { ...known, [selected]: unknown };
+}

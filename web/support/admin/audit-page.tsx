@@ -1,0 +1,56 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { announce, moveFocus } from '../../shared/announcer.js';
+import type { AuditAnswer } from '../../shared/api-types.js';
+import { plural } from '../../shared/dates.js';
+import { fill } from '../../shared/text.js';
+import { messages } from '../messages.js';
+import { hrefOf } from '../route.js';
+import { isOlderPage, readFilter, toQuery } from './audit-query.js';
+import { DownloadAudit } from './download-audit.js';
+import { Events } from './events.js';
+
+const { audit: texts } = messages;
+
+interface Props extends AuditAnswer {
+  /** The filters of the URL. */
+  readonly query: string;
+  /** The parameters with which the service was asked. */
+  readonly parameters: string;
+}
+
+/** A page of the audit trail. */
+export function AuditPage({ query, parameters, events, next_cursor }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const caption = plural(events.length, isOlderPage(query) ? texts.captionOfOlder : texts.caption);
+  useEffect(() => {
+    announce(events.length > 0 ? caption : texts.noneFound);
+    // The link to this page was on the earlier one. It is gone, and the focus with it.
+    if (document.activeElement === document.body) moveFocus(box.current);
+  }, []);
+  const filter = readFilter(query);
+  return (
+    <div ref={box} class="flow">
+      {events.length === 0 ? (
+        <NoEvents isFiltered={query !== ''} />
+      ) : (
+        <>
+          <Events caption={caption} events={events} />
+          <div class="actions">
+            {next_cursor && (
+              <a class="button plain" href={hrefOf('audit', toQuery(filter, next_cursor))}>
+                {texts.older}
+              </a>
+            )}
+            {isOlderPage(query) && <a href={hrefOf('audit', toQuery(filter))}>{texts.newest}</a>}
+            <DownloadAudit parameters={parameters} />
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function NoEvents({ isFiltered }: { isFiltered: boolean }) {
+  if (!isFiltered) return <p>{texts.none}</p>;
+  return <p>{fill(texts.noneFoundClear, { clear: <a href={hrefOf('audit')}>{texts.clear}</a> })}</p>;
+}

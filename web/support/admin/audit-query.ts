@@ -1,0 +1,48 @@
+/** The filters of the audit trail. An empty one selects everything. Days are those of the reader's time zone. */
+export interface AuditFilter {
+  readonly actor_id: string;
+  readonly action: string;
+  /** The first day, `2026-11-20`. */
+  readonly from: string;
+  /** The last day. */
+  readonly to: string;
+}
+
+/** Reads the filters from the part of the URL after `#audit/`. */
+export function readFilter(query: string): AuditFilter {
+  const values = new URLSearchParams(query);
+  const read = (name: keyof AuditFilter) => values.get(name) ?? '';
+  const readDay = (name: 'from' | 'to') => (isDay(read(name)) ? read(name) : '');
+  return { actor_id: read('actor_id'), action: read('action'), from: readDay('from'), to: readDay('to') };
+}
+
+/** Writes the filters into the part of the URL after `#audit/`, and the cursor of a page of older entries. */
+export function toQuery(filter: AuditFilter, cursor = ''): string {
+  return withoutEmpty({ ...filter, cursor });
+}
+
+/** Whether the URL names a page of older entries. */
+export const isOlderPage = (query: string) => new URLSearchParams(query).has('cursor');
+
+/** The parameters of the API. It receives times instead of days, because it does not know the time zone of the reader. */
+export function toParameters(query: string): string {
+  const { from, to, ...filter } = readFilter(query);
+  const cursor = new URLSearchParams(query).get('cursor') ?? '';
+  return withoutEmpty({ ...filter, from: startOfDay(from), to: startOfDay(to, 1), cursor });
+}
+
+/** Whether a text is a day, as a field for dates writes it. */
+function isDay(text: string): boolean {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+/** When a day begins in the reader's time zone; empty without a day. @param later the number of days after it */
+function startOfDay(day: string, later = 0): string {
+  if (day === '') return '';
+  const [year, month, date] = day.split('-').map(Number);
+  return new Date(year!, month! - 1, date! + later).toISOString();
+}
+
+const withoutEmpty = (values: Readonly<Record<string, string>>) =>
+  new URLSearchParams(Object.entries(values).filter(([, value]) => value !== '')).toString();

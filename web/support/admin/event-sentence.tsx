@@ -1,0 +1,46 @@
+import type { AuditEvent } from '../../shared/api-types.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
+import { messages } from '../messages.js';
+import { hrefOf } from '../route.js';
+import { actorText } from './event-texts.js';
+
+const { history: texts } = messages;
+
+/** The number of characters by which two people who were removed are told apart. */
+const ID_END_LENGTH = 4;
+
+interface Props {
+  readonly event: AuditEvent;
+  readonly isOfLicense: boolean;
+}
+
+/** An entry as a sentence: who did what, to which license, machine or person. */
+export function EventSentence({ event, isOfLicense }: Props) {
+  const { actor, action, hostname_hint: machine } = event;
+  return (
+    <>
+      {fill(texts.sentences[action] ?? texts.otherSentence, {
+        actor: <UntrustedText text={actorText(actor)} />,
+        action: <UntrustedText text={action} />,
+        license: isOfLicense ? texts.thisLicense : <ConcernedLicense event={event} />,
+        machine: machine?.trim()
+          ? fill(texts.machine, { name: <UntrustedText text={machine} /> })
+          : texts.aMachine,
+        person: <ConcernedPerson event={event} />,
+      })}
+    </>
+  );
+}
+
+function ConcernedLicense({ event: { license_id, key_hint } }: { event: AuditEvent }) {
+  if (!license_id) return <>{texts.noLicense}</>;
+  if (!key_hint) return <>{texts.deletedLicense}</>;
+  return <a href={hrefOf('license', license_id)}>{t(texts.license, { hint: key_hint })}</a>;
+}
+
+// The address of a person who was removed is not stored. The end of the id shows which entries concern the same person.
+function ConcernedPerson({ event: { staff_email, change } }: { event: AuditEvent }) {
+  if (staff_email) return <UntrustedText text={staff_email} />;
+  const { staff_id = '' } = change as { staff_id?: string };
+  return <>{staff_id ? t(texts.removedPerson, { end: staff_id.slice(-ID_END_LENGTH) }) : texts.aPerson}</>;
+}
