@@ -482,6 +482,7 @@ create index audit_event_license on audit_event (license_id, at);
 create index audit_event_at on audit_event (at, id);
 create index audit_event_actor on audit_event (actor, at, id);
 create index audit_event_action on audit_event (action, at, id);
+-- Without this index, a filter for an action that an actor never did reads all entries of one of them.
 create index audit_event_actor_action on audit_event (actor, action, at, id);
 comment on table audit_event is 'Audit trail: who did what to which license, why and when.';
 comment on column audit_event.id is 'Id of the event.';

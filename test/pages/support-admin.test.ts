@@ -301,7 +301,7 @@ test('older entries are pages of their own, reached by keyboard alone', async ()
   await expectAnnounced(page, '1 older entry');
   // The focus is at the entries, so the next stop of the keyboard is in them.
   await page.keyboard.press('Tab');
-  await expectFocus(page.locator('time'));
+  await expectFocus(button(page, 'Download as CSV'));
   await browser.expectAccessibleLayout(page);
   await tabTo('Newest entries');
   await page.keyboard.press('Enter');

@@ -34,6 +34,7 @@ export function AuditPage({ query, parameters, events, next_cursor }: Props) {
         <NoEvents isFiltered={query !== ''} />
       ) : (
         <>
+          <DownloadAudit parameters={parameters} />
           <Events caption={caption} events={events} />
           <div class="actions">
             {next_cursor && (
@@ -42,7 +43,6 @@ export function AuditPage({ query, parameters, events, next_cursor }: Props) {
               </a>
             )}
             {isOlderPage(query) && <a href={hrefOf('audit', toQuery(filter))}>{texts.newest}</a>}
-            <DownloadAudit parameters={parameters} />
           </div>
         </>
       )}
