@@ -22,6 +22,7 @@ import { accepted, Prism, proxiedService } from './prism.js';
 const LOGO_FILE = fileURLToPath(new URL('../web/shared/icon.svg', import.meta.url));
 const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1', LOGO_FILE };
 const UNKNOWN = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
+const CRASH_SIG = '0123456789abcdef';
 
 let direct: Service;
 /** Refuses a request that the document does not describe. */
@@ -55,6 +56,11 @@ afterAll(async () => {
 const bearer = async (role: 'support' | 'admin') => ({
   authorization: `Bearer ${await direct.staffToken(role, `${role}-script@example.com`)}`,
 });
+const insertCrash = async () => {
+  await direct.sql(`insert into fleet_week values ('2026-11-15') on conflict do nothing`);
+  const insert = 'insert into crash_week (week_end, crash_sig, app_version, crashes) values ($1, $2, $3, 1)';
+  await direct.sql(insert, ['2026-11-15', CRASH_SIG, '3.2.0']);
+};
 const statusOf = ({ status }: Answer) => status;
 const report = (to: Service, body: object) => {
   const text = JSON.stringify(body);
@@ -160,6 +166,11 @@ describe('Prism accepts the documented answers', () => {
     await call('POST', `erasures/${json.erasure.id}/run`, 200, 'erasures/{id}/run');
     for (const path of ['erasures', 'fleet', 'fleet?weeks=2', 'audit', 'manifests', 'retention', 'service'])
       await call('GET', path, 200, path.split('?')[0]);
+    await insertCrash();
+    const resolved = { state: 'resolved', resolved_in: '3.2.1', reason };
+    const groupTemplate = 'fleet/crash-groups/{crash_sig}';
+    await call('PATCH', `fleet/crash-groups/${CRASH_SIG}`, 200, groupTemplate, resolved);
+    await call('GET', 'fleet/crash-groups?state=resolved', 200, 'fleet/crash-groups');
     await call('GET', `audit?license_id=${license.license_id}`, 200, 'audit');
     await call('GET', 'audit/filters', 200);
     await call('GET', 'audit/export?from=2026-01-01', 200, 'audit/export');
@@ -286,6 +297,12 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     const headers = { ...(await bearer('admin')), 'if-match': '"0000000000000000"' };
     const body = { machines_allowed: 2, reason: 'Grew.' };
     return service.call('PATCH', `/support/api/licenses/${license_id}`, body, headers);
+  },
+  crash_group_changed: async () => {
+    await insertCrash();
+    const headers = { ...(await bearer('support')), 'if-match': '"0000000000000000"' };
+    const body = { state: 'muted', reason: 'Known.' };
+    return service.call('PATCH', `/support/api/fleet/crash-groups/${CRASH_SIG}`, body, headers);
   },
   license_erased: async () => {
     const path = `/support/api/licenses/${(await createErased()).license_id}`;

@@ -292,6 +292,7 @@ create table crash_week (
   crashes     integer not null check (crashes >= 1)
 );
 create index crash_week_week on crash_week (week_end);
+create index crash_week_sig on crash_week (crash_sig);
 comment on table crash_week is 'Weekly counts of crashes, never combined with hardware.';
 comment on column crash_week.week_end is 'The Sunday on which the week ended.';
 comment on column crash_week.crash_sig is '16 hex digits, equal for similar crashes.';
@@ -338,6 +339,25 @@ comment on column staff.id is 'Id of the staff member.';
 comment on column staff.email is 'E-mail address, which names the staff member in the audit trail.';
 comment on column staff.role is 'support (reads and releases) or admin (may do everything).';
 comment on column staff.created_at is 'Time at which the staff member was added.';
+
+create table crash_group_state (
+  crash_sig     text primary key,
+  state         text not null check (state in ('resolved', 'muted')),
+  resolved_in   text check ((state = 'resolved') = (resolved_in is not null)),
+  changed_by    uuid references staff on delete set null,
+  changed_at    timestamptz not null,
+  -- The row is deleted with the last week in which its group crashed.
+  last_week_end date not null references fleet_week on delete cascade
+);
+create index crash_group_state_staff on crash_group_state (changed_by);
+create index crash_group_state_week on crash_group_state (last_week_end);
+comment on table crash_group_state is 'Crash groups that staff marked as resolved or muted. A group without a row is open.';
+comment on column crash_group_state.crash_sig is '16 hex digits that group like crashes.';
+comment on column crash_group_state.state is 'resolved (until it crashes in resolved_in or a later version) or muted.';
+comment on column crash_group_state.resolved_in is 'The version that resolves the crash; null for a muted group.';
+comment on column crash_group_state.changed_by is 'Id of the staff member who set the state; null once that person is removed.';
+comment on column crash_group_state.changed_at is 'Time of the change.';
+comment on column crash_group_state.last_week_end is 'The Sunday of the last week in which the group crashed.';
 
 create table passkey (
   id            uuid primary key,

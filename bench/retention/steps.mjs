@@ -46,12 +46,17 @@ export async function measureFleetPage({ url, progress }) {
   const { DataSource } = await import('typeorm');
   const { requestDataSourceOptions } = await import('../../dist/database/data-source.js');
   const { readFleet } = await import('../../dist/telemetry/fleet.queries.js');
+  const { readCrashGroups } = await import('../../dist/telemetry/crash-groups.queries.js');
+  const readPage = async (dataSource, weeks) => [
+    await readFleet(dataSource, weeks),
+    await readCrashGroups(dataSource, weeks, { sigs: [], isOnly: false }),
+  ];
   const dataSource = await new DataSource(requestDataSourceOptions(url)).initialize();
   const measurements = [];
   for (const weeks of [12, 105]) {
     const runs = [];
     for (let run = 0; run < 20; run++)
-      runs.push(await measureTime(() => readFleet(dataSource, weeks).catch(nullOnTimeout)));
+      runs.push(await measureTime(() => readPage(dataSource, weeks).catch(nullOnTimeout)));
     const completed = runs.filter(({ result }) => result !== null);
     const size = completed.length > 0 ? JSON.stringify(completed[0].result).length : null;
     const ms = median(runs.map((run) => run.ms));

@@ -22,7 +22,8 @@ export type AuditAction =
   | 'staff.link'
   | 'passkey.add'
   | 'passkey.remove'
-  | 'release_request.decide';
+  | 'release_request.decide'
+  | 'crash_group.set';
 
 /** Who acts, and why. */
 export interface AuditContext {

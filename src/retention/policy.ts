@@ -160,6 +160,7 @@ export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   fleet_cell: 'deleted with its week',
   fleet_latency: 'deleted with its week',
   crash_week: 'deleted with its week',
+  crash_group_state: 'deleted with the last week in which its group crashed',
   replaced_key: 'deleted with its license',
   release_request: 'deleted with its activation',
   staff: 'kept until the person is removed',

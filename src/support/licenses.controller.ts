@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
+import { readIfMatch } from '../http/parsing/if-match.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { readLicenseDetail } from './license-detail.js';
@@ -56,7 +57,7 @@ export class LicensesController {
     @Headers('if-match') ifMatch?: string,
   ) {
     const audit = { actor: staff.email, reason: request.reason };
-    await this.licenses.set(id, toLicenseChange(request), audit, toRevision(ifMatch));
+    await this.licenses.set(id, toLicenseChange(request), audit, readIfMatch(ifMatch));
     return { license: await readLicenseDetail(this.dataSource, id) };
   }
 
@@ -82,7 +83,3 @@ export class LicensesController {
     await this.licenses.rekey(id, { actor: staff.email, reason });
   }
 }
-
-/** The revision in an `if-match` header; undefined for `*` and without the header. */
-const toRevision = (ifMatch: string | undefined) =>
-  ifMatch === undefined || ifMatch.trim() === '*' ? undefined : ifMatch.trim().replaceAll('"', '');

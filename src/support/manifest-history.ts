@@ -29,6 +29,32 @@ export async function readPublishedManifests(dataSource: DataSource, now: Date) 
   return { live: live ? toLiveManifest(live, now) : null, manifests };
 }
 
+/** A manifest whose version differs from the one before it. A renewed manifest is no publication. */
+export interface Publication {
+  readonly version: string;
+  readonly published_at: string;
+  /** Whether the version is lower than the one before it, which was withdrawn. */
+  readonly withdrawal: boolean;
+}
+
+const SELECT_MANIFESTS = 'select signed, published_at from manifest order by sequence';
+
+/** Reads when each version became the live one, newest first. */
+export async function readPublications(dataSource: DataSource): Promise<Publication[]> {
+  const rows = await queryRows<{ signed: string; published_at: Date }>(dataSource, SELECT_MANIFESTS);
+  const manifests = rows.map(({ signed, published_at }) => ({
+    version: parseSigned(signed).version,
+    published_at,
+  }));
+  return manifests
+    .flatMap(({ version, published_at }, i) => {
+      const previous = manifests[i - 1];
+      const order = previous ? compareVersions(version, previous.version) : 1;
+      return order === 0 ? [] : [{ version, published_at: rfc3339(published_at), withdrawal: order < 0 }];
+    })
+    .toReversed();
+}
+
 function toLiveManifest(live: { sequence: number; version: string; expires_at: string }, now: Date) {
   const { sequence, version, expires_at } = live;
   return {

@@ -1,10 +1,13 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { ReleasesModule } from '../releases/releases.module.js';
 import { StaffModule } from '../staff/staff.module.js';
 import { ActivationsController } from './activations.controller.js';
 import { AuditController } from './audit.controller.js';
+import { CrashGroupsService } from './crash-groups.service.js';
+import { StoredCrashGroupState } from './crash-group-state.entity.js';
 import { FleetController } from './fleet.controller.js';
 import { LicensesController } from './licenses.controller.js';
 import { ManifestsController } from './manifests.controller.js';
@@ -12,7 +15,13 @@ import { RetentionController } from './retention.controller.js';
 
 /** The API with which staff manage licenses, and the data of the other views of the support page. */
 @Module({
-  imports: [KeysModule, LicensesModule, ReleasesModule, StaffModule],
+  imports: [
+    KeysModule,
+    LicensesModule,
+    ReleasesModule,
+    StaffModule,
+    TypeOrmModule.forFeature([StoredCrashGroupState]),
+  ],
   controllers: [
     LicensesController,
     ActivationsController,
@@ -21,5 +30,6 @@ import { RetentionController } from './retention.controller.js';
     ManifestsController,
     RetentionController,
   ],
+  providers: [CrashGroupsService],
 })
 export class SupportModule {}

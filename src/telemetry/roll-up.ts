@@ -37,6 +37,7 @@ async function rollUpWeek(runner: QueryRunner, weekEnd: string): Promise<void> {
       await countCells(runner, weekEnd, dimension, fields);
     await runner.query(INSERT_LATENCY, [weekEnd]);
     await runner.query(INSERT_CRASH_GROUPS, [weekEnd]);
+    await runner.query(UPDATE_CRASH_GROUP_STATES, [weekEnd]);
   });
 }
 
@@ -89,3 +90,9 @@ const INSERT_CRASH_GROUPS = `
   from telemetry where ${IN_WEEK} and crash_sig is not null
   group by crash_sig, coalesce(crash_app_version, app_version)
   order by count(*) desc, crash_sig limit ${MAX_CRASH_GROUPS_PER_WEEK}`;
+
+// The state of a crash group is kept as long as its last week. This runs after the insert: a state that staff set meanwhile is
+// then either updated here or set with the new week.
+const UPDATE_CRASH_GROUP_STATES = `
+  update crash_group_state set last_week_end = $1::date
+  where crash_sig in (select crash_sig from crash_week where week_end = $1::date)`;

@@ -128,6 +128,8 @@ describe('the document', () => {
       'POST /support/api/erasures',
       'POST /support/api/erasures/{id}/run',
       'GET /support/api/fleet',
+      'GET /support/api/fleet/crash-groups',
+      'PATCH /support/api/fleet/crash-groups/{crash_sig}',
       'GET /support/api/audit',
       'GET /support/api/audit/filters',
       'GET /support/api/audit/export',

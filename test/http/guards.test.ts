@@ -50,6 +50,8 @@ const ROUTES: Readonly<Record<string, Audience>> = {
   'POST /support/api/erasures': 'admin',
   'POST /support/api/erasures/:id/run': 'admin',
   'GET /support/api/fleet': 'staff',
+  'GET /support/api/fleet/crash-groups': 'staff',
+  'PATCH /support/api/fleet/crash-groups/:crash_sig': 'staff',
   'GET /support/api/audit': 'staff',
   'GET /support/api/audit/filters': 'staff',
   'GET /support/api/audit/export': 'staff',

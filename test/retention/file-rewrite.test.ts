@@ -240,6 +240,7 @@ const IMPERSONAL = [
   'fleet_cell',
   'fleet_latency',
   'crash_week',
+  'crash_group_state',
   'staff_link',
   'staff_token',
   'passkey_challenge',

@@ -88,6 +88,17 @@ describe('the manifests', () => {
     const later = await signInStaff(service, 'support');
     expect((await later.get('manifests')).json.live.days_left).toBe(-1);
   });
+
+  test('are publications of the fleet where the version changes, and not where a manifest is renewed', async () => {
+    const published_at = NOW;
+    await publish(service, '1.0.0');
+    const staff = await signInStaff(service, 'support');
+    expect((await staff.get('fleet')).json.publications).toEqual([
+      { version: '1.0.0', published_at, withdrawal: true },
+      { version: '1.1.0', published_at, withdrawal: false },
+      { version: '1.0.0', published_at, withdrawal: false },
+    ]);
+  });
 });
 
 describe('the retention runs', () => {

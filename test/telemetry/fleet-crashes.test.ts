@@ -10,7 +10,7 @@ afterAll(() => fleet.service.close());
 
 const SIG = '0123456789abcdef';
 const OTHER_SIG = 'fedcba9876543210';
-const groups = async (query = '') => (await fleet.readCounts(query)).json.crash_groups;
+const groups = async (query = '') => (await fleet.readCrashGroups(query)).json.crash_groups;
 
 test('a crash group is shown from its first crash on, with its frame, versions and weeks', async () => {
   const crash = { crash_label: 'ValueError', crash_frame: 'app.detector.run:120', crash_sig: SIG };
@@ -19,8 +19,11 @@ test('a crash group is shown from its first crash on, with its frame, versions a
   await fleet.receive('2026-11-12', 1, { ...crash, crash_app_version: '3.10.0' });
   await fleet.receive('2026-11-12', 1, { crash_sig: OTHER_SIG });
   await fleet.runRetention('2026-11-16');
+  const open = { state: 'open', resolved_in: null, changed_by: null, changed_at: null };
   expect(await groups()).toEqual([
     {
+      ...open,
+      revision: expect.any(String),
       crash_sig: SIG,
       crash_label: 'ValueError',
       crash_frame: 'app.detector.run:120',
@@ -32,6 +35,8 @@ test('a crash group is shown from its first crash on, with its frame, versions a
       ],
     },
     {
+      ...open,
+      revision: expect.any(String),
       crash_sig: OTHER_SIG,
       crash_label: null,
       crash_frame: null,
@@ -39,6 +44,15 @@ test('a crash group is shown from its first crash on, with its frame, versions a
       last_version: null,
       weeks: [{ week_end: '2026-11-15', crashes: 1 }],
     },
+  ]);
+});
+
+test('the first and the last version are those of all weeks, not only of the requested ones', async () => {
+  await fleet.receive('2026-11-04', 1, { crash_sig: SIG, crash_app_version: '3.0.0' });
+  await fleet.receive('2026-11-11', 1, { crash_sig: SIG, crash_app_version: '3.1.0' });
+  await fleet.runRetention('2026-11-16');
+  expect(await groups('?weeks=1')).toMatchObject([
+    { first_version: '3.0.0', last_version: '3.1.0', weeks: [{ week_end: '2026-11-15', crashes: 1 }] },
   ]);
 });
 
@@ -118,7 +132,7 @@ test('a crash group has its signature, label, frame, versions and counts, and no
   };
   await fleet.receive('2026-11-11', 1, { ...canary, ...numbers, crash_sig: SIG, app_version: '3.2.0' });
   await fleet.runRetention('2026-11-16');
-  const { text, json } = await fleet.readCounts();
+  const { text, json } = await fleet.readCrashGroups();
   expect(json.crash_groups).toHaveLength(1);
   expect(text).not.toMatch(/canary|71500/);
   const stored = await fleet.service.sql('select * from crash_week');
@@ -141,6 +155,6 @@ test('the groups are shown also with thousands of different groups in each week'
     `insert into crash_week (week_end, crash_sig, crashes)
      select week_end, lpad(to_hex(n), 16, '0'), 1 from fleet_week, generate_series(1, 3000) n`,
   );
-  const { status, json } = await fleet.readCounts();
+  const { status, json } = await fleet.readCrashGroups();
   expect([status, json.crash_groups.length, json.crash_groups[0].weeks.length]).toEqual([200, 200, 12]);
 });

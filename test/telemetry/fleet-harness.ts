@@ -41,9 +41,24 @@ export class Fleet {
 
   /** Reads the counts as staff. */
   async readCounts(query = ''): Promise<Answer> {
+    return this.call('GET', query);
+  }
+
+  /** Reads the crash groups as staff. */
+  async readCrashGroups(query = ''): Promise<Answer> {
+    return this.call('GET', `/crash-groups${query}`);
+  }
+
+  /** Sets the state of a crash group as staff. */
+  async changeCrashGroup(sig: string, change: object, headers?: Record<string, string>): Promise<Answer> {
+    const body = { reason: 'Looked at it.', ...change };
+    return this.call('PATCH', `/crash-groups/${sig}`, body, headers);
+  }
+
+  private async call(method: string, path: string, body?: object, headers?: Record<string, string>) {
     const authorization = `Bearer ${this.token}`;
     return retryWhileUnavailable(() =>
-      this.service.call('GET', `/support/api/fleet${query}`, undefined, { authorization }),
+      this.service.call(method, `/support/api/fleet${path}`, body, { authorization, ...headers }),
     );
   }
 

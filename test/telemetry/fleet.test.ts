@@ -47,7 +47,7 @@ test.each(['0', '106', '1000', '-1', '%2B1', '1.5', '1e1', '0x10', '', 'all', '1
 test('without any telemetry the lists are empty', async () => {
   await fleet.runRetention(NEXT_MONDAY);
   for (const query of ['', '?weeks=1', '?weeks=105']) {
-    expect((await fleet.readCounts(query)).json).toEqual({ threshold: 280, weeks: [], crash_groups: [] });
+    expect((await fleet.readCounts(query)).json).toEqual({ threshold: 280, weeks: [], publications: [] });
   }
 });
 

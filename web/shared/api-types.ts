@@ -77,12 +77,37 @@ export interface CrashGroup {
   readonly crash_sig: string;
   readonly crash_label: string | null;
   readonly crash_frame: string | null;
+  /** The first version that crashed in any counted week. */
   readonly first_version: string | null;
+  /** The last version that crashed in any counted week. */
   readonly last_version: string | null;
+  readonly state: 'open' | 'resolved' | 'muted';
+  /** The version that resolves the crash. An `open` group that has it was reopened, because it crashed in this version or a later one. */
+  readonly resolved_in: string | null;
+  /** E-mail address of the staff member who resolved or muted the group; null if that person was removed. */
+  readonly changed_by: string | null;
+  readonly changed_at: string | null;
+  /** Identifies the state that staff set, for `if-match`. */
+  readonly revision: string;
   readonly weeks: readonly {
     readonly week_end: string;
     readonly crashes: number;
   }[];
+}
+
+export interface CrashGroupChangeAnswer {
+  readonly crash_group: {
+    readonly crash_sig: string;
+    readonly state: 'open' | 'resolved' | 'muted';
+    readonly resolved_in: string | null;
+    readonly changed_by: string | null;
+    readonly changed_at: string | null;
+    readonly revision: string;
+  };
+}
+
+export interface CrashGroupListAnswer {
+  readonly crash_groups: readonly CrashGroup[];
 }
 
 export interface Erased {
@@ -134,7 +159,8 @@ export interface FleetAnswer {
   /** The smallest number of heartbeats in a cell. */
   readonly threshold: 280;
   readonly weeks: readonly FleetWeek[];
-  readonly crash_groups: readonly CrashGroup[];
+  /** When each version became the live one, newest first. A renewed manifest is no publication. */
+  readonly publications: readonly Publication[];
 }
 
 export interface FleetCell {
@@ -331,6 +357,13 @@ export interface PrivacyData {
     readonly as_of: string;
     readonly finished_at: string | null;
   } | null;
+}
+
+export interface Publication {
+  readonly version: string;
+  readonly published_at: string;
+  /** Whether the version is lower than the one before it, which was withdrawn. */
+  readonly withdrawal: boolean;
 }
 
 export interface Purchase {

@@ -226,6 +226,14 @@ export const PROBLEMS = {
     when: 'Support only: `if-match` names a `revision` of the license that is no longer the present one.',
     detail: 'Another person has changed this license since you read it. Read it again before you change it.',
   },
+  crash_group_changed: {
+    status: 412,
+    client_action: 'fix',
+    title: 'The state of the crash group was changed meanwhile',
+    when: 'Support only: `if-match` names a `revision` of the crash group that is no longer the present one.',
+    detail:
+      'Another person has changed the state of this crash group since you read it. Read it again before you change it.',
+  },
   license_erased: {
     status: 409,
     client_action: 'fix',

@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { recordAudit } from '../audit/audit.js';
+import { Clock, rfc3339OrNull } from '../core/clock.js';
+import { queryOne, queryRows } from '../database/sql.js';
+import { invalidMembers, problem } from '../http/problems/problem.js';
+import type { AuthenticatedStaff } from '../staff/staff-identity.js';
+import { readCrashGroups, readCrashVersions } from '../telemetry/crash-groups.queries.js';
+import { crashGroupRevision, OPEN, presentState } from './crash-group.rules.js';
+import type { CrashGroupState, GivenState } from './crash-group.rules.js';
+import { StoredCrashGroupState } from './crash-group-state.entity.js';
+import type { CrashGroupChangeRequest } from './crash-groups.dto.js';
+
+/** A stored state; `changed_by` is the e-mail address of the staff member. */
+type StateRow = Pick<
+  StoredCrashGroupState,
+  'crash_sig' | 'state' | 'resolved_in' | 'changed_by' | 'changed_at'
+>;
+
+interface LastWeek {
+  /** Null for a group without counts. */
+  readonly last_week_end: string | null;
+}
+
+const SELECT_STATES = `
+  select crash_sig, state, resolved_in, email as changed_by, changed_at
+  from crash_group_state left join staff on staff.id = changed_by`;
+
+// An open group has no row that could be locked. Reads and the deletion of expired weeks do not wait for this lock for long.
+const LOCK_STATES = 'lock table crash_group_state in share row exclusive mode';
+const SELECT_LAST_WEEK = 'select max(week_end)::text as last_week_end from crash_week where crash_sig = $1';
+
+/** Crash groups and their states: open, resolved in a version, or muted (docs/operations/fleet.md). */
+@Injectable()
+export class CrashGroupsService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Reads the groups of the last `weeks` counted weeks that have this state. */
+  async list(weeks: number, state: CrashGroupState) {
+    const rows = await queryRows<StateRow>(this.dataSource, SELECT_STATES);
+    const given = new Map(rows.map((row) => [row.crash_sig, row]));
+    const versions = await readCrashVersions(this.dataSource, [...given.keys()]);
+    const stateOf = (sig: string) => presentState(given.get(sig) ?? OPEN, versions.get(sig) ?? []);
+    const isOnly = state !== 'open';
+    // Of the open groups only the reopened ones have a row, so the open ones are all without a group in another state.
+    const sigs = [...given.keys()].filter((sig) =>
+      isOnly ? stateOf(sig) === state : stateOf(sig) !== 'open',
+    );
+    const groups = await readCrashGroups(this.dataSource, weeks, { sigs, isOnly });
+    return groups.map((group) => ({ ...group, ...toStateView(state, given.get(group.crash_sig)) }));
+  }
+
+  /**
+   * Gives a group a state.
+   * @param revision the `crashGroupRevision` on which the change is based; undefined accepts every revision
+   * @throws Problem `not_found` for a group without counts, `crash_group_changed`, `invalid_request` if the group crashed in
+   * `resolved_in` or in a later version
+   */
+  async set(
+    crash_sig: string,
+    { state, resolved_in: version, reason }: CrashGroupChangeRequest,
+    staff: AuthenticatedStaff,
+    revision?: string,
+  ) {
+    if (!/^[0-9a-f]{16}$/.test(crash_sig)) throw problem('not_found');
+    const resolved_in = version ?? null;
+    return this.dataSource.transaction(async (manager) => {
+      await manager.query(LOCK_STATES);
+      const { last_week_end } = await queryOne<LastWeek>(manager, SELECT_LAST_WEEK, [crash_sig]);
+      if (last_week_end === null) throw problem('not_found');
+      const states = manager.getRepository(StoredCrashGroupState);
+      const before: GivenState = (await states.findOneBy({ crash_sig })) ?? OPEN;
+      if (revision !== undefined && revision !== crashGroupRevision(before))
+        throw problem('crash_group_changed');
+      const versions = (await readCrashVersions(manager, [crash_sig])).get(crash_sig) ?? [];
+      if (presentState({ state, resolved_in }, versions) !== state)
+        throw invalidMembers({
+          resolved_in: 'must be newer than the last version in which the group crashed',
+        });
+      const at = this.clock.now();
+      const given = { crash_sig, resolved_in, changed_at: at, last_week_end };
+      if (state === 'open') await states.delete({ crash_sig });
+      else await states.upsert({ ...given, state, changed_by: staff.id }, ['crash_sig']);
+      const change = {
+        crash_sig,
+        state,
+        ...(resolved_in !== null && { resolved_in }),
+        before: { state: before.state, resolved_in: before.resolved_in },
+      };
+      await recordAudit(manager, { actor: staff.email, reason }, { action: 'crash_group.set', change, at });
+      const row = state === 'open' ? undefined : { ...given, state, changed_by: staff.email };
+      return { crash_sig, ...toStateView(state, row) };
+    });
+  }
+}
+
+/** @param row the stored state; undefined for a group without one */
+function toStateView(state: CrashGroupState, row: StateRow | undefined) {
+  return {
+    state,
+    resolved_in: row?.resolved_in ?? null,
+    changed_by: row?.changed_by ?? null,
+    changed_at: rfc3339OrNull(row?.changed_at ?? null),
+    revision: crashGroupRevision(row ?? OPEN),
+  };
+}
