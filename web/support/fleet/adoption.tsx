@@ -4,8 +4,10 @@ import { t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf } from './counts.js';
-import type { FleetWeek } from '../../shared/api-types.js';
+import type { FleetAnswer, FleetWeek } from '../../shared/api-types.js';
 import { DASHES, LineChart, type Line } from './line-chart.js';
+import { PublicationList } from './publication-list.js';
+import { marksOf, publicationRow, type PublicationMark } from './publications.js';
 import { Section } from './section.js';
 
 /** The number of versions with a line of their own; all further versions share one more line. */
@@ -13,19 +15,28 @@ const MAX_VERSION_LINES = 5;
 /** A smaller rest is only a rounding error. */
 const MIN_REST_SHARE = 0.0005;
 
-/** A chart of how versions spread: the share of each version by week. */
-export function Adoption({ weeks }: { weeks: readonly FleetWeek[] }) {
+/** A chart of how versions spread: the share of each version by week, with the days on which versions were published. */
+export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'publications'>) {
   const { fleet: texts } = messages;
   const title = texts.sections.adoption;
   const oldestFirst = weeks.toReversed();
   const lines = linesOf(oldestFirst);
+  const marks = marksOf(publications, oldestFirst);
   const [pointedWeek, setPointedWeek] = useState<number>();
-  const week = pointedWeek ?? oldestFirst.length - 1;
+  const [selected, setSelected] = useState<PublicationMark>();
+  const week = pointedWeek ?? selected?.week ?? oldestFirst.length - 1;
   return (
     <Section
       title={title}
       note={texts.adoptionNote}
-      table={() => <CountTable name={title} dimension="app_version" weeks={weeks} />}
+      table={() => (
+        <CountTable
+          name={title}
+          dimension="app_version"
+          weeks={weeks}
+          firstRow={publicationRow(publications, weeks)}
+        />
+      )}
     >
       {lines.length === 0 ? (
         <p>{texts.tooFew}</p>
@@ -35,6 +46,11 @@ export function Adoption({ weeks }: { weeks: readonly FleetWeek[] }) {
             label={texts.chartOf}
             days={oldestFirst.map(({ week_end }) => week_end)}
             lines={lines}
+            marks={marks.map(({ at, publication }) => ({
+              at,
+              label: publication.version,
+              isSelected: at === selected?.at,
+            }))}
             onPoint={setPointedWeek}
           />
           <figcaption>
@@ -48,6 +64,7 @@ export function Adoption({ weeks }: { weeks: readonly FleetWeek[] }) {
               ))}
             </ul>
           </figcaption>
+          <PublicationList marks={marks} selected={selected} onSelect={setSelected} />
         </figure>
       )}
     </Section>

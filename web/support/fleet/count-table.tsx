@@ -2,23 +2,26 @@ import { formatNumber } from '../../shared/dates.js';
 import { messages } from '../messages.js';
 import { countsOf, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api-types.js';
-import { WeekTable } from './week-table.js';
+import { WeekTable, type WeekRow } from './week-table.js';
 
 interface Props {
   readonly name: string;
   readonly dimension: Dimension;
   readonly weeks: readonly FleetWeek[];
+  /** A row before those of the values. */
+  readonly firstRow?: WeekRow;
 }
 
 /** A table of the heartbeats with each value, by week. */
-export function CountTable({ name, dimension, weeks }: Props) {
+export function CountTable({ name, dimension, weeks, firstRow }: Props) {
   const byWeek = weeks.map(
     (week) => new Map(countsOf(week, dimension).map((count) => [keyOf(count), count])),
   );
   const all = new Map(byWeek.flatMap((counts) => [...counts]));
-  const rows = [...all].map(([key, { label }]) => ({
+  const rows = [...all].map(([key, { label, name: valueName }]) => ({
     key,
     label,
+    name: valueName,
     cells: byWeek.map((counts) => {
       const count = counts.get(key);
       return count ? formatNumber(count.heartbeats) : '';
@@ -29,7 +32,7 @@ export function CountTable({ name, dimension, weeks }: Props) {
       name={name}
       head={messages.fleet.value}
       weeks={weeks.map(({ week_end }) => week_end)}
-      rows={rows}
+      rows={firstRow ? [firstRow, ...rows] : rows}
     />
   );
 }

@@ -1,10 +1,13 @@
 import { messages } from '../messages.js';
 import { t } from '../../shared/text.js';
+import { macModelName } from './mac-models.js';
 import type { FleetOther, FleetWeek } from '../../shared/api-types.js';
 
 /** The heartbeats of a week that have the same value. */
 export interface Count {
   readonly label: string;
+  /** The name of the value, if this page knows one. */
+  readonly name?: string | undefined;
   /** Whether these heartbeats have values that are too rare to be listed. */
   readonly isOther: boolean;
   readonly heartbeats: number;
@@ -42,11 +45,13 @@ export type Dimension = keyof typeof COUNT_READERS;
 
 /** The counts of a week by one dimension: the largest first, that of the rare values last. */
 export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
+  const nameOf = dimension === 'mac_model' ? macModelName : () => undefined;
   const sums = new Map<string, Count>();
   for (const count of COUNT_READERS[dimension](week)) {
     // A telemetry value may be the text "other". It is not counted together with the rare values.
     const key = `${count.isOther} ${count.label}`;
-    sums.set(key, { ...count, heartbeats: (sums.get(key)?.heartbeats ?? 0) + count.heartbeats });
+    const heartbeats = (sums.get(key)?.heartbeats ?? 0) + count.heartbeats;
+    sums.set(key, { ...count, name: nameOf(count.label), heartbeats });
   }
   return [...sums.values()].toSorted(
     (a, b) => Number(a.isOther) - Number(b.isOther) || b.heartbeats - a.heartbeats,

@@ -1,9 +1,17 @@
+import { useState } from 'preact/hooks';
+import { Choice } from '../../shared/choice.js';
 import { formatNumber, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
+import { Loaded } from '../parts/loaded.js';
+import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
+import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
-import type { CrashGroup } from '../../shared/api-types.js';
+import type { CrashGroup, CrashGroupListAnswer } from '../../shared/api-types.js';
+import { crashName } from './crash-name.js';
+import { CrashState } from './crash-state.js';
+import { CrashStateDialog } from './crash-state-dialog.js';
 import { Section } from './section.js';
 import { Spark } from './spark.js';
 import { WeekTable } from './week-table.js';
@@ -11,36 +19,87 @@ import { WeekTable } from './week-table.js';
 const ROWS_SHOWN_AT_FIRST = 20;
 const texts = messages.fleet;
 
+type State = CrashGroup['state'];
+const FILTERS: Readonly<Record<State, string>> = {
+  open: texts.crashStates.open.name,
+  resolved: texts.crashStates.resolved.name,
+  muted: texts.crashStates.muted.name,
+};
+
+/** A change that is being confirmed. */
+interface Change {
+  readonly group: CrashGroup;
+  readonly state: State;
+}
+
 interface Props {
-  readonly groups: readonly CrashGroup[];
+  /** The number of weeks in the request. */
+  readonly weekCount: string;
   /** Newest first. */
   readonly weeks: readonly string[];
 }
 
 /** The groups of equal crashes. A group shows where in the code the application crashed, but not on which machines. */
-export function Crashes({ groups, weeks }: Props) {
+export function Crashes({ weekCount, weeks }: Props) {
+  const [state, setState] = useState<State>('open');
+  const [change, setChange] = useState<Change>();
+  const load = useLoad<CrashGroupListAnswer>(`fleet/crash-groups?weeks=${weekCount}&state=${state}`);
+  const groups = load.data?.crash_groups ?? [];
   const { shown, showAllButton } = useFirstRows(groups, ROWS_SHOWN_AT_FIRST);
-  const title = texts.sections.crashes;
+  async function handleChanged({ group, state: newState }: Change) {
+    const index = groups.indexOf(group);
+    const next = groups[index + 1] ?? groups[index - 1];
+    setChange(undefined);
+    load.set({ crash_groups: groups.filter((each) => each !== group) });
+    // The next group gets the focus, so that the list can be worked through by keyboard.
+    showChange(t(texts.crashStates[newState].done, { crash: crashName(group) }), next?.crash_sig ?? '');
+    await load.reload();
+  }
   const columns: readonly Column<CrashGroup>[] = [
     ...COLUMNS,
     { name: texts.trend, cell: (group) => <Spark counts={countsOf(group, weeks)} /> },
+    {
+      name: texts.crashState,
+      cell: (group) => (
+        <CrashState group={group} onChange={(newState) => setChange({ group, state: newState })} />
+      ),
+    },
   ];
   return (
     <Section
-      title={title}
-      table={groups.length > 0 ? () => <CrashTable groups={shown} weeks={weeks} /> : undefined}
+      title={texts.sections.crashes}
+      note={texts.crashNote}
+      table={shown.length > 0 ? () => <CrashTable groups={shown} weeks={weeks} /> : undefined}
     >
-      {groups.length === 0 ? (
-        <p>{texts.crashNone}</p>
-      ) : (
-        <Table
-          caption={plural(groups.length, texts.crashCaption)}
-          columns={columns}
-          rows={shown}
-          idOf={({ crash_sig }) => crash_sig}
+      <div class="narrow">
+        <Choice label={texts.crashFilter} name="state" value={state} options={FILTERS} onValue={setState} />
+        <p class="unseen" role="status">
+          {load.data && plural(groups.length, texts.crashFound)}
+        </p>
+      </div>
+      <Loaded load={load} loadingText={texts.crashWaiting}>
+        {() =>
+          groups.length === 0 ? (
+            <p>{texts.crashStates[state].none}</p>
+          ) : (
+            <Table
+              caption={plural(groups.length, texts.crashCaption)}
+              columns={columns}
+              rows={shown}
+              idOf={({ crash_sig }) => crash_sig}
+            />
+          )
+        }
+      </Loaded>
+      {showAllButton}
+      {change && (
+        <CrashStateDialog
+          {...change}
+          onClose={() => setChange(undefined)}
+          onConflict={() => void load.reload()}
+          onDone={() => void handleChanged(change)}
         />
       )}
-      {showAllButton}
     </Section>
   );
 }
@@ -86,10 +145,15 @@ function countsOf(group: CrashGroup, weeks: readonly string[]): number[] {
   return weeks.map((week) => byWeek.get(week) ?? 0);
 }
 
-function CrashTable({ groups, weeks }: Props) {
+interface CrashTableProps {
+  readonly groups: readonly CrashGroup[];
+  readonly weeks: readonly string[];
+}
+
+function CrashTable({ groups, weeks }: CrashTableProps) {
   const rows = groups.map((group) => ({
     key: group.crash_sig,
-    label: group.crash_label ?? t(texts.group, { sig: group.crash_sig }),
+    label: crashName(group),
     cells: countsOf(group, weeks).map((count) => (count ? formatNumber(count) : '')),
   }));
   return (

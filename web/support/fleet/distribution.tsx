@@ -1,10 +1,11 @@
 import { formatPercent, plural, formatUtcDay } from '../../shared/dates.js';
-import { t, UntrustedText } from '../../shared/text.js';
+import { t } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf, type Count, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api-types.js';
 import { Section } from './section.js';
+import { ValueLabel } from './value-label.js';
 
 /** The number of bars that are shown; the table has all values. */
 const MAX_BARS = 8;
@@ -41,10 +42,10 @@ function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
   const shown = counts.length > MAX_BARS ? withRest(counts) : counts;
   return (
     <ul class="bars">
-      {shown.map(({ label, isOther, heartbeats }) => (
+      {shown.map(({ label, name, isOther, heartbeats }) => (
         <li key={`${isOther} ${label}`}>
           <span class={isOther ? 'quiet' : ''}>
-            <UntrustedText text={label} />
+            <ValueLabel label={label} name={name} />
           </span>
           <span class="share">{formatPercent(heartbeats / total)}</span>
           <span class="track" aria-hidden="true">

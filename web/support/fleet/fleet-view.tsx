@@ -11,6 +11,7 @@ import { Adoption } from './adoption.js';
 import { Crashes } from './crashes.js';
 import { Distribution } from './distribution.js';
 import type { FleetAnswer } from '../../shared/api-types.js';
+import { Headline } from './headline.js';
 import { LatencyByChip } from './latency-by-chip.js';
 
 const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
@@ -24,8 +25,8 @@ export function FleetView() {
   const options = texts.weekOptions as Record<`${Weeks}`, string>;
   return (
     <div class="flow">
-      <ViewTitle>{texts.title}</ViewTitle>
-      <div class="narrow">
+      <div class="view-head">
+        <ViewTitle>{texts.title}</ViewTitle>
         <Choice
           label={texts.weeks}
           name="weeks"
@@ -37,8 +38,9 @@ export function FleetView() {
       <Loaded load={load} loadingText={texts.waiting}>
         {(fleet) => (
           <>
+            {fleet.weeks.length > 0 && <Headline fleet={fleet} />}
             <p class="quiet lede">{t(texts.lead, { threshold: formatNumber(fleet.threshold) })}</p>
-            <FleetSections fleet={fleet} />
+            <FleetSections fleet={fleet} weekCount={weeks} />
           </>
         )}
       </Loaded>
@@ -46,18 +48,19 @@ export function FleetView() {
   );
 }
 
-function FleetSections({ fleet: { weeks, crash_groups } }: { fleet: FleetAnswer }) {
+function FleetSections({ fleet, weekCount }: { fleet: FleetAnswer; weekCount: string }) {
+  const { weeks, publications } = fleet;
   if (weeks.length === 0) return <Notice>{messages.fleet.empty}</Notice>;
   return (
     <>
-      <Adoption weeks={weeks} />
+      <Adoption weeks={weeks} publications={publications} />
       <div class="sections">
         {DIMENSIONS.map((dimension) => (
           <Distribution key={dimension} dimension={dimension} weeks={weeks} />
         ))}
         <LatencyByChip weeks={weeks} />
       </div>
-      <Crashes groups={crash_groups} weeks={weeks.map(({ week_end }) => week_end)} />
+      <Crashes weekCount={weekCount} weeks={weeks.map(({ week_end }) => week_end)} />
     </>
   );
 }

@@ -6,9 +6,13 @@ import { formatPercent, formatShortUtcDay } from '../../shared/dates.js';
 /** The dash pattern of each line, so that lines do not differ by colour only. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 2], [1, 5]];
 
-const HEIGHT_PX = 240;
+const HEIGHT_PX = 260;
+/** The space above the plot, for the labels of the marks. */
+const LABEL_SPACE_PX = 20;
 /** With more days, the single points of a line would overlap. */
 const MAX_DAYS_WITH_POINTS = 15;
+/** The space before the first and after the last day, in days of the axis. */
+const RANGE_MARGIN = 0.25;
 
 export interface Line {
   readonly label: string;
@@ -16,17 +20,27 @@ export interface Line {
   readonly shares: readonly (number | null)[];
 }
 
+/** A day that is marked in the chart. */
+export interface Mark {
+  /** Its place on the axis of the days, which have the numbers from 0. */
+  readonly at: number;
+  readonly label: string;
+  readonly isSelected: boolean;
+}
+
 interface Props {
   readonly label: string;
   /** Oldest first. */
   readonly days: readonly string[];
   readonly lines: readonly Line[];
+  /** The newest first. */
+  readonly marks: readonly Mark[];
   /** Called with the index of the day under the pointer, or undefined when the pointer leaves the chart. */
   readonly onPoint: (index: number | undefined) => void;
 }
 
 /** A line chart of shares over time, on a canvas. For people who cannot see it, a table has the counts. */
-export function LineChart({ label, days, lines, onPoint }: Props) {
+export function LineChart({ label, days, lines, marks, onPoint }: Props) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current!;
@@ -34,36 +48,37 @@ export function LineChart({ label, days, lines, onPoint }: Props) {
       days.map((_day, index) => index),
       ...lines.map(({ shares }) => [...shares]),
     ];
-    const draw = () => new uPlot(optionsOf(element, days, lines, onPoint), data, element);
+    const draw = () => new uPlot(optionsOf(element, { days, lines, marks, onPoint }), data, element);
     let chart = draw();
     const resizeObserver = new ResizeObserver(() =>
       chart.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
     );
     resizeObserver.observe(element);
-    // A canvas keeps its colours, so a change of the colour scheme draws it again.
-    const darkScheme = matchMedia('(prefers-color-scheme: dark)');
+    // A canvas keeps its colours, so a change of the colours draws it again.
+    const colourQueries = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map((query) =>
+      matchMedia(query),
+    );
     const repaint = () => {
       chart.destroy();
       chart = draw();
     };
-    darkScheme.addEventListener('change', repaint);
+    for (const query of colourQueries) query.addEventListener('change', repaint);
     return () => {
-      darkScheme.removeEventListener('change', repaint);
+      for (const query of colourQueries) query.removeEventListener('change', repaint);
       resizeObserver.disconnect();
       chart.destroy();
     };
-  }, [days.join(), JSON.stringify(lines)]);
+  }, [days.join(), JSON.stringify([lines, marks])]);
   return <div ref={box} class="canvas" role="img" aria-label={label} />;
 }
 
 function optionsOf(
   element: HTMLElement,
-  days: readonly string[],
-  lines: readonly Line[],
-  onPoint: Props['onPoint'],
+  { days, lines, marks, onPoint }: Omit<Props, 'label'>,
 ): uPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string) => style.getPropertyValue(name).trim();
+  const places = marks.map(({ at }) => at);
   const axis = {
     stroke: colour('--quiet'),
     grid: { stroke: colour('--line'), width: 1 },
@@ -75,10 +90,14 @@ function optionsOf(
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
-    // Each range is wider than its data, so that a single week is shown too, in the middle of the chart.
+    padding: [LABEL_SPACE_PX, null, null, null],
+    // The range is wider than the days and the marks, so that a single week is shown too.
     scales: {
-      x: { time: false, range: [-0.25, Math.max(days.length - 0.75, 0.25)] },
-      y: { range: (_chart, _min, max) => [0, Math.max(max * 1.05, 0.1)] },
+      x: {
+        time: false,
+        range: [Math.min(0, ...places) - RANGE_MARGIN, Math.max(days.length - 1, ...places) + RANGE_MARGIN],
+      },
+      y: { range: [0, 1] },
     },
     axes: [
       {
@@ -88,7 +107,12 @@ function optionsOf(
         incrs: [1, 2, 4, 8, 13, 26],
         values: (_chart, splits) => splits.map((at) => (days[at] ? formatShortUtcDay(days[at]) : '')),
       },
-      { ...axis, size: 48, values: (_chart, splits) => splits.map((share) => formatPercent(share)) },
+      {
+        ...axis,
+        size: 48,
+        incrs: [0.25, 0.5],
+        values: (_chart, splits) => splits.map((share) => formatPercent(share)),
+      },
     ],
     series: [
       {},
@@ -99,6 +123,35 @@ function optionsOf(
         points: { show: days.length <= MAX_DAYS_WITH_POINTS, size: 5, fill: colour(`--series-${index}`) },
       })),
     ],
-    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
+    hooks: {
+      setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
+      draw: [(chart) => drawMarks(chart, marks, colour('--ink'), style.fontFamily)],
+    },
   };
+}
+
+/** Draws a vertical line for each mark, with its label above. A label that would overlap that of a newer mark is left out. */
+function drawMarks(chart: uPlot, marks: readonly Mark[], colour: string, fontFamily: string) {
+  const { ctx, bbox } = chart;
+  const ratio = devicePixelRatio;
+  let free = Infinity;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.textAlign = 'left';
+  for (const { at, label, isSelected } of marks) {
+    const x = chart.valToPos(at, 'x', true);
+    ctx.font = `${isSelected ? 'bold ' : ''}${12 * ratio}px ${fontFamily}`;
+    ctx.lineWidth = (isSelected ? 2 : 1) * ratio;
+    ctx.setLineDash(isSelected ? [] : [2 * ratio, 3 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const { width } = ctx.measureText(label);
+    const start = Math.min(x - width / 2, ctx.canvas.width - width);
+    if (start + width + 8 * ratio > free) continue;
+    ctx.fillText(label, start, bbox.top - 6 * ratio);
+    free = start;
+  }
+  ctx.restore();
 }

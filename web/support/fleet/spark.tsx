@@ -6,7 +6,7 @@ import { messages } from '../messages.js';
 const STEP = 5;
 const HEIGHT = 20;
 
-/** Draws the counts of weeks as small bars, the newest last. @param counts newest first */
+/** Draws the counts of weeks as small bars, the newest last, and says how the last two differ. @param counts newest first */
 export function Spark({ counts }: { counts: readonly number[] }) {
   const highest = Math.max(1, ...counts);
   const [last = 0, before = 0] = counts;
@@ -28,9 +28,18 @@ export function Spark({ counts }: { counts: readonly number[] }) {
           );
         })}
       </svg>
-      <span class="unseen">
-        {t(messages.fleet.trendText, { last: formatNumber(last), before: formatNumber(before) })}
+      <span class="quiet small change">
+        {t(trendText(counts), { last: formatNumber(last), before: formatNumber(before) })}
       </span>
     </>
   );
+}
+
+/** @param counts newest first; more than two are needed to tell a new row from a rising one */
+function trendText([last = 0, before = 0, ...earlier]: readonly number[]): string {
+  const { trends } = messages.fleet;
+  if (last > 0 && before === 0 && earlier.length > 0 && earlier.every((count) => count === 0))
+    return trends.isNew;
+  if (last === before) return trends.same;
+  return last > before ? trends.rising : trends.falling;
 }

@@ -1,10 +1,13 @@
 import { formatShortUtcDay, formatUtcDay } from '../../shared/dates.js';
-import { UntrustedText, t } from '../../shared/text.js';
+import { t } from '../../shared/text.js';
 import { messages } from '../messages.js';
+import { ValueLabel } from './value-label.js';
 
 export interface WeekRow {
   readonly key: string;
   readonly label: string;
+  /** The name of the label, if it is a value that has one. */
+  readonly name?: string | undefined;
   /** The value of each week, newest first; empty for a week without a value. */
   readonly cells: readonly string[];
 }
@@ -35,10 +38,10 @@ export function WeekTable({ name, head, weeks, rows }: Props) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, label, cells }) => (
+          {rows.map(({ key, label, name: valueName, cells }) => (
             <tr key={key}>
               <th scope="row">
-                <UntrustedText text={label} />
+                <ValueLabel label={label} name={valueName} />
               </th>
               {cells.map((cell, index) => (
                 <td key={weeks[index]} class="number">

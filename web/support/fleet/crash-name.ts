@@ -1,0 +1,7 @@
+import type { CrashGroup } from '../../shared/api-types.js';
+import { t } from '../../shared/text.js';
+import { messages } from '../messages.js';
+
+/** Returns the label of a crash group, or its signature if it has no label. */
+export const crashName = ({ crash_label, crash_sig }: CrashGroup): string =>
+  crash_label ?? t(messages.fleet.group, { sig: crash_sig });

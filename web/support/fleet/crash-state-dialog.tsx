@@ -1,0 +1,57 @@
+import { Refused } from '../../shared/api.js';
+import type { CrashGroup } from '../../shared/api-types.js';
+import { fill, UntrustedText } from '../../shared/text.js';
+import { call } from '../call.js';
+import { messages } from '../messages.js';
+import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { reasonField } from '../parts/reason.js';
+import { crashName } from './crash-name.js';
+
+const { crashStates: texts, crashReasons } = messages.fleet;
+
+interface Props {
+  readonly group: CrashGroup;
+  /** The state that the group is to get. */
+  readonly state: CrashGroup['state'];
+  readonly onClose: () => void;
+  /** Called if another person has changed the state since the group was loaded. */
+  readonly onConflict: () => void;
+  readonly onDone: () => void;
+}
+
+/** Gives a crash group another state, with a reason. */
+export function CrashStateDialog({ group, state, onClose, onConflict, onDone }: Props) {
+  const { title, explanation, submit } = texts[state].dialog;
+  return (
+    <ConfirmDialog
+      title={fill(title, { crash: <UntrustedText text={crashName(group)} /> })}
+      submit={submit}
+      fields={{
+        ...(state === 'resolved' && { resolved_in: versionField(group) }),
+        reason: reasonField({ usual: crashReasons[state], hint: messages.reason.hintOfStaff }),
+      }}
+      onConfirm={async (values) => {
+        const headers = { 'if-match': `"${group.revision}"` };
+        const path = `fleet/crash-groups/${group.crash_sig}`;
+        await call('PATCH', path, { state, ...values }, headers).catch((error: unknown) => {
+          if (error instanceof Refused && error.code === 'crash_group_changed') onConflict();
+          throw error;
+        });
+        onDone();
+      }}
+      onClose={onClose}
+    >
+      <p>{explanation}</p>
+    </ConfirmDialog>
+  );
+}
+
+function versionField({ last_version }: CrashGroup) {
+  const { versionLabel, versionHint, versionHintUnknown, versionWrong } = messages.fleet;
+  return {
+    label: versionLabel,
+    hint: last_version === null ? versionHintUnknown : versionHint.replace('{last}', last_version),
+    input: { autocomplete: 'off', spellcheck: false, maxLength: 32 } as const,
+    check: (value: string) => !/^\d+(\.\d+){0,3}$/.test(value) && versionWrong,
+  };
+}

@@ -1,0 +1,59 @@
+import { Button } from '../../shared/button.js';
+import { formatUtcDay } from '../../shared/dates.js';
+import { t } from '../../shared/text.js';
+import type { CrashGroup } from '../../shared/api-types.js';
+import { messages } from '../messages.js';
+import { Person } from '../parts/person.js';
+import { crashName } from './crash-name.js';
+
+const { crashStates: texts, reopened, resolvedIn } = messages.fleet;
+const STATES = ['open', 'resolved', 'muted'] as const;
+
+interface Props {
+  readonly group: CrashGroup;
+  readonly onChange: (state: CrashGroup['state']) => void;
+}
+
+/** The state of a crash group, who set it, and buttons for the other states. */
+export function CrashState({ group, onChange }: Props) {
+  const { state, changed_by, changed_at } = group;
+  return (
+    <>
+      <StateText group={group} />
+      {changed_at !== null && (
+        <span class="quiet small change">
+          {formatUtcDay(changed_at)}
+          {changed_by !== null && (
+            <>
+              {', '}
+              <Person email={changed_by} />
+            </>
+          )}
+        </span>
+      )}
+      <span class="row-actions">
+        {STATES.filter((each) => each !== state).map((each) => (
+          <Button
+            key={each}
+            label={t(texts[each].buttonLabel, { crash: crashName(group) })}
+            onClick={() => onChange(each)}
+          >
+            {texts[each].button}
+          </Button>
+        ))}
+      </span>
+    </>
+  );
+}
+
+function StateText({ group: { state, resolved_in } }: { group: CrashGroup }) {
+  if (resolved_in === null) return <span class="quiet">{texts[state].name}</span>;
+  const version = { version: resolved_in };
+  if (state === 'resolved') return <span>{t(resolvedIn, version)}</span>;
+  return (
+    <>
+      <span class="tag danger">{reopened}</span>{' '}
+      <span class="quiet small change">{t(texts.open.wasResolved, version)}</span>
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import { UntrustedText } from '../../shared/text.js';
+
+interface Props {
+  /** A telemetry value. */
+  readonly label: string;
+  /** The name of the value, if this page knows one. */
+  readonly name?: string | undefined;
+}
+
+/** A telemetry value, beside its name if it has one. */
+export function ValueLabel({ label, name }: Props) {
+  if (name === undefined) return <UntrustedText text={label} />;
+  return (
+    <>
+      {name}{' '}
+      <span class="quiet mono small">
+        <UntrustedText text={label} />
+      </span>
+    </>
+  );
+}
