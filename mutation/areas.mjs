@@ -179,6 +179,7 @@ export const AREAS = {
         'retention/file-rewrite',
         'telemetry/fleet',
         'telemetry/fleet-crashes',
+        'telemetry/crash-group-states',
         'retention/policy',
         'docs/privacy',
       ),

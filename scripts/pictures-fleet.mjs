@@ -11,6 +11,17 @@ const CHIPS = {
   'Apple M4': ['Mac16,1', 19],
 };
 
+const CRASHES = [
+  {
+    sig: '9f86d081884c7d65',
+    label: 'libonnxruntime',
+    frame: 'app.detector.run:120',
+    versions: ['3.1.0', '3.2.0'],
+  },
+  { sig: '60303ae22b998861', label: 'ValueError', frame: 'app.camera.open:48', versions: ['3.0.0', '3.1.0'] },
+  { sig: 'fd61a03af4f77d87', label: null, frame: null, versions: ['3.1.0', '3.2.0'] },
+];
+
 /** Inserts twelve weeks of counts into the database of the running service with this data directory. */
 export async function fillFleet(dataDir) {
   const { findEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
@@ -46,14 +57,15 @@ export async function fillFleet(dataDir) {
     await insertCell(week, 'detector_compute', 'ane', 'cpuAndNeuralEngine', 52_000);
     await insertCell(week, 'detector_compute', 'ane', 'cpuOnly', 2_400);
     await insertCell(week, 'detector_compute', 'gpu', 'cpuAndGPU', 11_000);
-    await client.query('insert into crash_week values ($1, $2, $3, $4, $5, $6)', [
-      week,
-      '9f86d081884c7d65',
-      progress < 0.6 ? '3.1.0' : '3.2.0',
-      'libonnxruntime',
-      'app.detector.run:120',
-      Math.round(6 + 40 * Math.exp(-((progress - 0.5) ** 2) * 20)),
-    ]);
+    for (const [i, { sig, label, frame, versions }] of CRASHES.entries())
+      await client.query('insert into crash_week values ($1, $2, $3, $4, $5, $6)', [
+        week,
+        sig,
+        versions[progress < 0.6 ? 0 : 1],
+        label,
+        frame,
+        Math.round((6 + 40 * Math.exp(-((progress - 0.5 - i / 5) ** 2) * 20)) / (i + 1)),
+      ]);
   }
   await client.end();
 }

@@ -31,7 +31,7 @@ export function CrashState({ group, onChange }: Props) {
           )}
         </span>
       )}
-      <span class="row-actions">
+      <div class="row-actions state-actions">
         {STATES.filter((each) => each !== state).map((each) => (
           <Button
             key={each}
@@ -41,7 +41,7 @@ export function CrashState({ group, onChange }: Props) {
             {texts[each].button}
           </Button>
         ))}
-      </span>
+      </div>
     </>
   );
 }

@@ -103,6 +103,7 @@ function optionsOf(
       {
         ...axis,
         grid: { show: false },
+        size: 28,
         space: 64,
         incrs: [1, 2, 4, 8, 13, 26],
         values: (_chart, splits) => splits.map((at) => (days[at] ? formatShortUtcDay(days[at]) : '')),
@@ -148,7 +149,7 @@ function drawMarks(chart: uPlot, marks: readonly Mark[], colour: string, fontFam
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
     const { width } = ctx.measureText(label);
-    const start = Math.min(x - width / 2, ctx.canvas.width - width);
+    const start = Math.max(bbox.left, Math.min(x - width / 2, ctx.canvas.width - width));
     if (start + width + 8 * ratio > free) continue;
     ctx.fillText(label, start, bbox.top - 6 * ratio);
     free = start;

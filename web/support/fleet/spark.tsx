@@ -12,7 +12,12 @@ export function Spark({ counts }: { counts: readonly number[] }) {
   const [last = 0, before = 0] = counts;
   return (
     <>
-      <svg class="spark" viewBox={`0 0 ${counts.length * STEP} ${HEIGHT}`} aria-hidden="true">
+      <svg
+        class="spark"
+        viewBox={`0 0 ${counts.length * STEP} ${HEIGHT}`}
+        preserveAspectRatio="xMinYMax"
+        aria-hidden="true"
+      >
         {counts.toReversed().map((count, index) => {
           // A count above 0 is always visible.
           const height = count === 0 ? 1 : Math.max(3, (HEIGHT * count) / highest);

@@ -1,0 +1,19 @@
+import { publish } from '../manifest/publish.js';
+import type { Service } from '../support/harness.js';
+
+/** Before the shown weeks of the tests, in the first one and in the second one. */
+const PUBLICATIONS = [
+  ['2026-10-30', '3.0.0'],
+  ['2026-11-03', '3.1.0'],
+  ['2026-11-10', '3.2.0'],
+] as const;
+
+/** Publishes three versions, each on its day. */
+export async function publishVersions(service: Service): Promise<void> {
+  const now = service.clock.now();
+  for (const [day, version] of PUBLICATIONS) {
+    service.clock.set(`${day}T10:00:00Z`);
+    await publish(service, version);
+  }
+  service.clock.set(now);
+}

@@ -1,0 +1,131 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { until } from '../erasure/harness.js';
+import { Fleet } from '../telemetry/fleet-harness.js';
+import type { Service } from '../support/harness.js';
+import { Pages } from './browser.js';
+import { startForBrowser } from './service.js';
+import { button, dialog, openAs, row, submitReason } from './support-browser.js';
+
+let service: Service;
+let origin: string;
+let fleet: Fleet;
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser());
+  fleet = await Fleet.of(service);
+});
+afterEach(() => fleet.clear());
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+test('of 200 crash groups the largest are shown, and all on request; a hostile label is shown as text', async () => {
+  await fleet.receive('2026-11-11', 5, {
+    crash_sig: 'ffffffffffffffff',
+    crash_label: `<img src=x onerror=alert(1)>${'W'.repeat(80)}`,
+    crash_frame: `a.${'x'.repeat(110)}:1`,
+  });
+  // The service answers with at most 200 groups.
+  await service.sql(
+    `insert into telemetry_inbox (id, received_on, crash_sig)
+     select gen_random_uuid(), '2026-11-11', lpad(to_hex(n), 16, '0') from generate_series(1, 250) n`,
+  );
+  await fleet.runRetention('2026-11-16');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#fleet');
+  await page.getByText('200 groups, the most frequent first').waitFor();
+  await row(page, /^<img src=x onerror=alert\(1\)>W+/).waitFor();
+  await browser.expectAccessibleLayout(page);
+  await button(page, 'Show all 200').click();
+  expect(await page.getByRole('rowheader').count()).toBe(200);
+});
+
+const SIG = '0123456789abcdef';
+const crash = (crash_sig: string, crash_label: string, crash_app_version: string) =>
+  fleet.receive('2026-11-11', 3, { crash_sig, crash_label, crash_app_version });
+const filter = (page: Page, state: string) => page.getByLabel('State', { exact: true }).selectOption(state);
+
+test('a crash group is resolved, muted and reopened, and the filter has the groups of each state', async () => {
+  const hostile = `<b>\u202e😀</b>${'W'.repeat(100)}`;
+  await crash(SIG, 'ValueError', '3.1.0');
+  await crash('f'.repeat(16), hostile, '3.0.0');
+  await fleet.runRetention('2026-11-16');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#fleet');
+
+  await button(page, 'Resolve … ValueError').click();
+  const version = dialog(page).getByLabel('Resolved in version');
+  await dialog(page)
+    .getByText(/^The first version without the crash, .* newer than 3\.1\.0/)
+    .waitFor();
+  await version.fill('the next');
+  await button(dialog(page), 'Fixed').click();
+  await button(dialog(page), 'Resolve').click();
+  await dialog(page).getByText('One to four numbers with dots, such as 3.2.1.').waitFor();
+  await version.fill('3.1.0');
+  await button(dialog(page), 'Resolve').click();
+  await dialog(page)
+    .getByText('It must be newer than the last version in which the group crashed.')
+    .waitFor();
+  await browser.expectAccessible(page);
+  await version.fill('3.2.0');
+  await button(dialog(page), 'Resolve').click();
+  await page.getByText('Resolved: ValueError.').first().waitFor();
+  await row(page, /^ValueError/).waitFor({ state: 'detached' });
+
+  // The next group has the focus. From it, the keyboard mutes the group.
+  const hasFocus = `document.activeElement.id === 'row-${'f'.repeat(16)}'`;
+  await until(async () => (await page.evaluate(hasFocus)) === true);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await dialog(page).getByText(hostile).waitFor();
+  await browser.expectAccessibleLayout(page);
+  await submitReason(page, 'Not our code', 'Mute');
+  await page.getByText('No open crash group in these weeks.').waitFor();
+
+  await filter(page, 'resolved');
+  await row(page, /^ValueError/)
+    .getByText('Resolved in 3.2.0')
+    .waitFor();
+  await row(page, /^ValueError/)
+    .getByText('support@example.com')
+    .waitFor();
+  await filter(page, 'muted');
+  await button(page, `Reopen … ${hostile}`).click();
+  await submitReason(page, 'Set by mistake', 'Reopen');
+  await page.getByText('No muted crash group in these weeks.').waitFor();
+
+  await service.sql(
+    `insert into crash_week (week_end, crash_sig, app_version, crashes) values ('2026-11-15', $1, '3.2.0+9', 1)`,
+    [SIG],
+  );
+  await filter(page, 'open');
+  const reopened = row(page, /^ValueError/);
+  await reopened.getByText('Reopened', { exact: true }).waitFor();
+  await reopened.getByText('3.1.0 – 3.2.0+9').waitFor();
+  await reopened.getByText('It was resolved in 3.2.0, and crashed in that version or a later one.').waitFor();
+  await browser.expectAccessibleLayout(page);
+
+  await page.getByRole('link', { name: 'Audit trail' }).click();
+  await page.getByText(`state: open → resolved, group: ${SIG}, resolved in: None → 3.2.0`).waitFor();
+});
+
+test('a change of a crash group that another person has changed meanwhile is refused', async () => {
+  await crash(SIG, 'ValueError', '3.1.0');
+  await fleet.runRetention('2026-11-16');
+  const page = await browser.page(origin);
+  await openAs(page, origin, service, 'support', '#fleet');
+  await button(page, 'Mute … ValueError').click();
+  await fleet.changeCrashGroup(SIG, { state: 'resolved', resolved_in: '3.2.0' });
+  await dialog(page).locator('[name=reason]').fill('Not our code');
+  await button(dialog(page), 'Mute').click();
+  await dialog(page)
+    .getByText(/^Another person has changed the state of this crash group meanwhile/)
+    .waitFor();
+  await button(dialog(page), 'Cancel').click();
+  await page.getByText('No open crash group in these weeks.').waitFor();
+  await filter(page, 'resolved');
+  await row(page, /^ValueError/)
+    .getByText('Resolved in 3.2.0')
+    .waitFor();
+});
