@@ -229,7 +229,7 @@ const decisions = async () =>
     ({ decision }) => decision,
   );
 
-test('machines with equal labels are told apart, with the exact time on hover and by keyboard', async () => {
+test('machines with equal labels are distinguished, with the exact time on hover and by keyboard', async () => {
   const email = 'firstname.lastname@some-company.example.com';
   const license = await service.issue({ email, machines_allowed: 2 });
   for (const end of ['aaaa', 'bbbb']) {
@@ -426,29 +426,29 @@ test('all requests that are shown are selected with the mouse and declined with 
 });
 
 test('the dialogs show what the mail to the holder says, with the reason while it is typed', async () => {
-  const page = await openQueue('Told', 'Told-too');
+  const page = await openQueue('Mailed', 'Mailed-too');
   const reason = 'Still in <b>use</b> since May 😀';
   const preview = dialog(page).locator('blockquote');
   const mailText = async (email: string, subject: RegExp) => {
     const [mail] = await mailsTo(service, email, subject);
     return mail!.text.replaceAll(/\s+/g, ' ');
   };
-  await button(page, 'Decline to release Told').click();
+  await button(page, 'Decline to release Mailed').click();
   await preview.getByText('Reason: …').waitFor();
   await dialog(page).locator('[name=reason]').fill(reason);
   await preview.getByText(`Reason: ${reason}`).waitFor();
   const declined = await preview.locator('p').allTextContents();
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Decline').click();
-  await expectToast(page, 'Declined to release Told.');
-  const declineMail = await mailText('told@example.com', /stays on your license/);
+  await expectToast(page, 'Declined to release Mailed.');
+  const declineMail = await mailText('mailed@example.com', /stays on your license/);
   for (const paragraph of declined) expect(declineMail).toContain(paragraph);
 
-  await button(page, 'Release Told-too, as asked').click();
+  await button(page, 'Release Mailed-too, as asked').click();
   const released = await preview.locator('p').allTextContents();
   await submitRelease(page, 'Sold');
-  await expectToast(page, 'Released Told-too.');
-  const releaseMail = await mailText('told-too@example.com', /was released/);
+  await expectToast(page, 'Released Mailed-too.');
+  const releaseMail = await mailText('mailed-too@example.com', /was released/);
   for (const paragraph of released) expect(releaseMail).toContain(paragraph);
 });
 

@@ -255,8 +255,8 @@ export const messages = {
   },
   /** The sentences of the mails, as the service writes them. */
   holderMail: {
-    title: 'What the holder is told by mail',
-    titleOfBatch: 'What the holder is told by mail, for each machine',
+    title: 'The mail to the holder says',
+    titleOfBatch: 'For each machine, the mail to its holder says',
     release:
       'A machine was released from your license for {product}. Its seat is free for another one; on the released machine {product} has to be activated again.',
     decline:
