@@ -430,6 +430,7 @@ test('the dialogs show what the mail to the holder says, with the reason while i
   const reason = 'Still in <b>use</b> since May 😀';
   const preview = dialog(page).locator('blockquote');
   const mailText = async (email: string, subject: RegExp) => {
+    await until(async () => (await mailsTo(service, email, subject)).length > 0);
     const [mail] = await mailsTo(service, email, subject);
     return mail!.text.replaceAll(/\s+/g, ' ');
   };
