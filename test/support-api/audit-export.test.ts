@@ -205,15 +205,17 @@ describe('the export of the audit trail', () => {
     };
     async function* batches() {
       try {
-        for (; ; read += 1) yield Array.from({ length: BATCH_ROWS }, () => event);
+        for (; ; yield Array.from({ length: BATCH_ROWS }, () => event)) read += 1;
       } finally {
         isEnded = true;
       }
     }
     const csv = Readable.from(auditCsv(batches()), { objectMode: false });
     await once(csv, 'readable');
+    // The header is read, and nothing after it.
+    csv.read();
     for (let turn = 0; turn < 1_000; turn += 1) await new Promise(setImmediate);
-    expect(read).toBeLessThanOrEqual(2);
+    expect(read).toBe(1);
     csv.destroy();
     await once(csv, 'close');
     expect(isEnded).toBe(true);
