@@ -16,7 +16,7 @@ const COLUMNS = [
 const BYTE_ORDER_MARK = '\uFEFF';
 const LINE_END = '\r\n';
 
-/** A spreadsheet reads a cell that begins with one of these characters as a formula, which could send the other cells away. */
+/** A spreadsheet reads a cell that begins with one of these characters as a formula, which could send the other cells to a server. */
 const FORMULA_START = /^[=+\-@\t\r]/;
 
 /**

@@ -6,7 +6,7 @@ import { actorText } from './event-texts.js';
 
 const { history: texts } = messages;
 
-/** The number of characters by which two people who were removed are told apart. */
+/** The number of characters that distinguish two people who were removed. */
 const ID_END_LENGTH = 4;
 
 interface Props {
