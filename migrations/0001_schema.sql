@@ -366,7 +366,9 @@ create table passkey (
   public_key    bytea not null,
   sign_count    bigint not null check (sign_count >= 0),
   transports    text[] not null,
-  created_at    timestamptz not null
+  created_at    timestamptz not null,
+  name          text check (length(name) between 1 and 100),
+  last_used_on  date
 );
 create index passkey_staff on passkey (staff_id);
 comment on table passkey is 'Passkeys of staff.';
@@ -377,6 +379,8 @@ comment on column passkey.public_key is 'Public key. The private key never leave
 comment on column passkey.sign_count is 'Signature counter of the authenticator, to detect a copy.';
 comment on column passkey.transports is 'How the browser reaches the authenticator, such as internal or usb.';
 comment on column passkey.created_at is 'Time of registration.';
+comment on column passkey.name is 'Name that the staff member gave the passkey; null without one.';
+comment on column passkey.last_used_on is 'The day (UTC) of the last sign-in; null before the first one.';
 
 create table passkey_challenge (
   id         uuid primary key,

@@ -21,6 +21,7 @@ export type AuditAction =
   | 'staff.role'
   | 'staff.link'
   | 'passkey.add'
+  | 'passkey.rename'
   | 'passkey.remove'
   | 'release_request.decide'
   | 'crash_group.set';

@@ -77,7 +77,15 @@ describe('enrolling', () => {
     const { id: staff_id, email } = (await browser.get('session')).json;
     const { status, json, cookies } = await enrol(browser);
     expect(status).toBe(201);
-    expect(json).toEqual({ passkey: { id: expect.any(String), created_at: NOW, transports: ['internal'] } });
+    expect(json).toEqual({
+      passkey: {
+        id: expect.any(String),
+        created_at: NOW,
+        transports: ['internal'],
+        name: null,
+        last_used_on: null,
+      },
+    });
     expect(cookies).toEqual([expect.stringMatching(/^mooring_challenge=;/)]);
     expect((await browser.get('passkeys')).json).toEqual({ passkeys: [json.passkey] });
     expect((await browser.get('session')).json.has_passkey).toBe(true);
@@ -333,6 +341,86 @@ describe('a passkey', () => {
     expect((await browser.call('DELETE', `passkeys/${passkey.id}`)).json.code).toBe('not_found');
   });
 
+  test('can be named and renamed by its owner, and its name is not in the audit trail', async () => {
+    const { browser, passkey, id, email } = await createEnrolledPerson();
+    const rename = (name: unknown) => browser.call('PATCH', `passkeys/${passkey.id}`, { name });
+    for (const [name, stored] of [
+      ['Key on the desk', 'Key on the desk'],
+      [' <img src=x> \u202e\u0000x'.replace('\u0000', ''), '<img src=x> x'],
+      ['\u05d0\u05d1\u05d2 😀', '\u05d0\u05d1\u05d2 😀'],
+      ['x'.repeat(100), 'x'.repeat(100)],
+      ['  ', null],
+      [null, null],
+    ]) {
+      const { status, json } = await rename(name);
+      expect([status, json]).toEqual([200, { passkey: { ...passkey, name: stored } }]);
+      expect((await browser.get('passkeys')).json).toEqual({ passkeys: [json.passkey] });
+    }
+    expect(await lastAuditEvent(service)).toEqual({
+      actor: email,
+      action: 'passkey.rename',
+      license_id: null,
+      reason: null,
+      change: { staff_id: id, passkey_id: passkey.id },
+    });
+  });
+
+  test.each([undefined, 4711, 'x'.repeat(101), 'a\0b', ['Key']])('cannot be named %j', async (name) => {
+    const { browser, passkey } = await createEnrolledPerson();
+    const { status, json } = await browser.call('PATCH', `passkeys/${passkey.id}`, { name });
+    expect([status, json.errors[0].pointer]).toEqual([422, '/name']);
+    expect((await browser.get('passkeys')).json.passkeys).toEqual([passkey]);
+  });
+
+  test('of another person, or an unknown one, cannot be named', async () => {
+    const { passkey } = await createEnrolledPerson();
+    const other = await createEnrolledPerson();
+    for (const id of [passkey.id, randomUUID(), 'x']) {
+      const { status, json } = await other.browser.call('PATCH', `passkeys/${id}`, { name: 'Mine' });
+      expect([status, json.code]).toEqual([404, 'not_found']);
+    }
+  });
+
+  test('has the day of its last sign-in, and the time is not stored', async () => {
+    const { browser, authenticator, passkey } = await createEnrolledPerson();
+    const lastUsedOn = async () => (await browser.get('passkeys')).json.passkeys[0].last_used_on;
+    for (const [now, day] of [
+      ['2026-11-20T23:59:59Z', '2026-11-20'],
+      ['2026-11-21T00:00:00Z', '2026-11-21'],
+    ]) {
+      service.clock.set(now!);
+      expect((await signInWith(authenticator, {}, browser)).status).toBe(204);
+      expect(await lastUsedOn()).toBe(day);
+    }
+    const [column] = await service.sql(
+      'select pg_typeof(last_used_on)::text as type from passkey where id = $1',
+      [passkey.id],
+    );
+    expect(column).toEqual({ type: 'date' });
+  });
+
+  test('that does not count is written by the first sign-in of a day only', async () => {
+    const { authenticator, passkey } = await createEnrolledPerson({ hasCounter: false });
+    // PostgreSQL gives each new version of a row another place.
+    const version = async () =>
+      (await service.sql('select ctid::text from passkey where id = $1', [passkey.id]))[0];
+    const versions = [];
+    for (const now of [NOW, '2026-11-20T13:05:00Z', '2026-11-20T23:00:00Z', '2026-11-21T00:00:00Z']) {
+      service.clock.set(now);
+      expect((await signInWith(authenticator)).status).toBe(204);
+      versions.push(await version());
+    }
+    expect(versions[1]).toEqual(versions[0]);
+    expect(versions[2]).toEqual(versions[0]);
+    expect(versions[3]).not.toEqual(versions[0]);
+  });
+
+  test('that does not count signs in twice at the same time', async () => {
+    const { authenticator } = await createEnrolledPerson({ hasCounter: false });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => signInWith(authenticator)));
+    expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204, 204]);
+  });
+
   test('is removed together with all other sessions of its owner', async () => {
     const { browser, passkey, authenticator } = await createEnrolledPerson();
     const [thief, otherPerson] = [new Browser(service), await signInNewPerson()];
@@ -366,7 +454,9 @@ describe('a passkey', () => {
     removal.release();
     const { status, json } = await another;
     expect([status, json.code]).toEqual([401, 'sign_in_required']);
-    expect((await browser.get('passkeys')).json).toEqual({ passkeys: [passkey] });
+    expect((await browser.get('passkeys')).json).toEqual({
+      passkeys: [{ ...passkey, last_used_on: '2026-11-20' }],
+    });
   });
 
   test('of another person cannot be removed, not even by an admin', async () => {

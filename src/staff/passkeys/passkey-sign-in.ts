@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import { DataSource } from 'typeorm';
 import { parse as uuidBytes } from 'uuid';
+import { Clock, utcDay } from '../../core/clock.js';
 import { queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { RateLimit } from '../../http/limits/rate-limit.js';
@@ -31,6 +32,7 @@ export class PasskeySignIn {
     private readonly challenges: PasskeyChallenges,
     private readonly relyingParty: RelyingParty,
     private readonly sessions: Sessions,
+    private readonly clock: Clock,
   ) {}
 
   /** Creates the WebAuthn options of a sign-in. @returns the options, and the challenge id for the cookie of the browser */
@@ -73,15 +75,19 @@ export class PasskeySignIn {
     return this.dataSource.transaction(async (manager) => {
       // The staff row is locked first, as in each removal of a person.
       await manager.query('select 1 from staff where id = $1 for key share', [staff_id]);
-      // A repeated count comes from a copy of the passkey. Authenticators that do not count always send 0.
-      const updated = await queryRow<unknown>(
+      // A repeated count comes from a copy of the passkey. Authenticators that do not count always send 0, and then only the
+      // first sign-in of a day writes the row. The lock makes a concurrent removal of the passkey wait in either case.
+      const accepted = await queryRow<unknown>(
         manager,
-        `with updated as (
-           update passkey set sign_count = $2 where id = $1 and (sign_count < $2 or ($2 = 0 and sign_count = 0)) returning 1)
-         select 1 from updated`,
-        [id, count],
+        `with accepted as (
+           select id from passkey where id = $1 and (sign_count < $2 or ($2 = 0 and sign_count = 0)) for no key update
+         ), updated as (
+           update passkey p set sign_count = $2, last_used_on = $3 from accepted
+           where p.id = accepted.id and (p.sign_count <> $2 or p.last_used_on is distinct from $3))
+         select 1 from accepted`,
+        [id, count, utcDay(this.clock.now())],
       );
-      return updated ? this.sessions.begin(manager, { staff_id }) : null;
+      return accepted ? this.sessions.begin(manager, { staff_id }) : null;
     });
   }
 }

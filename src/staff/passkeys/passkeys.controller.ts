@@ -1,4 +1,16 @@
-import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Req,
+  Res,
+  UseGuards,
+} from '@nestjs/common';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
@@ -8,6 +20,7 @@ import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.
 import { problem } from '../../http/problems/problem.js';
 import { CHALLENGE_LIFETIME_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
+import { PasskeyRenameRequest } from './passkeys.dto.js';
 import { RelyingParty } from './relying-party.js';
 import { passkeyAnswerField, type PasskeyAnswer } from '../sign-in.dto.js';
 import type { AuthenticatedStaff } from '../staff-identity.js';
@@ -55,6 +68,15 @@ export class PasskeysController {
     );
     clearCookie(reply, this.config, 'challenge');
     return { passkey };
+  }
+
+  @Patch(':id')
+  async rename(
+    @Param('id') id: string,
+    @Body() { name }: PasskeyRenameRequest,
+    @CurrentStaff() staff: AuthenticatedStaff,
+  ) {
+    return { passkey: await this.passkeys.rename(staff, id, name) };
   }
 
   @Delete(':id')

@@ -15,7 +15,14 @@ export interface PasskeyView {
   readonly id: string;
   readonly created_at: string;
   readonly transports: string[];
+  /** Null until its owner names it. */
+  readonly name: string | null;
+  /** The day (UTC) of the last sign-in; null before the first one. */
+  readonly last_used_on: string | null;
 }
+
+const PASSKEY_COLUMNS = 'id, created_at, transports, name, last_used_on::text as last_used_on';
+type PasskeyRow = Omit<PasskeyView, 'created_at'> & { readonly created_at: Date };
 
 /** The authenticator transports of WebAuthn; other values from a browser are not stored. */
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
@@ -31,10 +38,8 @@ export class PasskeysService {
 
   /** Lists the passkeys of a staff member, newest first. */
   async list(staffId: string): Promise<PasskeyView[]> {
-    const sql =
-      'select id, created_at, transports from passkey where staff_id = $1 order by created_at desc, id desc';
-    const rows = await queryRows<PasskeyView & { created_at: Date }>(this.dataSource, sql, [staffId]);
-    return rows.map((row) => ({ ...row, created_at: rfc3339(row.created_at) }));
+    const sql = `select ${PASSKEY_COLUMNS} from passkey where staff_id = $1 order by created_at desc, id desc`;
+    return (await queryRows<PasskeyRow>(this.dataSource, sql, [staffId])).map(passkeyView);
   }
 
   /** Reads the WebAuthn credential ids of the passkeys of a staff member. */
@@ -70,7 +75,26 @@ export class PasskeysService {
       await recordAudit(manager, { actor: staff.email, reason: null }, { action: 'passkey.add', change, at });
       // The recipient is fixed now, so that the mail is sent even if the passkey is removed before.
       await enqueueMail(manager, 'passkey_added', id, at, { to: staff.email });
-      return { id, created_at: rfc3339(at), transports };
+      return passkeyView({ id, created_at: at, transports, name: null, last_used_on: null });
+    });
+  }
+
+  /** Names a passkey of `staff`; null removes its name. @throws Problem `not_found`, `sign_in_required` */
+  async rename(staff: AuthenticatedStaff, id: string, name: string | null): Promise<PasskeyView> {
+    if (!isUuid(id)) throw problem('not_found');
+    return this.dataSource.transaction(async (manager) => {
+      await lockStaffAndSession(manager, staff);
+      const passkey = await queryRow<PasskeyRow>(
+        manager,
+        `update passkey set name = $3 where id = $1 and staff_id = $2 returning ${PASSKEY_COLUMNS}`,
+        [id, staff.id, name],
+      );
+      if (!passkey) throw problem('not_found');
+      // The name is personal data, which the audit trail would keep for longer than the passkey.
+      const change = { staff_id: staff.id, passkey_id: id };
+      const audit = { actor: staff.email, reason: null };
+      await recordAudit(manager, audit, { action: 'passkey.rename', change, at: this.clock.now() });
+      return passkeyView(passkey);
     });
   }
 
@@ -93,6 +117,11 @@ export class PasskeysService {
     });
   }
 }
+
+const passkeyView = ({ created_at, ...row }: PasskeyRow): PasskeyView => ({
+  ...row,
+  created_at: rfc3339(created_at),
+});
 
 /**
  * Locks the rows of a staff member and of the session until the end of the transaction. It checks the session again, because
