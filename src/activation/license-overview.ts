@@ -83,17 +83,18 @@ export interface LicenseRow extends LicenseFacts {
 /**
  * Finds the licenses that match one criterion, newest first.
  * @param isForHolder true omits activations that ended before the license got its current e-mail address
+ * @param limit how many licenses to return at most
  */
 export async function findLicenses(
   dataSource: Pick<DataSource, 'query'>,
   query: LicenseQuery,
-  { isForHolder = false } = {},
+  { isForHolder = false, limit }: { isForHolder?: boolean; limit?: number } = {},
 ): Promise<LicenseView[]> {
   const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | Buffer]];
   const licenses = await queryRows<LicenseRow>(
     dataSource,
-    `select ${LICENSE_COLUMNS} from license l where ${CONDITIONS[criterion]} order by ${LICENSE_ORDER}`,
-    [value],
+    `select ${LICENSE_COLUMNS} from license l where ${CONDITIONS[criterion]} order by ${LICENSE_ORDER} limit $2`,
+    [value, limit ?? null],
   );
   const activations = await queryRows<Activation>(
     dataSource,
@@ -104,14 +105,17 @@ export async function findLicenses(
   const byLicense = Map.groupBy(activations, ({ license_id }) => license_id);
   return licenses.map((license) => {
     const own = byLicense.get(license.id) ?? [];
-    return { ...licenseFactsView(license, own), activations: own.map(activationView) };
+    return { ...licenseFactsView(license, countActive(own)), activations: own.map(activationView) };
   });
 }
+
+export const countActive = (activations: readonly Pick<Activation, 'ended_at'>[]): number =>
+  activations.filter(({ ended_at }) => ended_at === null).length;
 
 /** Converts a license to its view without the activations, which are only counted. */
 export function licenseFactsView(
   license: LicenseRow,
-  activations: readonly Pick<Activation, 'ended_at'>[],
+  machines_in_use: number,
 ): Omit<LicenseView, 'activations'> {
   return {
     id: license.id,
@@ -122,7 +126,7 @@ export function licenseFactsView(
     expires_at: rfc3339OrNull(license.expires_at),
     on_expiry: license.on_expiry,
     machines_allowed: license.machines_allowed,
-    machines_in_use: activations.filter(({ ended_at }) => ended_at === null).length,
+    machines_in_use,
     created_at: rfc3339(license.created_at),
   };
 }

@@ -6,6 +6,7 @@ import {
   activationView,
   LICENSE_COLUMNS,
   LICENSE_ORDER,
+  countActive,
   licenseFactsView,
   type ActivationView,
   type LicenseRow,
@@ -145,7 +146,7 @@ export class HolderOverviewService {
         is_address_lost: _isLost,
         created_at: _createdAt,
         ...facts
-      } = licenseFactsView(license, activations);
+      } = licenseFactsView(license, countActive(activations));
       return {
         ...facts,
         self_releases_left: Math.max(0, this.config.selfReleasesPerYear - license.self_releases),

@@ -1,9 +1,22 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseGuards,
+} from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
 import { readIfMatch } from '../http/parsing/if-match.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { LicensesService } from '../licenses/licenses.service.js';
+import { PAGE_SIZE, readHolderLicenses } from './holder-licenses.js';
+import { toCursor, toHolderLicensesQuery } from './holder-licenses.dto.js';
 import { readLicenseDetail } from './license-detail.js';
 import {
   toLicenseQuery,
@@ -30,12 +43,20 @@ export class LicensesController {
   @Post('search')
   @HttpCode(200)
   async search(@Body() request: SearchRequest) {
-    return { licenses: await findLicenses(this.dataSource, toLicenseQuery(request, this.keys)) };
+    const query = toLicenseQuery(request, this.keys);
+    return { licenses: await findLicenses(this.dataSource, query, { limit: PAGE_SIZE }) };
   }
 
   @Get(':id')
   async read(@Param('id') id: string) {
     return { license: await readLicenseDetail(this.dataSource, id) };
+  }
+
+  /** The licenses of the holder of this license. The holder is named by a license, so that the URL has no personal data. */
+  @Get(':id/holder')
+  async readHolder(@Param('id') id: string, @Query() query: Readonly<Record<string, unknown>>) {
+    const { next, ...page } = await readHolderLicenses(this.dataSource, id, toHolderLicensesQuery(query));
+    return { ...page, next_cursor: toCursor(next) };
   }
 
   @Post()

@@ -145,6 +145,11 @@ test.each<[string, () => Promise<Answer>, string]>([
     () => admin.get(`licenses/${idOf('license', 77)}`),
     idOf('release_request', 77),
   ],
+  [
+    'the licenses of a holder',
+    () => admin.get(`licenses/${idOf('license', 77)}/holder?sort=expiry&status=active`),
+    idOf('license', 77),
+  ],
   ['the queue of release requests', () => admin.get('release-requests'), idOf('release_request', 100)],
   ['the queue of erasure requests', () => admin.get('erasures'), '"erasures":[]'],
   [
