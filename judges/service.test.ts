@@ -153,6 +153,7 @@ describe('Prism accepts the documented answers', () => {
     await call('POST', 'licenses/search', 200, undefined, { email: license.email });
     await call('POST', 'licenses', 201, undefined, { email: 'new@example.com' });
     await call('GET', licensePath, 200, 'licenses/{id}');
+    await call('GET', `${licensePath}/holder?sort=expiry&status=active`, 200, 'licenses/{id}/holder');
     await call('PATCH', licensePath, 200, 'licenses/{id}', { machines_allowed: 3, reason });
     await call('POST', `${licensePath}/send-key`, 202, 'licenses/{id}/send-key', { reason });
     await call('POST', `${licensePath}/rekey`, 202, 'licenses/{id}/rekey', { reason });
@@ -193,6 +194,7 @@ describe('Prism accepts the documented answers', () => {
     const signIn = (await call('POST', 'session/options', 200)).json;
     const answer = { response: authenticator.get(signIn.options) };
     await call('POST', 'session', 204, undefined, answer);
+    await call('PATCH', `passkeys/${passkey.id}`, 200, 'passkeys/{id}', { name: 'Key on the desk' });
     await call('DELETE', `passkeys/${passkey.id}`, 204, 'passkeys/{id}');
     await call('DELETE', 'session', 204);
   });

@@ -251,6 +251,20 @@ export interface HolderLicensesAnswer {
   readonly licenses: readonly HolderLicense[];
 }
 
+export interface HolderLicensesPage {
+  readonly email: string;
+  /** How many licenses the holder has with each status. */
+  readonly counts: {
+    readonly active: number;
+    readonly suspended: number;
+    readonly revoked: number;
+    readonly refunded: number;
+  };
+  readonly licenses: readonly LicenseLine[];
+  /** For the next page; null on the last one. */
+  readonly next_cursor: string | null;
+}
+
 export interface IssuedLicenseAnswer {
   readonly license: LicenseView;
   readonly license_key: string;
@@ -277,6 +291,19 @@ export interface LicenseDetailAnswer {
     readonly release_requests: readonly ReleaseRequestLine[];
     readonly history: readonly AuditEvent[];
   };
+}
+
+export interface LicenseLine {
+  readonly id: string;
+  readonly key_hint: string;
+  readonly email: string | null;
+  readonly is_address_lost: boolean;
+  readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
+  readonly expires_at: string | null;
+  readonly on_expiry: 'keep' | 'stop';
+  readonly machines_allowed: number;
+  readonly machines_in_use: number;
+  readonly created_at: string;
 }
 
 export interface LicenseSearchAnswer {
@@ -325,6 +352,10 @@ export interface Passkey {
   readonly id: string;
   readonly created_at: string;
   readonly transports: readonly string[];
+  /** Null until its owner names it. */
+  readonly name: string | null;
+  /** The day (UTC) of the last sign-in with it; null before the first one. The time is not stored. */
+  readonly last_used_on: string | null;
 }
 
 export interface PasskeyAnswer {
