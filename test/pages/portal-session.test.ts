@@ -112,6 +112,42 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   expect(await sentReasons()).toEqual(['The old one broke.']);
 });
 
+test('without a connection the portal says so once, and loads when there is one again', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await page.context().setOffline(true);
+  const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
+  await notice.waitFor();
+  await browser.expectAccessibleLayout(page);
+  // Something that has the focus is not behind the notice, which stays at the bottom of the window.
+  await page.setViewportSize({ width: 320, height: 400 });
+  const last = page.getByRole('link', { name: 'Privacy' });
+  await last.focus();
+  const [link, box] = [(await last.boundingBox())!, (await notice.boundingBox())!];
+  expect(link.y + link.height).toBeLessThanOrEqual(box.y);
+  await page.context().setOffline(false);
+  await notice.waitFor({ state: 'detached' });
+  await expectAnnounced(page, 'You are online again.');
+});
+
+test('a portal that was opened without a connection loads by itself when there is one again', async () => {
+  const page = await browser.page(origin);
+  await openByKey(page, origin, license);
+  await page.addInitScript(`
+    let online = false;
+    Object.defineProperty(navigator, 'onLine', { get: () => online });
+    addEventListener('test-online', () => { online = true; dispatchEvent(new Event('online')); });`);
+  // The files of the page come from the cache, and only its requests fail.
+  for (const path of ['portal/api/licenses', 'brand'])
+    await page.route(`**/${path}`, (route) => route.abort('internetdisconnected'));
+  await page.reload();
+  await page.getByText('You are offline. Nothing is lost').waitFor();
+  await browser.expectAccessibleLayout(page);
+  for (const path of ['portal/api/licenses', 'brand']) await page.unroute(`**/${path}`);
+  await page.evaluate('dispatchEvent(new Event("test-online"))');
+  await headline(page).waitFor();
+});
+
 test('with a valid session the page shows the same after it is loaded again', async () => {
   const page = await browser.page(origin);
   await openByKey(page, origin, license);

@@ -4,7 +4,7 @@ import { messages } from './messages.js';
 
 /** Returns a sentence for the holder about a failed request. Throws any other error again. */
 export function explain(error: unknown): string {
-  if (error instanceof ServiceUnavailable) return unavailableText(messages.unavailableTyped);
+  if (error instanceof ServiceUnavailable) return unavailableText(error, messages.unavailableTyped);
   if (!(error instanceof Refused)) throw error;
   if (wrongMembers(error).includes('hint')) return messages.freeAPlace.expired;
   return (

@@ -4,7 +4,8 @@ import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
 import { setTitle } from '../shared/brand.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { Loading } from '../shared/loading.js';
-import { unavailableText } from '../shared/messages.js';
+import { useReconnection } from '../shared/connection.js';
+import { common } from '../shared/messages.js';
 import { Page } from '../shared/page.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
@@ -18,7 +19,7 @@ import { Header, Footer } from './frame.js';
 import { openedElement } from './this-machine.js';
 import { messages } from './messages.js';
 
-type Stage = 'waiting' | 'unavailable' | 'failed' | 'signed-out' | HolderLicensesAnswer;
+type Stage = 'waiting' | 'offline' | 'unavailable' | 'failed' | 'signed-out' | HolderLicensesAnswer;
 
 /** The page, depending on whether the holder is signed in and whether the service can be reached. */
 export function Portal() {
@@ -41,10 +42,7 @@ export function Portal() {
     setStage('waiting');
     await readHolder().then(
       (found) => show(found, openedElement(found)),
-      (error) =>
-        setStage(
-          isSignedOut(error) ? 'signed-out' : error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
-        ),
+      (error) => setStage(failedStage(error)),
     );
   };
   const handleSignedIn = async () => {
@@ -78,6 +76,7 @@ export function Portal() {
     addEventListener('hashchange', readHint);
     return () => removeEventListener('hashchange', readHint);
   }, []);
+  useReconnection(() => void ((stage === 'offline' || stage === 'unavailable') && load()));
   useEffect(() => {
     if (changed) moveFocus(document.getElementById(changed.id));
   }, [changed]);
@@ -119,6 +118,12 @@ export function Portal() {
   );
 }
 
+function failedStage(error: unknown): 'signed-out' | 'offline' | 'unavailable' | 'failed' {
+  if (isSignedOut(error)) return 'signed-out';
+  if (!(error instanceof ServiceUnavailable)) return 'failed';
+  return error.isOffline ? 'offline' : 'unavailable';
+}
+
 interface SignedOutPageProps {
   readonly stage: Exclude<Stage, HolderLicensesAnswer>;
   /** The hint in the URL with which the application opened the page. */
@@ -137,10 +142,12 @@ function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutP
     <>
       <h1 id="headline">{headline}</h1>
       {stage === 'waiting' && <Loading text={messages.waiting} />}
-      {stage === 'unavailable' && (
-        <Unavailable text={unavailableText(messages.unavailable)} retry={messages.retry} onRetry={onRetry} />
+      {stage === 'offline' && (
+        <Unavailable text={common.offline} isOffline retry={messages.retry} onRetry={onRetry} />
       )}
-      {stage === 'failed' && <Unavailable text={messages.failed} retry={messages.retry} onRetry={onRetry} />}
+      {(stage === 'unavailable' || stage === 'failed') && (
+        <Unavailable text={messages[stage]} retry={messages.retry} onRetry={onRetry} />
+      )}
       {stage === 'signed-out' && (
         <>
           <p class="lead">{isToFree ? messages.freeAPlace.lead : messages.questionLead}</p>

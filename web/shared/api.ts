@@ -1,3 +1,5 @@
+import { noteNoResponse, noteResponse } from './connection.js';
+
 /** The timeout of a request. It is longer than the service's own time limits. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 
@@ -23,7 +25,14 @@ export class Refused extends Error {
 }
 
 /** The service was not reached: no network, or the service is unavailable. The request can be repeated. */
-export class ServiceUnavailable extends Error {}
+export class ServiceUnavailable extends Error {
+  constructor(
+    /** Whether this device had no connection. Otherwise the service did not answer. */
+    readonly isOffline: boolean,
+  ) {
+    super();
+  }
+}
 
 /**
  * Sends a request to an address relative to the page (`api/licenses`).
@@ -37,11 +46,14 @@ export async function ask<T = undefined>(
   options: RequestOptions = {},
 ): Promise<T> {
   const answer = await send(method, path, body, options);
+  noteResponse();
   const text = await answer.text().catch(throwUnavailable);
   if (!answer.ok) throw errorOf(answer.status, text);
   if (text === '') return undefined as T;
   // A text that is not JSON comes from the network, such as the sign-in page of a hotel: the service was not reached.
-  return (parseJson(text) ?? throwUnavailable()) as T;
+  const data = parseJson(text);
+  if (!data) throw new ServiceUnavailable(false);
+  return data as T;
 }
 
 /** Whether an error means that the session has ended. */
@@ -63,13 +75,13 @@ async function send(
 }
 
 function throwUnavailable(): never {
-  throw new ServiceUnavailable();
+  throw new ServiceUnavailable(noteNoResponse());
 }
 
 function errorOf(status: number, text: string): Error {
   const { code, detail, ...members } = parseJson(text) ?? {};
   // A proxy answers with one of these statuses while the service is unavailable. The service itself answers 503 `unavailable`.
-  if ([502, 503, 504].includes(status)) return new ServiceUnavailable();
+  if ([502, 503, 504].includes(status)) return new ServiceUnavailable(false);
   if (typeof code !== 'string') return new Refused(status, 'unknown', '');
   return new Refused(status, code, typeof detail === 'string' ? detail : '', members);
 }

@@ -22,6 +22,12 @@ const shortTimeFormat = new Intl.DateTimeFormat(locale, {
 const DAY_AND_TIME = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' } as const;
 const dayAndTimeWithoutYearFormat = new Intl.DateTimeFormat(locale, DAY_AND_TIME);
 const dayAndTimeFormat = new Intl.DateTimeFormat(locale, { ...DAY_AND_TIME, year: 'numeric' });
+const relativeFormat = new Intl.RelativeTimeFormat(locale);
+/** It has a word for this moment. */
+const nowFormat = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];
+/** After so many days the day itself says more than their number. */
+const MAX_RELATIVE_DAYS = 30;
 const percentFormat = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
 const timeFormat = new Intl.DateTimeFormat(locale, {
   day: 'numeric',
@@ -51,6 +57,18 @@ export function formatDayAndTime(time: string): string {
 }
 
 const isInCurrentYear = (date: Date) => date.getFullYear() === new Date().getFullYear();
+
+/** Formats how long ago a time was, or when it will be: `now`, `3 hours ago`, `in 5 minutes`, and after 30 days its day. */
+export function formatAge(time: string): string {
+  const difference = Date.parse(time) - Date.now();
+  const format = (unitMs: number, unit: Intl.RelativeTimeFormatUnit) =>
+    relativeFormat.format(Math.trunc(difference / unitMs), unit);
+  const age = Math.abs(difference);
+  if (age < MINUTE_MS) return nowFormat.format(0, 'second');
+  if (age < HOUR_MS) return format(MINUTE_MS, 'minute');
+  if (age < DAY_MS) return format(HOUR_MS, 'hour');
+  return age < MAX_RELATIVE_DAYS * DAY_MS ? format(DAY_MS, 'day') : formatDay(time);
+}
 
 /** Formats the day of a time in UTC: `4 January 2027`. It is the same day for all readers, and in the mails. */
 export const formatUtcDay = (time: string) => utcDayFormat.format(new Date(time));

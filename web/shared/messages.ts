@@ -1,3 +1,5 @@
+import type { ServiceUnavailable } from './api.js';
+
 /** The texts of the components that all pages share. */
 export const common = {
   working: 'One moment …',
@@ -6,8 +8,11 @@ export const common = {
   support: 'Support: {contact}',
   vendor: 'From {vendor}',
   offline: 'You are offline. Nothing is lost: try again once this device has a connection.',
+  offlineNotice: 'You are offline. What you see may be out of date. What you typed stays here.',
+  onlineAgain: 'You are online again.',
   discard: 'What you typed would be lost. To discard it, press Escape again.',
 } as const;
 
-/** Returns the text to show if the service cannot be reached: the given one, unless the device itself is offline. */
-export const unavailableText = (text: string) => (navigator.onLine ? text : common.offline);
+/** Returns the text to show if the service was not reached: the given one, unless the device itself was offline. */
+export const unavailableText = ({ isOffline }: ServiceUnavailable, text: string) =>
+  isOffline ? common.offline : text;

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { OfflineNotice } from './offline-notice.js';
 
 interface Props {
   readonly children: ComponentChildren;
@@ -26,6 +27,7 @@ export function Page({ children, header, footer, wide = false }: Props) {
           <div class={width}>{footer}</div>
         </footer>
       )}
+      <OfflineNotice />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { isSignedOut } from '../shared/api.js';
+import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
+import { useReconnection } from '../shared/connection.js';
 import { call, sessionEvents } from './call.js';
 
 export interface Load<T> {
@@ -54,6 +55,9 @@ export function useLoad<T>(path: string): Load<T> {
     sessionEvents.addEventListener('resumed', reloadIfRefused);
     return () => sessionEvents.removeEventListener('resumed', reloadIfRefused);
   }, [reload]);
+  useReconnection(
+    useCallback(() => void (lastError.current instanceof ServiceUnavailable && reload()), [reload]),
+  );
   useEffect(() => {
     // Another tab or another person may have changed the data meanwhile.
     // After the end of the session, the event `resumed` loads the data again.

@@ -1,5 +1,6 @@
 import { Notice } from '../../shared/notice.js';
-import { formatNumber, plural, formatShortTime } from '../../shared/dates.js';
+import { formatNumber, plural } from '../../shared/dates.js';
+import { RelativeTime } from '../../shared/relative-time.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -15,10 +16,11 @@ const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
   { name: texts.mail, isRowHeader: true, cell: ({ kind }) => texts.mails[kind] ?? kind },
   { name: texts.mailReason, cell: ({ reason }) => reason },
   { name: texts.mailAttempts, isNumber: true, cell: ({ attempts }) => formatNumber(attempts) },
-  { name: texts.mailSince, cell: ({ waiting_since }) => formatShortTime(waiting_since) },
+  { name: texts.mailSince, cell: ({ waiting_since }) => <RelativeTime at={waiting_since} /> },
   {
     name: texts.mailNext,
-    cell: ({ next_attempt_at }) => (next_attempt_at ? formatShortTime(next_attempt_at) : texts.mailGivenUp),
+    cell: ({ next_attempt_at }) =>
+      next_attempt_at ? <RelativeTime at={next_attempt_at} /> : texts.mailGivenUp,
   },
   { name: texts.mailAbout, cell: ({ about }) => <span class="mono small">{about}</span> },
 ];

@@ -5,7 +5,7 @@ import { Loading } from '../../shared/loading.js';
 import { Notice } from '../../shared/notice.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
-import { problemText } from './problem-text.js';
+import { isOffline, problemText } from './problem-text.js';
 
 interface Props<T> {
   readonly load: Load<T>;
@@ -14,12 +14,15 @@ interface Props<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** Shows the loaded data, or a message while there is none. After a failed reload it shows the error and the earlier data. */
+/**
+ * Shows the loaded data, or a message while there is none. After a failed reload it shows the earlier data and the error, unless
+ * the device is offline, which the page says already.
+ */
 export function Loaded<T>({ load, loadingText, notFoundText, children }: Props<T>) {
   const { data, error, busy, reload } = load;
   return (
     <>
-      {error !== undefined && !isSignedOut(error) && (
+      {error !== undefined && !isSignedOut(error) && !(data && isOffline(error)) && (
         <LoadError error={error} busy={busy} notFoundText={notFoundText} onRetry={() => void reload()} />
       )}
       {data === undefined ? error === undefined && <Loading text={loadingText} /> : children(data)}
@@ -37,5 +40,13 @@ interface LoadErrorProps {
 function LoadError({ error, busy, notFoundText, onRetry }: LoadErrorProps) {
   if (notFoundText && error instanceof Refused && error.status === 404)
     return <Notice kind="warning">{notFoundText}</Notice>;
-  return <Unavailable text={problemText(error)} retry={messages.retry} busy={busy} onRetry={onRetry} />;
+  return (
+    <Unavailable
+      text={problemText(error)}
+      isOffline={isOffline(error)}
+      retry={messages.retry}
+      busy={busy}
+      onRetry={onRetry}
+    />
+  );
 }

@@ -3,9 +3,11 @@ import { unavailableText } from '../../shared/messages.js';
 import { messages } from '../messages.js';
 import { t } from '../../shared/text.js';
 
+export const isOffline = (error: unknown) => error instanceof ServiceUnavailable && error.isOffline;
+
 /** Returns a sentence for staff about an error. */
 export function problemText(error: unknown): string {
-  if (error instanceof ServiceUnavailable) return unavailableText(messages.unavailable);
+  if (error instanceof ServiceUnavailable) return unavailableText(error, messages.unavailable);
   if (!(error instanceof Refused)) return messages.problems.unknown!;
   return messages.problems[error.code] ?? (error.detail || messages.problems.unknown!);
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
-import { formatDay, formatShortTime, plural, formatUtcDay } from '../../shared/dates.js';
+import { formatDay, plural, formatUtcDay } from '../../shared/dates.js';
+import { RelativeTime } from '../../shared/relative-time.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
@@ -44,7 +45,10 @@ const DAYS_LEFT_COLUMN: Column<Erasure> = {
   name: texts.left,
   cell: ({ days_left }) => <DaysLeft days={days_left ?? 0} />,
 };
-const RUNS_COLUMN: Column<Erasure> = { name: texts.runs, cell: ({ runs_at }) => formatShortTime(runs_at) };
+const RUNS_COLUMN: Column<Erasure> = {
+  name: texts.runs,
+  cell: ({ runs_at }) => <RelativeTime at={runs_at} />,
+};
 const ENDED_COLUMNS: readonly Column<Erasure>[] = [
   {
     name: texts.ended,

@@ -1,6 +1,6 @@
 import { Button } from '../../shared/button.js';
 import { plural } from '../../shared/dates.js';
-import { ExactTime } from '../../shared/exact-time.js';
+import { RelativeTime } from '../../shared/relative-time.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { MachineWithDetails, machineText } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
@@ -56,7 +56,10 @@ export function RequestTable<Row extends RequestWithActivation>({
       ),
     },
     ...licenseColumns,
-    { name: texts.asked, cell: ({ asked_at }) => <ExactTime at={asked_at} /> },
+    {
+      name: texts.asked,
+      cell: ({ asked_at }) => <RelativeTime at={asked_at} />,
+    },
     {
       name: texts.reason,
       cell: ({ reason }) =>

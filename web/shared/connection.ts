@@ -1,0 +1,50 @@
+import { useEffect, useState } from 'preact/hooks';
+import { announce } from './announcer.js';
+import { common } from './messages.js';
+
+/**
+ * Whether this device has no connection. The browser reports that, but it also does for a device that reaches a service on the
+ * same machine. A response therefore shows that there is a connection.
+ */
+let isOffline = !navigator.onLine;
+const changes = new EventTarget();
+
+function setOffline(next: boolean): void {
+  if (next === isOffline) return;
+  isOffline = next;
+  if (!isOffline) announce(common.onlineAgain);
+  changes.dispatchEvent(new Event('change'));
+}
+
+addEventListener('offline', () => setOffline(true));
+addEventListener('online', () => setOffline(false));
+
+/** Notes that a request was answered. */
+export const noteResponse = () => setOffline(false);
+
+/** Notes that a request was not answered. @returns whether the reason is that this device has no connection */
+export function noteNoResponse(): boolean {
+  setOffline(!navigator.onLine);
+  return isOffline;
+}
+
+/** Returns whether this device has no connection, also after that has changed. */
+export function useIsOffline(): boolean {
+  const [known, setKnown] = useState(isOffline);
+  useEffect(() => {
+    const read = () => setKnown(isOffline);
+    // It may have changed since the first render.
+    read();
+    changes.addEventListener('change', read);
+    return () => changes.removeEventListener('change', read);
+  }, []);
+  return known;
+}
+
+/** Calls `handle` when this device has a connection again. */
+export function useReconnection(handle: () => void): void {
+  useEffect(() => {
+    addEventListener('online', handle);
+    return () => removeEventListener('online', handle);
+  }, [handle]);
+}

@@ -1,0 +1,15 @@
+import { useIsOffline } from './connection.js';
+import { common } from './messages.js';
+
+/**
+ * Says that this device is offline, as long as it is. The element is always rendered, because screen readers announce changes of
+ * existing elements only.
+ */
+export function OfflineNotice() {
+  const isOffline = useIsOffline();
+  return (
+    <div class="offline" role="status">
+      {isOffline && <p>{common.offlineNotice}</p>}
+    </div>
+  );
+}
