@@ -3,7 +3,7 @@ import { brand, ContactLine } from '../shared/brand.js';
 import { Button } from '../shared/button.js';
 import { expiryText } from '../shared/expiry.js';
 import { common } from '../shared/messages.js';
-import { fill, t } from '../shared/text.js';
+import { fill, t, UntrustedText } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicense } from '../shared/api-types.js';
 import { WaitingMachine } from './free-a-place.js';
@@ -50,6 +50,10 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
       <p class="quiet" hidden={hasEnded}>
         {isOneOfSeveral && `${inUseText(license.machines_in_use, license.machines_allowed)} · `}
         {expiryText(license, texts.expiry)}
+      </p>
+      <p class="print-only">
+        {fill(texts.licensedTo, { email: <UntrustedText text={holder.email} /> })}{' '}
+        {!isOneOfSeveral && inUseText(license.machines_in_use, license.machines_allowed)}
       </p>
       <NextLicense status={status} />
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}

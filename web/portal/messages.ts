@@ -96,6 +96,8 @@ export const messages = {
 
   license: {
     title: 'License key ending in {hint}',
+    /** On the printed page only. */
+    licensedTo: 'Licensed to {email}.',
     statuses: {
       active: 'Active',
       updates_ended: 'Active',

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { Service } from '../support/harness.js';
+import { Pages } from './browser.js';
+import { openByCode, openByKey } from './portal-browser.js';
+import { startForBrowser } from './service.js';
+import { activateMachine, exactTimeBeside } from './steps.js';
+
+let service: Service;
+let origin: string;
+beforeAll(
+  async () =>
+    void ({ service, origin } = await startForBrowser({
+      environment: {
+        PRODUCT_NAME: 'Example <App>',
+        VENDOR_NAME: 'Example & Sons',
+        SUPPORT_CONTACT: 'help@vendor.example',
+      },
+    })),
+);
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+/** Returns how many pages the printed document has. */
+async function countPages(page: Page, format: 'A4' | 'Letter'): Promise<number> {
+  const pdf = await page.pdf({ format, preferCSSPageSize: false });
+  return pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0;
+}
+
+test.each(['A4', 'Letter'] as const)(
+  'a license with ten machines is printed on one page of %s',
+  async (format) => {
+    const license = await service.issue({
+      email: `${format}@example.com`.toLowerCase(),
+      machines_allowed: 12,
+    });
+    for (let i = 0; i < 10; i += 1)
+      await activateMachine(service, license, `Mac ${i} ${'W'.repeat(60)}`, format);
+    const page = await browser.page(origin);
+    await openByKey(page, origin, license);
+    expect(await countPages(page, format)).toBe(1);
+  },
+);
+
+test('the printed page has product, vendor, key ending, holder, terms, machines and contact, and no controls', async () => {
+  const email = 'printed@example.com';
+  const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date('2027-01-05Z') });
+  await activateMachine(service, license, '<b>Studio</b> \u05d0\u05d1\u05d2 😀');
+  const page = await browser.page(origin, { colorScheme: 'dark' });
+  await openByCode(page, origin, service, email);
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  const text = await page.evaluate('document.body.innerText');
+  for (const part of [
+    'Example <App>',
+    'From Example & Sons',
+    'Support: help@vendor.example',
+    `License key ending in ${license.license_key.slice(-2)}`,
+    'Active',
+    `Licensed to ${email}. 1 of 3 machines in use`,
+    'Updates through 4 January 2027',
+    '<b>Studio</b> \u05d0\u05d1\u05d2 😀',
+    '3.2.0',
+  ])
+    expect(text).toContain(part);
+  for (const part of ['Sign out', 'Send me the key', 'Your data', 'Release', 'What is stored'])
+    expect(text).not.toContain(part);
+  const visible = page
+    .locator('button, input, select, textarea, a.button, [role=dialog]')
+    .filter({ visible: true });
+  expect(await visible.count()).toBe(0);
+  // On paper the day of the activation has its year.
+  const day = page.locator('.details time');
+  expect(await exactTimeBeside(day)).toBe('"20 November 2026 at 13:00 UTC"');
+  const colours = await page.evaluate(
+    `[...new Set([...document.querySelectorAll('body, body *')].map((element) => {
+       const { color, backgroundColor } = getComputedStyle(element);
+       return color + ' on ' + backgroundColor;
+     }))]`,
+  );
+  expect(colours).toEqual(['rgb(0, 0, 0) on rgba(0, 0, 0, 0)']);
+});
+
+test('several licenses are printed together, and none is cut by the end of a page', async () => {
+  const email = 'several@example.com';
+  for (let i = 0; i < 12; i += 1) {
+    const license = await service.issue({ email, machines_allowed: 2 });
+    await activateMachine(service, license, `Mac ${i}`);
+  }
+  const page = await browser.page(origin);
+  await openByCode(page, origin, service, email);
+  await page.emulateMedia({ media: 'print' });
+  expect(await page.locator('.license').filter({ visible: true }).count()).toBe(12);
+  const breaks = await page.evaluate(
+    "[...document.querySelectorAll('.license')].map((element) => getComputedStyle(element).breakInside)",
+  );
+  expect(new Set(breaks as string[])).toEqual(new Set(['avoid']));
+});
