@@ -154,11 +154,12 @@ test('a staff member adds a passkey to the account, and removes it again', async
   await page.getByText(/^You have no passkey/).waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Add a passkey').click();
-  await expectFocus(row(page, '20 November'));
+  await expectFocus(row(page, 'Passkey of 20 November'));
+  await row(page, 'Passkey of 20 November').getByText('Not yet').waitFor();
 
   await button(page, 'Add a passkey').click();
   await page.getByText(/^There is a passkey of yours/).waitFor();
-  await button(page, 'Remove the passkey of 20 November').click();
+  await button(page, 'Remove Passkey of 20 November').click();
   await dialog(page)
     .getByText(/^It is your last one/)
     .waitFor();
@@ -166,6 +167,51 @@ test('a staff member adds a passkey to the account, and removes it again', async
   await button(dialog(page), 'Remove').click();
   await page.getByText(/^You have no passkey/).waitFor();
   await expectAnnounced(page, 'The passkey is removed.');
+});
+
+test('a passkey is named and renamed by keyboard, and shows the day of its last use', async () => {
+  const page = await browser.page(origin);
+  await addAuthenticator(page);
+  await page.goto(await linkFor(service, 'support', 'names@example.com'));
+  await button(page, 'Sign in with this link').click();
+  await button(page, 'Make a passkey').click();
+  await button(page, 'Sign out').click();
+  await button(page, 'Sign in with a passkey').click();
+  await title(page, SEARCH).waitFor();
+  await page.getByRole('link', { name: 'My account' }).click();
+  let known = 'Passkey of 20 November';
+  await row(page, known).getByRole('cell').filter({ hasText: 'Last used 20 November 2026' }).waitFor();
+  for (const name of [
+    'Key on the desk',
+    '<img src=x onerror=alert(1)> {name}',
+    '\u05d0\u05d1\u05d2 \u0627\u0644\u062d 😀',
+    'W'.repeat(100),
+  ]) {
+    await button(page, `Rename … ${known}`).focus();
+    await page.keyboard.press('Enter');
+    await dialog(page)
+      .getByRole('heading', { name: `Rename ${known}` })
+      .waitFor();
+    await expectFocus(dialog(page).getByLabel('Name'));
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(name);
+    await page.keyboard.press('Enter');
+    await expectFocus(row(page, name));
+    await expectAnnounced(page, 'The passkey has another name now.');
+    known = name;
+  }
+  await browser.expectAccessibleLayout(page);
+  await button(page, `Remove ${known}`).click();
+  await dialog(page)
+    .getByRole('heading', { name: `Remove ${known}?` })
+    .waitFor();
+  await browser.expectAccessibleLayout(page);
+  await button(dialog(page), 'Cancel').click();
+  await button(page, `Rename … ${known}`).click();
+  await dialog(page).getByLabel('Name').fill('');
+  await button(dialog(page), 'Rename').click();
+  await expectFocus(row(page, 'Passkey of 20 November'));
+  expect(await page.locator('main img').count()).toBe(0);
 });
 
 test('a tab shows who is signed in after another person has signed in in another tab', async () => {

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 export const VIEWS = [
   'find',
   'license',
+  'holder',
   'requests',
   'erasures',
   'fleet',
@@ -17,16 +18,19 @@ export interface Route {
   readonly view: View;
   /** The id of a license, which reveals nothing about a person; for the audit trail its filters. */
   readonly id: string;
-  /** The id of one of its activations, which is shown first. */
-  readonly activation: string;
+  /**
+   * What else the view shows. Of a license, the id of an activation, which is listed first. Of the licenses of a holder, the status
+   * that they are limited to, what they are sorted by, and the position of the page.
+   */
+  readonly details: readonly string[];
 }
 
-/** @param ids of a license, and of one of its activations */
-export const hrefOf = (view: View, ...ids: (string | undefined)[]) =>
-  `#${[view, ...ids.filter(Boolean)].join('/')}`;
+/** @param details the id of a license and further parts of the route */
+export const hrefOf = (view: View, ...details: (string | undefined)[]) =>
+  `#${[view, ...details.filter(Boolean)].join('/')}`;
 
-export function goTo(view: View, ...ids: (string | undefined)[]): void {
-  location.hash = hrefOf(view, ...ids);
+export function goTo(view: View, ...details: (string | undefined)[]): void {
+  location.hash = hrefOf(view, ...details);
 }
 
 /** Returns the view that the URL names, also after the browser went back or forward. */
@@ -39,7 +43,8 @@ export function useRoute(): Route {
     readHash();
     return () => removeEventListener('hashchange', readHash);
   }, []);
-  const [name = '', id = '', activation = ''] = hash.slice(1).split('/');
+  const [name = '', id = '', ...details] = hash.slice(1).split('/');
   const view = VIEWS.find((each) => each === name) ?? 'find';
-  return { view: view === 'license' && !id ? 'find' : view, id, activation };
+  const isWithoutId = (view === 'license' || view === 'holder') && !id;
+  return { view: isWithoutId ? 'find' : view, id, details };
 }

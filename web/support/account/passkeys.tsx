@@ -11,6 +11,7 @@ import type { Passkey, PasskeyListAnswer } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { PasskeyTable } from './passkey-table.js';
+import { RenamePasskeyDialog } from './rename-passkey-dialog.js';
 import { RemovePasskeyDialog } from './remove-passkey-dialog.js';
 
 const texts = messages.passkeys;
@@ -20,6 +21,7 @@ const HEADING_ID = 'passkeys';
 export function Passkeys() {
   const load = useLoad<PasskeyListAnswer>('passkeys');
   const addAction = useAction();
+  const [passkeyToRename, setPasskeyToRename] = useState<Passkey>();
   const [passkeyToRemove, setPasskeyToRemove] = useState<Passkey>();
   const [changed, setChanged] = useState<string>();
 
@@ -31,6 +33,13 @@ export function Passkeys() {
       setChanged(id);
       showChange(texts.made, id);
     });
+  }
+
+  async function handleRenamed({ id }: Passkey) {
+    setPasskeyToRename(undefined);
+    await load.reload();
+    setChanged(id);
+    showChange(texts.renamed, id);
   }
 
   async function handleRemoved() {
@@ -50,7 +59,12 @@ export function Passkeys() {
           passkeys.length === 0 ? (
             <Notice kind="warning">{texts.none}</Notice>
           ) : (
-            <PasskeyTable passkeys={passkeys} changed={changed} onRemove={setPasskeyToRemove} />
+            <PasskeyTable
+              passkeys={passkeys}
+              changed={changed}
+              onRename={setPasskeyToRename}
+              onRemove={setPasskeyToRemove}
+            />
           )
         }
       </Loaded>
@@ -59,6 +73,13 @@ export function Passkeys() {
           {texts.addAnother}
         </Button>
       </div>
+      {passkeyToRename && (
+        <RenamePasskeyDialog
+          passkey={passkeyToRename}
+          onClose={() => setPasskeyToRename(undefined)}
+          onDone={() => void handleRenamed(passkeyToRename)}
+        />
+      )}
       {passkeyToRemove && (
         <RemovePasskeyDialog
           passkey={passkeyToRemove}

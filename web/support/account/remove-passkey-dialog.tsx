@@ -1,10 +1,11 @@
 import type { Passkey } from '../../shared/api-types.js';
 import { formatDay } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
-import { t } from '../../shared/text.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
+import { passkeyName } from './passkey-name.js';
 
 interface Props {
   readonly passkey: Passkey;
@@ -17,7 +18,7 @@ export function RemovePasskeyDialog({ passkey, isLast, onClose, onDone }: Props)
   const { passkeys: texts } = messages;
   return (
     <ConfirmDialog
-      title={texts.removeTitle}
+      title={fill(texts.removeTitle, { name: <UntrustedText text={passkeyName(passkey)} /> })}
       submit={texts.remove}
       danger
       onConfirm={() => call('DELETE', `passkeys/${encodeURIComponent(passkey.id)}`).then(onDone)}

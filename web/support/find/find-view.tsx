@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, focusFirstError } from '../../shared/announcer.js';
 import { Button } from '../../shared/button.js';
-import { plural } from '../../shared/dates.js';
 import { Loading } from '../../shared/loading.js';
 import { Notice } from '../../shared/notice.js';
 import { call } from '../call.js';
+import { startSearch } from '../frame/search-shortcut.js';
 import { IssueDialog } from '../license/issue-dialog.js';
 import { memberErrors, problemText } from '../parts/problem-text.js';
 import { t } from '../../shared/text.js';
@@ -49,10 +49,7 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
   const { text, kind, licenses } = search;
   const textError = isTextMissing ? texts.empty : memberErrors(action.error)[kind];
 
-  // With several results, the results get the focus.
-  useEffect(() => {
-    if ((licenses?.length ?? 0) < 2) form.current?.querySelector('input')?.focus();
-  }, []);
+  useEffect(() => startSearch(form.current!.querySelector('input')!), []);
 
   async function runSearch() {
     const query = text.trim();
@@ -107,12 +104,16 @@ async function findByAnyKind(text: string): Promise<Result> {
   return { kind: kinds[0], licenses: [] };
 }
 
-/** Announces the result, and opens the license if there is only one. */
+/** Announces the result, and opens the license, or the list of licenses if there are several. */
 function showResult(text: string, { kind, licenses }: Result): void {
   const { find: texts } = messages;
   const [first, ...others] = licenses;
   if (!first) return announce(texts.none[kind]);
-  if (others.length > 0) return announce(plural(licenses.length, texts.found));
+  if (others.length > 0) {
+    // The list announces how many there are. The search returns only some of very many.
+    announce(texts.openedSeveral);
+    return goTo('holder', first.id);
+  }
   announce(t(texts.opened, { kind: texts.kinds[kind] }));
   goTo('license', first.id, kind === 'activation_id' ? text : undefined);
 }

@@ -1,47 +1,31 @@
-import { useEffect, useRef } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
-import { formatNumber, plural } from '../../shared/dates.js';
 import { t, UntrustedText } from '../../shared/text.js';
+import { plural } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
-import { Expiry } from '../license/expiry.js';
-import { Status } from '../license/status.js';
+import { EXPIRY_COLUMN, LICENSE_COLUMN, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Table, type Column } from '../parts/table.js';
-import { useFirstRows } from '../parts/use-first-rows.js';
 import { hrefOf } from '../route.js';
 import type { LicenseView } from '../../shared/api-types.js';
 import { isMistyped } from '../../shared/mistyped-key.js';
 import { messages } from '../messages.js';
 import type { QueryKind } from './query-kinds.js';
 
-const ROWS_SHOWN_AT_FIRST = 50;
 const texts = messages.find;
 
-const COLUMNS: readonly Column<LicenseView>[] = [
-  {
-    name: texts.license,
-    isRowHeader: true,
-    cell: ({ id, key_hint }) => (
-      <a href={hrefOf('license', id)} aria-label={t(texts.keyLabel, { hint: key_hint })}>
-        {t(texts.keyHint, { hint: key_hint })}
-      </a>
+const HOLDER_COLUMN: Column<LicenseView> = {
+  name: texts.holder,
+  cell: ({ email, is_address_lost }) =>
+    email ? (
+      <UntrustedText text={email} />
+    ) : (
+      <span class="quiet">{is_address_lost ? texts.addressLost : texts.erased}</span>
     ),
-  },
-  {
-    name: texts.holder,
-    cell: ({ email, is_address_lost }) =>
-      email ? (
-        <UntrustedText text={email} />
-      ) : (
-        <span class="quiet">{is_address_lost ? texts.addressLost : texts.erased}</span>
-      ),
-  },
-  { name: texts.status, cell: (license) => <Status license={license} /> },
-  { name: texts.expiry, cell: (license) => <Expiry license={license} /> },
-  {
-    name: texts.machines,
-    cell: ({ machines_in_use, machines_allowed }) =>
-      t(texts.machinesOf, { used: formatNumber(machines_in_use), allowed: formatNumber(machines_allowed) }),
-  },
+};
+const COLUMNS: readonly Column<LicenseView>[] = [
+  LICENSE_COLUMN,
+  HOLDER_COLUMN,
+  STATUS_COLUMN,
+  EXPIRY_COLUMN,
+  MACHINES_COLUMN,
 ];
 
 interface Props {
@@ -50,15 +34,10 @@ interface Props {
   readonly licenses: readonly LicenseView[];
 }
 
-/** The search results. A single license is opened at once, so its row is only seen after going back. */
+/** What a search found. It is opened at once, so it is only seen after going back, unless nothing was found. */
 export function Results({ text, kind, licenses }: Props) {
-  const section = useRef<HTMLElement>(null);
-  const { shown, showAllButton } = useFirstRows(licenses, ROWS_SHOWN_AT_FIRST);
-  useEffect(() => {
-    if (licenses.length > 1) moveFocus(section.current);
-  }, [licenses]);
-  const foundByText = t(texts.caption, { kind: texts.kinds[kind] });
-  if (licenses.length === 0)
+  const [first, ...others] = licenses;
+  if (!first)
     return (
       <Notice kind="warning">
         <p>
@@ -67,15 +46,19 @@ export function Results({ text, kind, licenses }: Props) {
         <p>{kind === 'license_key' && isMistyped(text) ? texts.mistyped : texts.noneHints[kind]}</p>
       </Notice>
     );
+  if (others.length > 0)
+    return (
+      <p>
+        <a href={hrefOf('holder', first.id)}>{texts.several}</a>
+      </p>
+    );
+  const foundByText = t(texts.caption, { kind: texts.kinds[kind] });
   return (
-    <section ref={section} class="flow" aria-label={foundByText}>
-      <Table
-        caption={`${plural(licenses.length, texts.found)}. ${foundByText}.`}
-        columns={COLUMNS}
-        rows={shown}
-        idOf={({ id }) => id}
-      />
-      {showAllButton}
-    </section>
+    <Table
+      caption={`${plural(licenses.length, texts.found)}. ${foundByText}.`}
+      columns={COLUMNS}
+      rows={licenses}
+      idOf={({ id }) => id}
+    />
   );
 }

@@ -2,6 +2,8 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { Button } from '../../shared/button.js';
 import { Field } from '../../shared/field.js';
 import { Form } from '../../shared/form.js';
+import { t } from '../../shared/text.js';
+import { ARIA_SEARCH_KEYS, SEARCH_KEYS } from '../frame/search-shortcut.js';
 import { messages } from '../messages.js';
 
 interface Props {
@@ -25,9 +27,15 @@ export function SearchForm({ form, text, error, busy, onText, onSearch, children
         name="query"
         value={text}
         onValue={onText}
-        hint={texts.hint}
+        hint={t(texts.hint, { keys: SEARCH_KEYS })}
         error={error}
-        input={{ autocomplete: 'off', autocapitalize: 'off', spellcheck: false, maxLength: 254 }}
+        input={{
+          autocomplete: 'off',
+          autocapitalize: 'off',
+          spellcheck: false,
+          maxLength: 254,
+          'aria-keyshortcuts': ARIA_SEARCH_KEYS,
+        }}
       />
       <div class="actions">
         <Button type="submit" kind="primary" busy={busy}>

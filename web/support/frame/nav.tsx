@@ -1,9 +1,10 @@
 import { formatNumber, plural } from '../../shared/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
+import { ARIA_SEARCH_KEYS } from './search-shortcut.js';
 import { messages } from '../messages.js';
 
-type Tab = Exclude<View, 'license' | 'account'>;
+type Tab = Exclude<View, 'license' | 'holder' | 'account'>;
 const TABS: readonly Tab[] = ['find', 'requests', 'erasures', 'fleet', 'service', 'audit'];
 
 interface Props {
@@ -19,8 +20,13 @@ export function Nav({ role, view, waiting }: Props) {
       <ul>
         {tabs.map((tab) => (
           <li key={tab}>
-            <a href={hrefOf(tab)} aria-current={isCurrent(tab, view) ? 'page' : undefined}>
+            <a
+              href={hrefOf(tab)}
+              aria-current={isCurrent(tab, view) ? 'page' : undefined}
+              aria-keyshortcuts={tab === 'find' ? ARIA_SEARCH_KEYS : undefined}
+            >
               {messages.nav[tab]}
+              {tab === 'find' && <kbd aria-hidden="true">/</kbd>}
               <Waiting count={waiting[tab] ?? 0} />
             </a>
           </li>
@@ -30,7 +36,8 @@ export function Nav({ role, view, waiting }: Props) {
   );
 }
 
-const isCurrent = (tab: Tab, view: View) => tab === view || (tab === 'find' && view === 'license');
+const isCurrent = (tab: Tab, view: View) =>
+  tab === view || (tab === 'find' && (view === 'license' || view === 'holder'));
 
 function Waiting({ count }: { count: number }) {
   if (count === 0) return null;

@@ -1,19 +1,40 @@
 import { isPlainKey, useShortcuts } from '../parts/use-shortcuts.js';
 import { goTo } from '../route.js';
 
-/** Opens the search with `/`, ⌘K or Ctrl+K from any view. */
+/** On a Mac, Ctrl+K in a field deletes to the end of the line. */
+const isMac = /mac|iphone|ipad/i.test(navigator.platform);
+
+/** How a person reads the keys that open the search, besides `/`. */
+export const SEARCH_KEYS = isMac ? '⌘K' : 'Ctrl+K';
+
+/** The keys that open the search, as the attribute `aria-keyshortcuts` names them. */
+export const ARIA_SEARCH_KEYS = `/ ${isMac ? 'Meta' : 'Control'}+K`;
+
+/** Opens the search with `/`, and with ⌘K or Ctrl+K also while a person types in a field, from any view. */
 export function useSearchShortcut(): void {
   useShortcuts((event) => {
     if (!isSearchKey(event)) return false;
-    const field = document.querySelector<HTMLElement>('[role="search"] input');
+    const field = document.querySelector<HTMLInputElement>('[role="search"] input');
     // The search focuses its field when it is opened.
-    if (field) field.focus();
+    if (field) startSearch(field);
     else goTo('find');
     return true;
   });
 }
 
-function isSearchKey(event: KeyboardEvent): boolean {
-  const { key, metaKey, ctrlKey, altKey } = event;
-  return key.toLowerCase() === 'k' ? (metaKey || ctrlKey) && !altKey : key === '/' && isPlainKey(event);
+/** Moves the focus to the search, and selects its text, so that typing replaces an earlier search. */
+export function startSearch(field: HTMLInputElement): void {
+  field.focus();
+  field.select();
 }
+
+function isSearchKey(event: KeyboardEvent): boolean {
+  if (event.key === '/') return isPlainKey(event);
+  const { metaKey, ctrlKey, altKey, shiftKey } = event;
+  const isOnlyModifier = (isMac ? metaKey && !ctrlKey : ctrlKey && !metaKey) && !altKey && !shiftKey;
+  return isOnlyModifier && isK(event);
+}
+
+/** With a keyboard that types another script, the position of the key counts. */
+const isK = ({ key, code }: KeyboardEvent) =>
+  key.toLowerCase() === 'k' || (code === 'KeyK' && !/^[a-z]$/i.test(key));

@@ -12,6 +12,8 @@ import { StaffView } from '../admin/staff-view.js';
 import { call, findSession } from '../call.js';
 import { FindView, EMPTY_SEARCH, withLicense } from '../find/find-view.js';
 import { LazyFleetView } from '../fleet/lazy-fleet-view.js';
+import { HolderView } from '../holder/holder-view.js';
+import { parseHolderList } from '../holder/holder-list.js';
 import { LicenseView } from '../license/license-view.js';
 import { problemText } from '../parts/problem-text.js';
 import { useAction } from '../../shared/action.js';
@@ -84,7 +86,7 @@ export function Workspace({ session, onSignedOut }: Props) {
 }
 
 function Views({
-  route: { view, id, activation },
+  route: { view, id, details },
   session,
   queues,
 }: {
@@ -99,14 +101,16 @@ function Views({
     case 'license':
       return (
         <LicenseView
-          key={`${id}/${activation}`}
+          key={[id, ...details].join('/')}
           id={id}
-          searched={activation}
+          searched={details[0] ?? ''}
           isAdmin={isAdmin}
           onQueueChange={() => void refresh(queues)}
           onLicense={(license) => setSearch((before) => withLicense(before, license))}
         />
       );
+    case 'holder':
+      return <HolderView key={id} id={id} list={parseHolderList(details)} />;
     case 'requests':
       return <RequestsView load={queues.requests} />;
     case 'erasures':
@@ -143,7 +147,12 @@ const refresh = ({ requests, erasures }: Queues) => Promise.all([requests.reload
 /** Sets the title of the browser tab. The number comes first, because a tab cuts long titles. */
 function useTitle({ view }: Route, waiting: number): void {
   useEffect(() => {
-    const name = view === 'license' ? messages.find.license : messages.nav[view];
+    const name =
+      view === 'license'
+        ? messages.find.license
+        : view === 'holder'
+          ? messages.holder.title
+          : messages.nav[view];
     setTitle(`${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${messages.support}`);
   }, [view, waiting]);
 }

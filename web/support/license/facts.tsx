@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { formatNumber, plural, formatUtcDay, formatDay } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
+import { fill, t } from '../../shared/text.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 import { Copyable } from '../parts/copyable.js';
+import { hrefOf } from '../route.js';
 import { Expiry } from './expiry.js';
 
 export function Facts({ license }: { license: LicenseDetail }) {
@@ -12,12 +13,19 @@ export function Facts({ license }: { license: LicenseDetail }) {
     <dl class="facts">
       <Fact name={facts.holder}>
         {license.email ? (
-          <Copyable text={license.email} what={messages.find.kinds.email} />
+          <>
+            <Copyable text={license.email} what={messages.find.kinds.email} />
+            <br />
+            <a href={hrefOf('holder', license.id)}>{facts.allOfHolder}</a>
+          </>
         ) : (
           <span class="quiet">
             {license.is_address_lost ? messages.license.addressLost : messages.license.erasedHolder}
           </span>
         )}
+      </Fact>
+      <Fact name={facts.keyHint}>
+        <Copyable class="mono" text={license.key_hint} what={messages.copy.keyHint} />
       </Fact>
       <Fact name={facts.machines}>
         <MachinesInUse license={license} />
@@ -58,12 +66,12 @@ function MachinesInUse({ license: { machines_in_use, machines_allowed } }: { lic
 function Purchase({ license: { purchase } }: { license: LicenseDetail }) {
   if (!purchase) return <span class="quiet">{messages.license.noPurchase}</span>;
   return (
-    <span class="untrusted">
-      {t(messages.license.purchase, {
-        id: purchase.transaction_id,
+    <>
+      {fill(messages.license.purchase, {
+        id: <Copyable text={purchase.transaction_id} what={messages.find.kinds.transaction_id} />,
         state: messages.license.purchaseStates[purchase.state],
         day: formatUtcDay(purchase.recorded_on),
       })}
-    </span>
+    </>
   );
 }

@@ -12,11 +12,15 @@ interface Props {
 
 /** A text with a button that copies it. */
 export function Copyable({ text, what, class: className = '' }: Props) {
-  const copy = () =>
-    navigator.clipboard.writeText(text).then(
-      () => toast(t(messages.copy.done, { what })),
-      () => toastError(t(messages.copy.failed, { what })),
-    );
+  async function copy() {
+    try {
+      // On a page without TLS there is no `clipboard`.
+      await navigator.clipboard.writeText(text);
+      toast(t(messages.copy.done, { what }));
+    } catch {
+      toastError(t(messages.copy.failed, { what }));
+    }
+  }
   return (
     <span class={`copyable ${className}`}>
       <UntrustedText text={text} />{' '}

@@ -1,0 +1,35 @@
+import { formatNumber } from '../../shared/dates.js';
+import { t } from '../../shared/text.js';
+import { Copyable } from '../parts/copyable.js';
+import type { HolderLicensesPage, LicenseLine } from '../../shared/api-types.js';
+import { messages } from '../messages.js';
+
+const STATUSES: readonly LicenseLine['status'][] = ['active', 'suspended', 'revoked', 'refunded'];
+const texts = messages.holder;
+
+/** The address of a holder, and how many licenses they have with each status. */
+export function HolderFacts({ page: { email, counts } }: { page: HolderLicensesPage }) {
+  return (
+    <dl class="facts">
+      <div>
+        <dt>{messages.account.email}</dt>
+        <dd>
+          <Copyable text={email} what={messages.find.kinds.email} />
+        </dd>
+      </div>
+      <div>
+        <dt>{texts.licenses}</dt>
+        <dd>
+          {STATUSES.filter((status) => counts[status] > 0)
+            .map((status) =>
+              t(texts.count, {
+                count: formatNumber(counts[status]),
+                status: messages.license.status[status],
+              }),
+            )
+            .join(', ')}
+        </dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,37 @@
+import type { LicenseLine } from '../../shared/api-types.js';
+import { hrefOf } from '../route.js';
+import { messages } from '../messages.js';
+
+type StatusFilter = LicenseLine['status'] | 'all';
+type Sort = keyof typeof messages.holder.sorts;
+
+/** What of the licenses of a holder is shown. It is a part of the route, so that going back shows the same list again. */
+export interface HolderList {
+  readonly status: StatusFilter;
+  readonly sort: Sort;
+  /** The `next_cursor` of the page before; empty for the first page. */
+  readonly cursor: string;
+}
+
+/** Reads the parts of the route after the license id. An unknown part counts as absent. */
+export function parseHolderList([status = '', sort = '', cursor = '']: readonly string[]): HolderList {
+  const { statuses, sorts } = messages.holder;
+  return {
+    status: Object.hasOwn(statuses, status) ? (status as StatusFilter) : 'all',
+    sort: Object.hasOwn(sorts, sort) ? (sort as Sort) : 'issued',
+    cursor,
+  };
+}
+
+export const holderHref = (id: string, { status, sort, cursor }: HolderList) =>
+  hrefOf('holder', id, status, sort, cursor);
+
+/** The path of the API for a list. */
+export function holderPath(id: string, { status, sort, cursor }: HolderList): string {
+  const query = new URLSearchParams({
+    sort,
+    ...(status !== 'all' && { status }),
+    ...(cursor && { cursor }),
+  });
+  return `licenses/${encodeURIComponent(id)}/holder?${query}`;
+}

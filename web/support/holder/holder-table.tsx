@@ -1,0 +1,27 @@
+import { ExactTime } from '../../shared/exact-time.js';
+import { EXPIRY_COLUMN, LICENSE_COLUMN, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
+import { Table, type Column } from '../parts/table.js';
+import type { LicenseLine } from '../../shared/api-types.js';
+import { messages } from '../messages.js';
+
+const ISSUED_COLUMN: Column<LicenseLine> = {
+  name: messages.license.facts.created,
+  cell: ({ created_at }) => <ExactTime at={created_at} />,
+};
+const COLUMNS: readonly Column<LicenseLine>[] = [
+  LICENSE_COLUMN,
+  STATUS_COLUMN,
+  ISSUED_COLUMN,
+  EXPIRY_COLUMN,
+  MACHINES_COLUMN,
+];
+
+interface Props {
+  readonly caption: string;
+  readonly licenses: readonly LicenseLine[];
+}
+
+/** One page of the licenses of a holder. */
+export function HolderTable({ caption, licenses }: Props) {
+  return <Table caption={caption} columns={COLUMNS} rows={licenses} idOf={({ id }) => id} />;
+}

@@ -1,0 +1,90 @@
+import { useEffect } from 'preact/hooks';
+import { moveFocus } from '../../shared/announcer.js';
+import { Choice } from '../../shared/choice.js';
+import { formatNumber, plural } from '../../shared/dates.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
+import { Loaded } from '../parts/loaded.js';
+import { ViewTitle } from '../parts/view-title.js';
+import { hrefOf } from '../route.js';
+import type { HolderLicensesPage } from '../../shared/api-types.js';
+import { useLoad } from '../use-load.js';
+import { messages } from '../messages.js';
+import { HolderFacts } from './holder-facts.js';
+import { holderHref, holderPath, type HolderList } from './holder-list.js';
+import { HolderTable } from './holder-table.js';
+
+const texts = messages.holder;
+
+interface Props {
+  /** The id of one of the licenses. The address of the holder is in no URL, because a browser keeps URLs in its history. */
+  readonly id: string;
+  readonly list: HolderList;
+}
+
+/** All licenses of one holder, in pages. */
+export function HolderView({ id, list }: Props) {
+  const load = useLoad<HolderLicensesPage>(holderPath(id, list));
+  const show = (change: Partial<HolderList>) =>
+    (location.hash = holderHref(id, { ...list, cursor: '', ...change }));
+  useEffect(() => {
+    // A link to another page disappears with the page that it is on.
+    if (document.activeElement === document.body) moveFocus(document.querySelector('h1'));
+  }, [list.cursor]);
+  return (
+    <div class="flow">
+      <p class="small">
+        <a href={hrefOf('find')}>{messages.license.back}</a>
+      </p>
+      <ViewTitle>
+        {load.data ? fill(texts.titleOf, { email: <UntrustedText text={load.data.email} /> }) : texts.title}
+      </ViewTitle>
+      <div class="filters">
+        <Choice
+          label={texts.filter}
+          name="status"
+          value={list.status}
+          options={texts.statuses}
+          onValue={(status) => show({ status })}
+        />
+        <Choice
+          label={texts.sort}
+          name="sort"
+          value={list.sort}
+          options={texts.sorts}
+          onValue={(sort) => show({ sort })}
+        />
+      </div>
+      <p class="unseen" role="status">
+        {load.data && captionOf(load.data, list)}
+      </p>
+      <Loaded load={load} loadingText={texts.waiting} notFoundText={texts.notFound}>
+        {(page) => (
+          <>
+            <HolderFacts page={page} />
+            {page.licenses.length === 0 ? (
+              <p>{texts.none}</p>
+            ) : (
+              <HolderTable caption={captionOf(page, list)} licenses={page.licenses} />
+            )}
+            <p class="actions">
+              {list.cursor && <a href={holderHref(id, { ...list, cursor: '' })}>{texts.first}</a>}
+              {page.next_cursor && (
+                <a href={holderHref(id, { ...list, cursor: page.next_cursor })} rel="next">
+                  {texts.next}
+                </a>
+              )}
+            </p>
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+/** How many licenses the list has, and how many of them this page shows. */
+function captionOf({ counts, licenses }: HolderLicensesPage, { status }: HolderList): string {
+  const total =
+    status === 'all' ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[status];
+  const all = plural(total, messages.find.found);
+  return licenses.length === total ? all : t(texts.shownOf, { shown: formatNumber(licenses.length), all });
+}

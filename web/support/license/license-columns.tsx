@@ -1,0 +1,34 @@
+import { formatNumber } from '../../shared/dates.js';
+import { t } from '../../shared/text.js';
+import type { Column } from '../parts/table.js';
+import { hrefOf } from '../route.js';
+import type { LicenseLine } from '../../shared/api-types.js';
+import { messages } from '../messages.js';
+import { Expiry } from './expiry.js';
+import { Status } from './status.js';
+
+// The columns of each table of licenses.
+const texts = messages.find;
+
+export const LICENSE_COLUMN: Column<LicenseLine> = {
+  name: texts.license,
+  isRowHeader: true,
+  cell: ({ id, key_hint }) => (
+    <a href={hrefOf('license', id)} aria-label={t(texts.keyLabel, { hint: key_hint })}>
+      {t(texts.keyHint, { hint: key_hint })}
+    </a>
+  ),
+};
+export const STATUS_COLUMN: Column<LicenseLine> = {
+  name: texts.status,
+  cell: (license) => <Status license={license} />,
+};
+export const EXPIRY_COLUMN: Column<LicenseLine> = {
+  name: texts.expiry,
+  cell: (license) => <Expiry license={license} />,
+};
+export const MACHINES_COLUMN: Column<LicenseLine> = {
+  name: texts.machines,
+  cell: ({ machines_in_use, machines_allowed }) =>
+    t(texts.machinesOf, { used: formatNumber(machines_in_use), allowed: formatNumber(machines_allowed) }),
+};
