@@ -121,7 +121,7 @@ test('without a connection the portal says so once, and loads when there is one 
   await browser.expectAccessibleLayout(page);
   // Something that has the focus is not behind the notice, which stays at the bottom of the window.
   await page.setViewportSize({ width: 320, height: 400 });
-  const last = page.getByRole('link', { name: 'Privacy' });
+  const last = page.getByRole('link', { name: 'What is stored, why, and for how long' });
   await last.focus();
   const [link, box] = [(await last.boundingBox())!, (await notice.boundingBox())!];
   expect(link.y + link.height).toBeLessThanOrEqual(box.y);
