@@ -194,7 +194,7 @@ describe('Prism accepts the documented answers', () => {
     const signIn = (await call('POST', 'session/options', 200)).json;
     const answer = { response: authenticator.get(signIn.options) };
     await call('POST', 'session', 204, undefined, answer);
-    await call('PATCH', `passkeys/${passkey.id}`, 200, 'passkeys/{id}', { name: 'Key on the desk' });
+    await call('PATCH', `passkeys/${passkey.id}`, 200, 'passkeys/{id}', { name: 'USB key' });
     await call('DELETE', `passkeys/${passkey.id}`, 204, 'passkeys/{id}');
     await call('DELETE', 'session', 204);
   });
