@@ -35,9 +35,9 @@ export async function tabTo(wanted: Locator): Promise<void> {
   }
 }
 
-/** Returns the exact time that the page shows beside a time that is hovered, focused or printed; `none` while it is not shown. */
-export const exactTimeBeside = (time: Locator): Promise<string> =>
-  time.evaluate("(element) => getComputedStyle(element, '::after').content");
+/** Returns the exact time that the page shows beside the first time that the selector matches; `none` while it shows none. */
+export const exactTimeBeside = (page: Page, selector: string): Promise<unknown> =>
+  page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)}), '::after').content`);
 
 /** Activates a machine with a label. @param idSuffix distinguishes machines with equal labels @returns the activation id */
 export async function activateMachine(
