@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ export default defineConfig({
   // The pages refer to their files by relative URLs, because PUBLIC_URL may have a path.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  plugins: [compress()],
+  plugins: [sections(), compress()],
   build: {
     outDir: inWeb('dist'),
     emptyOutDir: true,
@@ -33,6 +33,19 @@ export default defineConfig({
     },
   },
 });
+
+/** Loads one section of a JSON file (`en.json?portal`), so that the bundle of a page has no texts of other pages. */
+function sections(): Plugin {
+  return {
+    name: 'sections',
+    async load(id) {
+      const [, file, section] = /^(.+\.json)\?(\w+)$/.exec(id) ?? [];
+      if (!file || !section) return undefined;
+      const texts = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+      return `export default ${JSON.stringify(texts[section])};`;
+    },
+  };
+}
 
 /** Adds compressed copies of scripts, style sheets and SVG images, so that no request waits for the compression. */
 function compress(): Plugin {

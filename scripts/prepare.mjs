@@ -63,7 +63,7 @@ export const ensureBuilt = () =>
 export const ensureWebBuilt = () =>
   build(
     'web/dist',
-    ['web/portal', 'web/support', 'web/privacy', 'web/shared', 'vite.config.ts'],
+    ['web/portal', 'web/support', 'web/privacy', 'web/shared', 'src/languages', 'vite.config.ts'],
     ['vite', 'build', '--logLevel=warn'],
   );
 

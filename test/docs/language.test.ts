@@ -39,7 +39,7 @@ function testNames(path: string): string[] {
   return names;
 }
 
-const isText = (path: string) => /\.(ts|tsx|mjs|css|html|md|yaml|sql|py)$/.test(path);
+const isText = (path: string) => /\.(ts|tsx|mjs|css|html|md|yaml|sql|py)$|\/en\.json$/.test(path);
 
 test.each([
   'src/',

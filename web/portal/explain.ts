@@ -2,14 +2,17 @@ import { Refused, ServiceUnavailable } from '../shared/api.js';
 import { unavailableText } from '../shared/messages.js';
 import { messages } from './messages.js';
 
+/**
+ * Sentences by the `code` of a problem. For other codes the page shows the service's `detail`, or `failed` from status 500 on.
+ */
+const refused: Readonly<Record<string, string | undefined>> = messages.refused;
+
 /** Returns a sentence for the holder about a failed request. Throws any other error again. */
 export function explain(error: unknown): string {
   if (error instanceof ServiceUnavailable) return unavailableText(error, messages.unavailableTyped);
   if (!(error instanceof Refused)) throw error;
   if (wrongMembers(error).includes('hint')) return messages.freeAPlace.expired;
-  return (
-    messages.refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed)
-  );
+  return refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed);
 }
 
 /** Returns the names of the members that the service refused: those in `errors` of `invalid_request`. */

@@ -25,7 +25,7 @@ export function Privacy() {
       <h1>{messages.title}</h1>
       <p class="lead">{messages.lead}</p>
       <div class="plain">
-        {messages.plain.map(({ title, text }) => (
+        {Object.values(messages.plain).map(({ title, text }) => (
           <section key={title}>
             <h2>{title}</h2>
             <p>{text}</p>

@@ -1,3 +1,6 @@
+import type { Forms } from '../../src/languages/messages.js';
+import { pluralForm } from '../../src/languages/text.js';
+
 /** The language of the page. Dates are in this language, like the texts, in the regional form of the reader, such as en-GB. */
 const language = document.documentElement.lang;
 const locale = navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
@@ -39,10 +42,8 @@ const timeFormat = new Intl.DateTimeFormat(locale, {
 export const formatNumber = (value: number) => numberFormat.format(value);
 
 /** Returns the form for a count, with the count: `plural(2, { one: '# machine', other: '# machines' })` is `2 machines`. */
-export function plural(count: number, forms: { one: string; other: string }): string {
-  const form = pluralRules.select(count) === 'one' ? forms.one : forms.other;
-  return form.replace('#', formatNumber(count));
-}
+export const plural = (count: number, forms: Forms) =>
+  pluralForm(forms, count, pluralRules, formatNumber(count));
 
 /** Formats the day of a time in the reader's time zone: `14 May`, with the year unless it is the current one. */
 export function formatDay(time: string): string {

@@ -1,9 +1,6 @@
 import { Fragment, type ComponentChild, type ComponentChildren } from 'preact';
 
-/** Fills strings into a message: `t('Sent to {email}.', { email })`. For elements there is `fill`. */
-export function t(message: string, parts: Record<string, string>): string {
-  return message.replaceAll(/\{(\w+)\}/g, (whole, name: string) => parts[name] ?? whole);
-}
+export { t } from '../../src/languages/text.js';
 
 /** Fills elements into a message: `fill('Release {machine}?', { machine: <UntrustedText … /> })`. */
 export function fill(message: string, parts: Record<string, ComponentChild>): ComponentChildren {
