@@ -109,7 +109,9 @@ describe('Prism accepts the documented answers', () => {
     const body = { transaction_id: 'tx-1', email: 'buyer@example.com', status: 'paid' };
     await expectSuccess(report(service, body), 'POST /v1/purchases', 204);
     const paths = ['/health/live', '/health/ready', '/privacy/data', '/brand', '/brand/logo', '/docs/errors'];
-    for (const path of paths) await expectSuccess(service.call('GET', path), `GET ${path}`);
+    for (const path of [...paths, '/languages'])
+      await expectSuccess(service.call('GET', path), `GET ${path}`);
+    await expectSuccess(service.call('GET', '/languages/de/portal'), 'GET /languages/{tag}/{page}');
     // Prism would follow the redirect itself.
     await expectSuccess(direct.call('GET', '/', undefined, { accept: 'text/html' }), 'GET /', 302);
   });

@@ -10,6 +10,7 @@ import { staticPagesOptions } from './http/pages.js';
 import { SessionsModule } from './http/sessions/sessions.module.js';
 import { HeartbeatModule } from './heartbeat/heartbeat.module.js';
 import { KeysModule } from './keys/keys.module.js';
+import { LanguagesModule } from './languages/languages.module.js';
 import { LicensePortalModule } from './license-portal/license-portal.module.js';
 import { LicensesModule } from './licenses/licenses.module.js';
 import { ManifestModule } from './manifest/manifest.module.js';
@@ -40,6 +41,7 @@ export class AppModule {
         ServeStaticModule.forRoot(staticPagesOptions(core.config)),
         SessionsModule,
         BrandModule,
+        LanguagesModule,
         KeysModule,
         LicensesModule,
         StaffModule,

@@ -69,6 +69,8 @@ export class Config {
   /** The sender of mails. */
   readonly mailFrom: MailAddress;
   readonly brand: Brand;
+  /** The language of mails that no visitor of the portal causes. */
+  readonly mailLanguage: string;
   readonly #databaseUrl: string | undefined;
   readonly #databaseReadUrl: string | undefined;
   readonly #licenseKeySecret: Buffer | undefined;
@@ -130,6 +132,7 @@ export class Config {
     this.#smtpUrl = smtpUrl(read('SMTP_URL'));
     this.mailFrom = mailFrom(read('MAIL_FROM'), this);
     this.brand = readBrand(read, this.mailFrom.name);
+    this.mailLanguage = languageTag('MAIL_LANGUAGE', read('MAIL_LANGUAGE') ?? 'en');
     this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
     if (!this.production) return;
     this.requireProductionSettings();
@@ -269,6 +272,14 @@ function mailFrom(text: string | undefined, { product, smtpUrl }: Config): MailA
       'MAIL_FROM must be an e-mail address, or a name and one: App <licenses@example.com>.',
     );
   return { name: (quotedName ?? plainName)?.trim() || product, address };
+}
+
+function languageTag(name: string, text: string): string {
+  try {
+    return Intl.getCanonicalLocales(text)[0]!;
+  } catch {
+    throw new ConfigError(`${name} must be a language tag, such as de or pt-BR.`);
+  }
 }
 
 function webhookSecret(text: string | undefined): string | undefined {

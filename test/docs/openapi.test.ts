@@ -148,6 +148,8 @@ describe('the document', () => {
       'GET /privacy/data',
       'GET /brand',
       'GET /brand/logo',
+      'GET /languages',
+      'GET /languages/{tag}/{page}',
       'GET /',
       'GET /health/live',
       'GET /health/ready',

@@ -4,6 +4,7 @@ import { Button } from '../shared/button.js';
 import { fill, UntrustedText } from '../shared/text.js';
 import { toastError } from '../shared/toast.js';
 import { BrandFooter, BrandMark } from '../shared/brand.js';
+import { LanguageSwitch } from '../shared/language-switch.js';
 import { explain } from './explain.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { signOut } from './portal-api.js';
@@ -50,6 +51,7 @@ export function Footer() {
       <p>
         <a href="../privacy/">{messages.privacy}</a>
       </p>
+      <LanguageSwitch />
     </>
   );
 }

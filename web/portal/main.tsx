@@ -1,5 +1,7 @@
 import { render } from 'preact';
+import { openInLanguage } from '../shared/language.js';
 import { Portal } from './portal.js';
 import './portal.css';
 
-render(<Portal />, document.getElementById('page')!);
+const page = document.getElementById('page')!;
+void openInLanguage('portal', () => render(<Portal />, page));

@@ -1,5 +1,7 @@
 import { render } from 'preact';
+import { openInLanguage } from '../shared/language.js';
 import { Privacy } from './privacy.js';
 import './privacy.css';
 
-render(<Privacy />, document.getElementById('page')!);
+const page = document.getElementById('page')!;
+void openInLanguage('privacy', () => render(<Privacy />, page));

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ServiceUnavailable } from '../shared/api.js';
 import { Unavailable } from '../shared/unavailable.js';
 import { brand, BrandFooter, BrandMark, ContactLine, setTitle } from '../shared/brand.js';
+import { LanguageSwitch } from '../shared/language-switch.js';
 import { Loading } from '../shared/loading.js';
 import { Page } from '../shared/page.js';
 import type { PrivacyData } from '../shared/api-types.js';
@@ -19,9 +20,17 @@ export function Privacy() {
     );
   };
   useEffect(() => void load(), []);
-  useEffect(() => setTitle(messages.name), []);
+  useEffect(() => setTitle(messages.name), [messages.name]);
   return (
-    <Page header={<BrandMark page={messages.name} />} footer={<BrandFooter />}>
+    <Page
+      header={<BrandMark page={messages.name} />}
+      footer={
+        <>
+          <BrandFooter />
+          <LanguageSwitch />
+        </>
+      }
+    >
       <h1>{messages.title}</h1>
       <p class="lead">{messages.lead}</p>
       <div class="plain">

@@ -1,4 +1,5 @@
 import { formatTime, plural, formatUtcDay } from '../shared/dates.js';
+import { currentLanguage } from '../shared/language.js';
 import { t } from '../shared/text.js';
 import { Columns } from './columns.js';
 import type { PrivacyData } from '../shared/api-types.js';
@@ -40,6 +41,7 @@ export function Report({ data: { tables, last_run } }: { data: PrivacyData }) {
     <>
       <p>{finished ? t(messages.lastRun, { time: formatTime(finished) }) : messages.noRun}</p>
       <p class="quiet">{messages.legend}</p>
+      {!/^en\b/.test(currentLanguage()) && <p class="quiet">{messages.reportLanguage}</p>}
       {(Object.keys(messages.groups) as Group[]).map((group) => (
         <TableGroup key={group} group={group} tables={tables} />
       ))}

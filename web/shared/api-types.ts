@@ -270,6 +270,15 @@ export interface IssuedLicenseAnswer {
   readonly license_key: string;
 }
 
+export interface Languages {
+  readonly languages: readonly {
+    /** A language tag (BCP 47), such as `de` or `pt-BR`. */
+    readonly tag: string;
+    /** Changes with the texts. Null if they are the English ones that the pages contain. */
+    readonly version: string | null;
+  }[];
+}
+
 export interface LicenseDetailAnswer {
   readonly license: {
     readonly id: string;

@@ -68,7 +68,13 @@ async function send(
   return fetch(path, {
     method,
     keepalive,
-    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      // The service sends mails about what is done on a page in the language of the page. A GET is without this header, because
+      // the response to a preload could not be used for it.
+      ...(method !== 'GET' && { 'accept-language': document.documentElement.lang }),
+      ...headers,
+    },
     body: body ? JSON.stringify(body) : null,
     signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
   }).catch(throwUnavailable);

@@ -13,14 +13,17 @@ const ENCODERS = {
   gzip: (text: string) => gzipAsync(text),
 };
 
+/** The responses that are compressed: lists of the staff API, such as the audit trail, and the texts of the pages. */
+const COMPRESSED_ROUTES = /^\/(support\/api|languages)\//;
+
 /**
- * Compresses the responses to GET of the staff API, such as the audit trail. Other responses are short, or contain a token: the
- * length of a compressed response that also contains text of an attacker could reveal the token.
+ * Compresses the responses of COMPRESSED_ROUTES. Other responses are short, or contain a token: the length of
+ * a compressed response that also contains text of an attacker could reveal the token.
  */
 export function compressLists(fastify: FastifyInstance): void {
   // The hook is added to these routes only, so that it does not run for other requests, such as heartbeats.
   fastify.addHook('onRoute', (route) => {
-    if (route.method !== 'GET' || !route.url.startsWith('/support/api/')) return;
+    if (route.method !== 'GET' || !COMPRESSED_ROUTES.test(route.url)) return;
     route.onSend = [...[route.onSend ?? []].flat(), compress];
   });
 }

@@ -14,6 +14,7 @@ const OPTIONS = {
   jsc: {
     target: 'es2024',
     parser: { syntax: 'typescript', decorators: true },
+    experimental: { keepImportAttributes: true },
     transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
   },
 };

@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../core/config.js';
+import { BUILT_IN_LANGUAGES } from './built-in.js';
+import { Language } from './language.js';
+import { lookUpLanguage } from './tags.js';
+
+/** The pages that are translated. The names are those of sections of the files. */
+export const PAGES = ['portal', 'privacy'] as const;
+export type Page = (typeof PAGES)[number];
+
+/** A language as `GET /languages` shows it (docs/openapi.yaml, `Languages`). */
+interface LanguageView {
+  readonly tag: string;
+  /** Changes with the texts; null if they are the English ones that the pages contain. */
+  readonly version: string | null;
+}
+
+/** An entry of an `accept-language` header. A quality of 0 excludes a language. */
+const ENTRY = /^\s*([A-Za-z0-9-]{1,35})\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?$/;
+const MAX_ENTRIES = 20;
+
+/** The languages of pages and mails. */
+@Injectable()
+export class Languages {
+  readonly views: readonly LanguageView[];
+  readonly #languages: ReadonlyMap<string, Language>;
+  readonly #ofMails: Language;
+
+  constructor(config: Config) {
+    const files = Object.entries(BUILT_IN_LANGUAGES);
+    this.#languages = new Map(files.map(([tag, messages]) => [tag, new Language(tag, messages)]));
+    this.views = [...this.#languages.values()].map(({ tag, messages }) => ({
+      tag,
+      version:
+        messages === BUILT_IN_LANGUAGES['en'] ? null : hash('sha256', JSON.stringify(messages)).slice(0, 16),
+    }));
+    this.#ofMails = this.#languages.get(config.mailLanguage) ?? this.english;
+  }
+
+  get english(): Language {
+    return this.#languages.get('en')!;
+  }
+
+  /** Returns the language with this tag; by default that of mails (MAIL_LANGUAGE). */
+  find(tag: string | undefined): Language {
+    return (tag !== undefined && this.#languages.get(tag)) || this.#ofMails;
+  }
+
+  /** Returns the texts of a page in a language; undefined if there is no such language. */
+  textsOf(tag: string, page: Page): object | undefined {
+    const messages = this.#languages.get(tag)?.messages;
+    return messages && { shared: messages.shared, [page]: messages[page] };
+  }
+
+  /**
+   * Returns the tag of the best language for an `accept-language` header; undefined if it names none of the languages.
+   * The result is one of the tags of the service and never text of the caller, so that it can be stored with a job.
+   */
+  bestFor(acceptLanguage: string | undefined): string | undefined {
+    const wanted = (acceptLanguage ?? '')
+      .split(',', MAX_ENTRIES)
+      .flatMap((entry) => {
+        const [, tag, quality = '1'] = ENTRY.exec(entry) ?? [];
+        return tag && Number(quality) > 0 ? [{ tag, quality: Number(quality) }] : [];
+      })
+      .toSorted((a, b) => b.quality - a.quality);
+    return lookUpLanguage(
+      wanted.map(({ tag }) => tag),
+      [...this.#languages.keys()],
+    );
+  }
+}

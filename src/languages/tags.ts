@@ -1,0 +1,27 @@
+/** Returns the canonical form of a language tag, such as `de-AT` for `de-at`; undefined if it is no valid tag. */
+export function canonicalTag(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Finds the best of the available languages (RFC 4647, lookup): for each wanted tag in turn the same tag, or else one without
+ * its last parts, such as `de` for `de-AT`. Invalid tags are skipped, because some browsers have them (`en-US@posix`).
+ */
+export function lookUpLanguage(wanted: readonly string[], available: readonly string[]): string | undefined {
+  return wanted.flatMap(rangesOf).find((range) => available.includes(range));
+}
+
+function rangesOf(tag: string): string[] {
+  const parts = canonicalTag(tag)?.split('-') ?? [];
+  return parts.map((_part, index) => parts.slice(0, parts.length - index).join('-'));
+}
+
+/** The direction of the script of a language: `ltr` or `rtl`; `ltr` in browsers that cannot tell. */
+export function directionOf(tag: string): string {
+  const locale = new Intl.Locale(tag) as Intl.Locale & { getTextInfo?: () => { direction: string } };
+  return locale.getTextInfo?.().direction ?? 'ltr';
+}
