@@ -63,29 +63,6 @@ export function rfc3339OrNull(time: Date | null): string | null {
   return time && rfc3339(time);
 }
 
-const READABLE = new Intl.DateTimeFormat('en-GB', {
-  dateStyle: 'long',
-  timeStyle: 'short',
-  timeZone: 'UTC',
-});
-
-const READABLE_DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-
-/** A time as text for people: `20 November 2026 at 13:00 UTC`. */
-export function readableMoment(time: Date): string {
-  return `${READABLE.format(time)} UTC`;
-}
-
-/** The last day (UTC) on which a license has not expired, for people: the day of the moment before the expiry. */
-export function readableLastDay(expires_at: Date): string {
-  return readableDay(new Date(expires_at.getTime() - 1));
-}
-
-/** A day (UTC) as text for people: `20 November 2026`. */
-export function readableDay(time: Date): string {
-  return READABLE_DAY.format(time);
-}
-
 /** The UTC day of a time, `YYYY-MM-DD`. */
 export function utcDay(time: Date): string {
   return time.toISOString().slice(0, 10);

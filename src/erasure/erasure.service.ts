@@ -64,10 +64,13 @@ export class ErasureService {
     return this.dataSource.transaction((manager) => this.createRequest(manager, email, audit));
   }
 
-  /** Requests the erasure for a signed-in holder. @throws Problem `sign_in_required` if the session has ended */
-  async requestInSession(email: string, session_id: string): Promise<ErasureView> {
+  /**
+   * Requests the erasure for a signed-in holder.
+   * @param language of the holder's page, for both mails about the request @throws Problem `sign_in_required` if the session has ended
+   */
+  async requestInSession(email: string, session_id: string, language?: string): Promise<ErasureView> {
     return this.dataSource.transaction(async (manager) => {
-      const request = await this.createRequest(manager, email);
+      const request = await this.createRequest(manager, email, undefined, language);
       // The session is checked last: a concurrent erasure deletes it, and the address must not be stored again after that.
       const sql = 'select 1 from session where id = $1';
       const sessions = await queryRows<unknown>(manager, sql, [session_id]);
@@ -80,6 +83,7 @@ export class ErasureService {
     manager: EntityManager,
     email: string,
     audit?: AuditContext,
+    language?: string,
   ): Promise<ErasureView> {
     // The job queue uses the clock of the database. If the clock of the service were slow, the job would run before the three
     // days are over.
@@ -96,11 +100,11 @@ export class ErasureService {
     const { id, runs_at: requestRunsAt } = request;
     // The job of a due request gets no time, so that the clock of the database cannot delay it.
     const runAt = requestRunsAt > now ? requestRunsAt : undefined;
-    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
+    await queueErasure(manager, id, language, runAt);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.request', change: { erasure_id: id }, at: now });
     // If a request waited already, no mail is sent: it was sent before, or staff made that request, which is due at once.
-    else if (id === newId) await enqueueMail(manager, 'erasure_requested', id, now);
+    else if (id === newId) await enqueueMail(manager, 'erasure_requested', id, now, { language });
     return this.read(manager, id);
   }
 
@@ -124,8 +128,11 @@ export class ErasureService {
     return cancelled.length;
   }
 
-  /** Carries a request out now, also before it is due. A finished or cancelled request is not changed. @throws Problem `not_found` */
-  async run(id: string, audit?: AuditContext): Promise<ErasureView> {
+  /**
+   * Carries a request out now, also before it is due. A finished or cancelled request is not changed.
+   * @param language of the receipt @throws Problem `not_found`
+   */
+  async run(id: string, audit?: AuditContext, language?: string): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
       // The lock timeout is short, because the job or the caller tries again.
@@ -137,19 +144,19 @@ export class ErasureService {
       );
       if (locked.length === 0) throw problem('not_found');
       const { email } = locked[0]!;
-      if (email !== null) await this.carryOut(manager, id, email, audit);
+      if (email !== null) await this.carryOut(manager, id, email, audit, language);
       return this.read(manager, id);
     });
   }
 
   /** Carries a request out for its job. The job is queued again if a holder's request is not due or the time is uncertain. */
-  async runQueued(id: string): Promise<void> {
-    const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id));
-    if (!isPostponed) await this.run(id);
+  async runQueued(id: string, language?: string): Promise<void> {
+    const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id, language));
+    if (!isPostponed) await this.run(id, undefined, language);
   }
 
   /** Queues a new job if a holder's request is not due or the time is uncertain. @returns whether a job was queued */
-  private async postpone(manager: EntityManager, id: string): Promise<boolean> {
+  private async postpone(manager: EntityManager, id: string, language?: string): Promise<boolean> {
     // The lock prevents a concurrent cancellation from leaving a job without a waiting request.
     const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;
     const request = await queryRow<Pick<ErasureRow, 'runs_at'>>(manager, sql, [id]);
@@ -160,7 +167,7 @@ export class ErasureService {
     // The queue uses the clock of the database. A job that is added under the key of a running job does not replace that job.
     const delayMs = isCertain ? remainingMs : TIME_UNCERTAIN_RETRY_MS;
     const runAt = new Date((await databaseTime(manager)).getTime() + delayMs);
-    await addJob(manager, ERASURE_TASK, { erasure_id: id }, { key: toJobKey(id), runAt });
+    await queueErasure(manager, id, language, runAt);
     return true;
   }
 
@@ -257,11 +264,12 @@ export class ErasureService {
     id: string,
     email: string,
     audit?: AuditContext,
+    language?: string,
   ): Promise<void> {
     const now = this.clock.now();
     const rowIds = await lockPersonalData(manager, email);
     const result = await erasePersonalData(manager, rowIds, now, this.config.taxRetentionYears);
-    await this.complete(manager, id, email, result, now);
+    await this.complete(manager, id, email, result, now, language);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // This is the last step before the commit: if the file cannot be written, the transaction is rolled back and tried again.
@@ -276,6 +284,7 @@ export class ErasureService {
     email: string,
     result: ErasureResult,
     at: Date,
+    language?: string,
   ): Promise<void> {
     await deleteAddressData(manager, [email]);
     await manager.query(
@@ -283,7 +292,7 @@ export class ErasureService {
       [id, at, result],
     );
     await manager.query('select graphile_worker.remove_job($1)', [toJobKey(id)]);
-    await enqueueMail(manager, 'erasure_receipt', id, at, { to: email });
+    await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language });
   }
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
@@ -298,3 +307,14 @@ const toRowIds = (erased: readonly ErasedIds[]): RowIds => ({
 });
 
 const toJobKey = (id: string) => `erasure ${id}`;
+
+/** Queues the job of a request, in place of an earlier one. @param language of the receipt */
+async function queueErasure(
+  manager: EntityManager,
+  id: string,
+  language: string | undefined,
+  runAt: Date | undefined,
+): Promise<void> {
+  const payload = { erasure_id: id, ...(language !== undefined && { language }) };
+  await addJob(manager, ERASURE_TASK, payload, { key: toJobKey(id), runAt });
+}

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { releasedView, ReleaseService } from '../releases/release.service.js';
-import { HolderGuard, RequiresMailedCode, CurrentHolder } from './holder.guard.js';
+import { HolderGuard, RequiresMailedCode, CurrentHolder, PageLanguage } from './holder.guard.js';
 import { requireOwnActivation, type Holder } from './holder.js';
 import { ReleaseRequestBody } from './portal.dto.js';
 import { ReleaseRequests } from '../releases/release-requests.js';
@@ -23,15 +23,20 @@ export class HolderActivationsController {
     @Param('id') id: string,
     @Body() { reason }: ReleaseRequestBody,
     @CurrentHolder() holder: Holder,
+    @PageLanguage() language: string | undefined,
   ): Promise<void> {
     await requireOwnActivation(this.dataSource, holder, id);
-    await this.requests.create(id, reason ?? null, holder.email);
+    await this.requests.create(id, reason ?? null, holder.email, language);
   }
 
   @Post('release')
   @RequiresMailedCode()
   @HttpCode(200)
-  async release(@Param('id') id: string, @CurrentHolder() holder: Holder) {
-    return releasedView(await this.releases.releaseForHolder(id, holder.email!));
+  async release(
+    @Param('id') id: string,
+    @CurrentHolder() holder: Holder,
+    @PageLanguage() language: string | undefined,
+  ) {
+    return releasedView(await this.releases.releaseForHolder(id, holder.email!, language));
   }
 }

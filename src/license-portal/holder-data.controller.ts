@@ -5,7 +5,7 @@ import { problem } from '../http/problems/problem.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { findWaitingErasure, toWaitingErasure } from '../erasure/erasure.view.js';
 import { HolderExportService } from './export.service.js';
-import { HolderGuard, RequiresMailedCode, CurrentHolder } from './holder.guard.js';
+import { HolderGuard, RequiresMailedCode, CurrentHolder, PageLanguage } from './holder.guard.js';
 import type { Holder } from './holder.js';
 
 /** The export and the erasure of a holder's data (docs/contract.md#portal). */
@@ -29,10 +29,9 @@ export class HolderDataController {
   @Post('erasure')
   @RequiresMailedCode()
   @HttpCode(202)
-  async erase(@CurrentHolder() holder: Holder) {
-    return {
-      erasure: toWaitingErasure(await this.erasures.requestInSession(holder.email!, holder.session_id)),
-    };
+  async erase(@CurrentHolder() holder: Holder, @PageLanguage() language: string | undefined) {
+    const request = await this.erasures.requestInSession(holder.email!, holder.session_id, language);
+    return { erasure: toWaitingErasure(request) };
   }
 
   /** Answers `not_found` if no erasure request waits, for example because it is already carried out. */

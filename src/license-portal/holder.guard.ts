@@ -6,9 +6,10 @@ import { readCookie } from '../http/sessions/cookies.js';
 import { problem } from '../http/problems/problem.js';
 import { AllowedWithoutSession, demandSameOrigin } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
+import { Languages } from '../languages/languages.service.js';
 import type { Holder } from './holder.js';
 
-type HolderRequest = FastifyRequest & { holder?: Holder };
+type HolderRequest = FastifyRequest & { holder?: Holder; language?: string | undefined };
 
 /** Marks a route that requires a sign-in with a mailed code. A license key is not sufficient, because an office may share it. */
 export const RequiresMailedCode = Reflector.createDecorator<object>();
@@ -20,6 +21,7 @@ export class HolderGuard implements CanActivate {
     private readonly sessions: Sessions,
     private readonly config: Config,
     private readonly reflector: Reflector,
+    private readonly languages: Languages,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -27,6 +29,7 @@ export class HolderGuard implements CanActivate {
     const route = context.getHandler();
     // The origin is checked first, so that the page of another site cannot find out whether a holder is signed in.
     demandSameOrigin(request, this.config);
+    request.language = this.languages.bestFor(request.headers['accept-language']);
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     if (!session || session.staff_id !== null) throw problem('sign_in_required');
@@ -42,4 +45,9 @@ export class HolderGuard implements CanActivate {
 /** Parameter decorator: the holder that `HolderGuard` authenticated. */
 export const CurrentHolder = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().holder,
+);
+
+/** Parameter decorator: the tag of the language of the page that sent the request, in which the holder gets mails about it. */
+export const PageLanguage = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().language,
 );

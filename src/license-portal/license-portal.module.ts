@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ErasureModule } from '../erasure/erasure.module.js';
+import { LanguagesModule } from '../languages/languages.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { KeysModule } from '../keys/keys.module.js';
 import { MailModule } from '../mail/mail.module.js';
@@ -17,7 +18,7 @@ import { SignInService } from './sign-in.service.js';
 
 /** The API of the license portal, in which holders manage their licenses and data. */
 @Module({
-  imports: [LicensesModule, ReleasesModule, ErasureModule, KeysModule, MailModule],
+  imports: [LanguagesModule, LicensesModule, ReleasesModule, ErasureModule, KeysModule, MailModule],
   controllers: [
     HolderSessionController,
     HolderLicensesController,

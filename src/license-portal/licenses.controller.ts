@@ -2,7 +2,7 @@ import { Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/commo
 import { DataSource } from 'typeorm';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { LicensesService } from '../licenses/licenses.service.js';
-import { HolderGuard, CurrentHolder } from './holder.guard.js';
+import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import { requireOwnLicense, type Holder } from './holder.js';
 import { HolderOverviewService } from './overview.service.js';
 
@@ -28,9 +28,13 @@ export class HolderLicensesController {
 
   @Post(':id/send-key')
   @HttpCode(202)
-  async sendKey(@Param('id') requestedId: string, @CurrentHolder() holder: Holder): Promise<void> {
+  async sendKey(
+    @Param('id') requestedId: string,
+    @CurrentHolder() holder: Holder,
+    @PageLanguage() language: string | undefined,
+  ): Promise<void> {
     const id = await requireOwnLicense(this.dataSource, holder, requestedId);
     this.#keyMails.count(id);
-    await this.licenses.sendKey(id);
+    await this.licenses.sendKey(id, undefined, language);
   }
 }

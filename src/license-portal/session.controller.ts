@@ -4,7 +4,7 @@ import { Config } from '../core/config.js';
 import { setCookie, readCookie, clearCookie } from '../http/sessions/cookies.js';
 import { AllowedWithoutSession } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
-import { HolderGuard, CurrentHolder } from './holder.guard.js';
+import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import type { Holder } from './holder.js';
 import { CodeRequest, SignInRequest } from './portal.dto.js';
 import { CODE_LIFETIME_MINUTES } from './sign-in-codes.js';
@@ -49,14 +49,15 @@ export class HolderSessionController {
   @HttpCode(202)
   async requestCode(
     @Body() { email, hint }: CodeRequest,
+    @PageLanguage() language: string | undefined,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ sent_to: string }> {
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     const { id, sent_to } =
       hint === undefined
-        ? { id: await this.signIn.requestCode(email!, session), sent_to: email! }
-        : await this.signIn.requestCodeByHint(hint, session);
+        ? { id: await this.signIn.requestCode(email!, session, language), sent_to: email! }
+        : await this.signIn.requestCodeByHint(hint, session, language);
     setCookie(reply, this.config, 'code', id, CODE_LIFETIME_MINUTES * 60);
     return { sent_to };
   }

@@ -7,6 +7,8 @@ import { Config } from '../core/config.js';
 import { queryRow, queryRows } from '../database/sql.js';
 import { newNonce, type DerivationInput } from '../keys/derivation-input.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import type { Language } from '../languages/language.js';
+import { t } from '../languages/text.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 
@@ -29,6 +31,11 @@ interface CodeTry {
   readonly isRight: boolean;
 }
 
+interface CodeMailOptions {
+  readonly isUrgent?: boolean;
+  readonly language?: string | undefined;
+}
+
 /** Sign-in codes by mail. A code proves access to the mailbox of the holder. */
 @Injectable()
 export class SignInCodes implements OnModuleInit {
@@ -43,16 +50,16 @@ export class SignInCodes implements OnModuleInit {
   onModuleInit(): void {
     // Any client can cause these mails. They have workers of their own, so that mails about purchases do not wait for them.
     const options = { pool: 'sign_in_codes', timeoutMs: DELIVERY_TIMEOUT_MS } as const;
-    this.mail.register('sign_in_code', (id) => this.compose(id), options);
+    this.mail.register('sign_in_code', (id, language) => this.compose(id, language), options);
   }
 
   /**
    * Creates a code and queues its mail.
    * @param email in the form of `canonicalEmail`
-   * @param isUrgent whether the mail is sent before mails that are not urgent
+   * @param isUrgent whether the mail is sent before mails that are not urgent @param language of the page
    * @returns the id of the code
    */
-  async send(email: string, { isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<string> {
+  async send(email: string, { isUrgent = false, language }: CodeMailOptions = {}): Promise<string> {
     const [id, nonce] = [uuidv4(), newNonce()];
     const now = this.clock.now();
     const expires_at = new Date(now.getTime() + CODE_LIFETIME_MINUTES * 60_000);
@@ -61,7 +68,7 @@ export class SignInCodes implements OnModuleInit {
         'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
         [id, nonce, email, now, expires_at],
       );
-      await enqueueMail(manager, 'sign_in_code', id, now, { isUrgent });
+      await enqueueMail(manager, 'sign_in_code', id, now, { isUrgent, language });
     });
     return id;
   }
@@ -88,7 +95,7 @@ export class SignInCodes implements OnModuleInit {
 
   // The job, not the request, checks whether a license has this address, so that neither the response nor its duration reveals
   // it. No mail is sent for a code that expired while the mail server was unavailable.
-  private async compose(id: string): Promise<MailMessage | null> {
+  private async compose(id: string, language: Language): Promise<MailMessage | null> {
     const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2
       and exists (select 1 from license where email = c.email)`;
     const code = await queryRow<
@@ -98,16 +105,17 @@ export class SignInCodes implements OnModuleInit {
     >(this.dataSource, sql, [id, this.clock.now()]);
     if (!code) return null;
     const product = this.config.brand.productName;
+    const texts = language.messages.mail.code;
     const digits = this.keys.signInCode(code);
     return {
       to: code.email,
-      // The digits come first, so that a notification shows them.
-      subject: `${digits.slice(0, 4)} ${digits.slice(4)} is your code for ${product}`,
+      // In each language the digits come first, so that a notification shows them.
+      subject: t(texts.subject, { code: `${digits.slice(0, 4)} ${digits.slice(4)}`, product }),
       body: [
-        `This is your code to see your licenses for ${product}:`,
+        t(texts.lead, { product }),
         { code: digits },
-        `It works once, within ${CODE_LIFETIME_MINUTES} minutes, in the browser that asked for it. We will never ask you for it.`,
-        'If you did not ask for it, you need not do anything.',
+        t(texts.terms, { minutes: language.formatNumber(CODE_LIFETIME_MINUTES) }),
+        texts.notYou,
       ],
     };
   }

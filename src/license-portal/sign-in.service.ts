@@ -61,20 +61,20 @@ export class SignInService {
 
   /**
    * Mails a code.
-   * @param session the session of the browser, if it has one
+   * @param session the session of the browser, if it has one @param language of the page
    * @returns the id of the code, which the browser needs to sign in with it
    * @throws Problem `too_many_requests`, `unavailable` if the limit of this instance is exceeded
    */
-  async requestCode(email: string, session: Session | null): Promise<string> {
+  async requestCode(email: string, session: Session | null, language?: string): Promise<string> {
     if (session?.license_id && (await this.#isAddressOf(session.license_id, email))) {
       this.#codeMailsByLicense.count(session.license_id);
-      return this.codes.send(email, { isUrgent: true });
+      return this.codes.send(email, { isUrgent: true, language });
     }
     // A request that one limit refuses does not count for the other.
     this.#codeMailsByAddress.check(email);
     if (!this.#allCodeMails.take()) throw problem('unavailable');
     this.#codeMailsByAddress.count(email);
-    return this.codes.send(email);
+    return this.codes.send(email, { language });
   }
 
   /**
@@ -83,14 +83,18 @@ export class SignInService {
    * @returns the id of the code, and the address with only its first character and its domain
    * @throws Problem as `requestCode`, and `invalid_request` if the hint has expired or the address has changed since
    */
-  async requestCodeByHint(hint: string, session: Session | null): Promise<{ id: string; sent_to: string }> {
+  async requestCodeByHint(
+    hint: string,
+    session: Session | null,
+    language?: string,
+  ): Promise<{ id: string; sent_to: string }> {
     const license_id = licenseIdOfHint(hint)!;
     const sql = 'select email from license where id = $1';
     const license = await queryRow<{ email: string | null }>(this.dataSource, sql, [license_id]);
     const email = license?.email;
     if (!email || !this.keys.isValidReleaseHint(hint, { license_id, email }, this.clock.now()))
       throw invalidMembers({ hint: 'is not valid any more: activate once more in the application' });
-    return { id: await this.requestCode(email, session), sent_to: maskAddress(email) };
+    return { id: await this.requestCode(email, session, language), sent_to: maskAddress(email) };
   }
 
   /**

@@ -1,10 +1,11 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { readableLastDay, readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
 import { JobFailure } from '../mail/jobs.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import type { Language } from '../languages/language.js';
+import { t } from '../languages/text.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { Block, MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
@@ -17,13 +18,17 @@ interface LicensedMachine extends MailedMachine {
   readonly ended_at: Date | null;
 }
 
-/** Enqueues the mail about a release, in the transaction that releases the activation. */
+/**
+ * Enqueues the mail about a release, in the transaction that releases the activation.
+ * @param language of the page on which the holder released it; undefined if staff did
+ */
 export async function enqueueReleaseMail(
   manager: EntityManager,
   activationId: string,
   at: Date,
+  language?: string,
 ): Promise<void> {
-  await enqueueMail(manager, 'binding_released', activationId, at);
+  await enqueueMail(manager, 'binding_released', activationId, at, { language });
 }
 
 /** Enqueues the mail about a new activation, in the transaction that creates it. */
@@ -46,87 +51,80 @@ export class LicenseMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const product = this.config.brand.productName;
-    const keyMail = (subject: string, opening: string) => (id: string) =>
-      this.composeKeyMail(id, subject, opening);
-    this.mail.register(
-      'license_key',
-      keyMail(
-        `Your license key for ${product}`,
-        `Thank you for buying ${product}. This is your license key:`,
-      ),
-    );
-    this.mail.register(
-      'license_key_again',
-      keyMail(`Your license key for ${product}`, `This is your license key for ${product} once more:`),
-    );
-    this.mail.register(
-      'license_key_replaced',
-      keyMail(
-        `Your new license key for ${product}`,
-        `Your license key for ${product} was replaced. The old key activates no further machine; machines that are active stay active. This is the new key:`,
-      ),
-    );
-    this.mail.register('email_changed', async () => this.composeEmailChanged());
-    this.mail.register('activation_created', (id) => this.composeActivationCreated(id));
-    this.mail.register('binding_released', (id) => this.composeActivationReleased(id));
+    const keyMail =
+      (subject: 'subject' | 'newSubject', opening: 'bought' | 'again' | 'replaced') =>
+      (id: string, language: Language) =>
+        this.composeKeyMail(id, language, subject, opening);
+    this.mail.register('license_key', keyMail('subject', 'bought'));
+    this.mail.register('license_key_again', keyMail('subject', 'again'));
+    this.mail.register('license_key_replaced', keyMail('newSubject', 'replaced'));
+    this.mail.register('email_changed', async (_id, language) => this.composeEmailChanged(language));
+    this.mail.register('activation_created', (id, language) => this.composeActivationCreated(id, language));
+    this.mail.register('binding_released', (id, language) => this.composeActivationReleased(id, language));
   }
 
-  private async composeKeyMail(id: string, subject: string, opening: string): Promise<MailMessage | null> {
+  private get product(): string {
+    return this.config.brand.productName;
+  }
+
+  private async composeKeyMail(
+    id: string,
+    language: Language,
+    subject: 'subject' | 'newSubject',
+    opening: 'bought' | 'again' | 'replaced',
+  ): Promise<MailMessage | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     if (key === 'not_made_here')
       throw new JobFailure(
         'the license key cannot be derived: LICENSE_KEY_SECRET has changed, or the key was imported',
       );
     if (typeof key === 'string') return null;
+    const { product } = this;
+    const { key: texts, facts: names } = language.messages.mail;
     const facts: [string, string][] = [
-      ['E-mail address', key.email],
-      ['Machines', String(key.machines_allowed)],
+      [names.email, key.email],
+      [names.machines, language.formatNumber(key.machines_allowed)],
     ];
     if (key.expires_at) {
-      const name = key.on_expiry === 'keep' ? 'Updates' : 'Runs';
-      facts.push([name, `through ${readableLastDay(key.expires_at)}`]);
+      const name = key.on_expiry === 'keep' ? names.updates : names.runs;
+      facts.push([name, t(names.through, { day: language.formatLastDay(key.expires_at) })]);
     }
     const body: Block[] = [
-      opening,
+      t(texts[opening], { product }),
       { code: key.license_key },
-      'To activate it, enter it together with this e-mail address:',
+      texts.use,
       { facts },
-      ...this.portalLink('Keep this mail. The machines that use your license are listed here:'),
+      ...this.portalLink(texts.keep),
     ];
-    return { to: key.email, subject, body };
+    return { to: key.email, subject: t(texts[subject], { product }), body };
   }
 
   // `LicensesService.set` enqueues this mail for the old address and for the new one. The text contains neither address.
-  private composeEmailChanged(): MailMessage {
-    const product = this.config.brand.productName;
+  private composeEmailChanged({ messages }: Language): MailMessage {
+    const { product } = this;
+    const texts = messages.mail.emailChanged;
     return {
       // The recipient was stored when the mail was enqueued.
       to: null,
-      subject: `The e-mail address of your license for ${product} has changed`,
-      body: [
-        `The e-mail address of a license for ${product} has changed. This mail goes to the old address and to the new one.`,
-        'The license key stays as it is, and machines that are active stay active. To activate another machine, enter the key together with the new address.',
-        'If you did not ask for this, please answer this mail.',
-      ],
+      subject: t(texts.subject, { product }),
+      body: [t(texts.lead, { product }), texts.effect, texts.notYou],
     };
   }
 
-  private async composeActivationCreated(id: string): Promise<MailMessage | null> {
+  private async composeActivationCreated(id: string, language: Language): Promise<MailMessage | null> {
     const activation = await this.findMachine(id);
     if (!activation || activation.ended_at) return null;
-    const product = this.config.brand.productName;
-    const machine = activation.hostname_hint ? `“${activation.hostname_hint}”` : 'An unnamed machine';
-    const sentence = `${machine} now uses your license for ${product}`;
+    const { product } = this;
+    const { hostname_hint: machine } = activation;
+    const texts = language.messages.mail.activation;
+    const subject = machine ? t(texts.subject, { machine, product }) : t(texts.subjectUnnamed, { product });
     return {
       to: activation.email,
-      subject: sentence,
+      subject,
       body: [
-        `${sentence}.`,
-        { facts: [...machineFacts(activation), ['License key', `ends in ${activation.key_hint}`]] },
-        ...this.portalLink(
-          'If this was not you, see your machines here, and release the ones that you do not know:',
-        ),
+        t(texts.lead, { subject }),
+        { facts: licensedMachineFacts(activation, language) },
+        ...this.portalLink(texts.notYou),
       ],
     };
   }
@@ -140,25 +138,19 @@ export class LicenseMails implements OnModuleInit {
     );
   }
 
-  private async composeActivationReleased(id: string): Promise<MailMessage | null> {
+  private async composeActivationReleased(id: string, language: Language): Promise<MailMessage | null> {
     const activation = await this.findMachine(id);
     if (!activation?.ended_at) return null;
-    const product = this.config.brand.productName;
+    const { product } = this;
+    const { release: texts, facts: names } = language.messages.mail;
+    const released = [names.released, language.formatMoment(activation.ended_at)] as const;
     return {
       to: activation.email,
-      subject: `A machine was released from your license for ${product}`,
+      subject: t(texts.subject, { product }),
       body: [
-        `A machine was released from your license for ${product}. Its seat is free for another one; on the released machine ${product} has to be activated again.`,
-        {
-          facts: [
-            ...machineFacts(activation),
-            ['License key', `ends in ${activation.key_hint}`],
-            ['Released', readableMoment(activation.ended_at)],
-          ],
-        },
-        ...this.portalLink(
-          'If this was a mistake, activate the machine again. Your machines are listed here:',
-        ),
+        t(texts.lead, { product }),
+        { facts: [...licensedMachineFacts(activation, language), released] },
+        ...this.portalLink(texts.mistake),
       ],
     };
   }
@@ -166,4 +158,10 @@ export class LicenseMails implements OnModuleInit {
   private portalLink(sentence: string): Block[] {
     return [sentence, { link: `${this.config.publicUrl}/portal/` }];
   }
+}
+
+/** The facts about a machine and the end of the license key that it uses or used. */
+function licensedMachineFacts(machine: LicensedMachine, language: Language) {
+  const { licenseKey, endsIn } = language.messages.mail.facts;
+  return [...machineFacts(machine, language), [licenseKey, t(endsIn, { end: machine.key_hint })] as const];
 }

@@ -165,17 +165,18 @@ export class LicensesService {
   }
 
   /**
-   * Mails the key to the e-mail address of the license again. @param audit undefined if the holder requests it
+   * Mails the key to the e-mail address of the license again.
+   * @param audit undefined if the holder requests it @param language of the holder's page
    * @throws Problem `not_found`, `key_not_mailable`
    */
-  async sendKey(id: string, audit?: AuditContext): Promise<void> {
+  async sendKey(id: string, audit?: AuditContext, language?: string): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       await lockLicense(manager, id);
       const key = await mailableKey(manager, this.keys, id);
       if (typeof key === 'string') throw problem('key_not_mailable', { reason: key });
       const at = this.clock.now();
       if (audit) await recordAudit(manager, audit, { action: 'license.send_key', license_id: id, at });
-      await enqueueMail(manager, 'license_key_again', id, at);
+      await enqueueMail(manager, 'license_key_again', id, at, { language });
     });
   }
 

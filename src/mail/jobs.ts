@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm';
 
-/** The payload of a job: ids of rows, and no secrets or personal data. */
+/** The payload of a job: ids of rows, and the language of a mail, and no secrets or personal data. */
 export type JobIds = Readonly<Record<string, string>>;
 
 interface JobOptions {

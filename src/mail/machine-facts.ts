@@ -1,4 +1,5 @@
-import { readableMoment } from '../core/clock.js';
+import type { Language } from '../languages/language.js';
+import { t } from '../languages/text.js';
 
 /** The SQL columns of a `MailedMachine`; the table `activation` has the alias `a`. */
 export const MACHINE_COLUMNS = 'a.id as activation_id, a.hostname_hint, a.activated_at, a.app_version';
@@ -12,11 +13,16 @@ export interface MailedMachine {
 }
 
 /** The facts by which a holder recognises a machine: label, time, version, and the end of the activation id. */
-export function machineFacts(machine: MailedMachine): (readonly [name: string, value: string])[] {
+export function machineFacts(
+  machine: MailedMachine,
+  language: Language,
+): (readonly [name: string, value: string])[] {
   const { activation_id, hostname_hint, activated_at, app_version } = machine;
+  const texts = language.messages.mail.facts;
+  const moment = language.formatMoment(activated_at);
   return [
-    ['Machine', hostname_hint ?? 'Unnamed machine'],
-    ['Activated', `${readableMoment(activated_at)} with version ${app_version}`],
-    ['Activation id', `ends in ${activation_id.slice(-4)}`],
+    [texts.machine, hostname_hint ?? texts.unnamed],
+    [texts.activated, t(texts.activatedWith, { moment, version: app_version })],
+    [texts.activationId, t(texts.endsIn, { end: activation_id.slice(-4) })],
   ];
 }

@@ -1,4 +1,7 @@
 import type { Brand } from '../core/brand.js';
+import type { Language } from '../languages/language.js';
+import { directionOf } from '../languages/tags.js';
+import { t } from '../languages/text.js';
 
 /** A paragraph, a text to copy on its own line, a list of named facts, or a link on its own line. */
 export type Block =
@@ -19,30 +22,31 @@ export interface MailMessage {
 export function withVendorLine<Mail extends Pick<MailMessage, 'body'>>(
   mail: Mail,
   { vendorName, supportContact }: Pick<Brand, 'vendorName' | 'supportContact'>,
+  { messages }: Language,
 ): Mail {
   // The contact is an e-mail address or a page. The URL of a page keeps its scheme, so that mail clients make it a link.
-  const support = supportContact?.url.replace(/^mailto:/, '');
-  const parts = [vendorName, support && `Support: ${support}`].filter((part) => part);
+  const contact = supportContact?.url.replace(/^mailto:/, '');
+  const parts = [vendorName, contact && t(messages.shared.support, { contact })].filter((part) => part);
   return parts.length > 0 ? { ...mail, body: [...mail.body, parts.join(' · ')] } : mail;
 }
 
 /** Renders the plain text part. */
-export function messageText({ body }: Pick<MailMessage, 'body'>): string {
-  return body.map((block) => `${blockText(block)}\n`).join('\n');
+export function messageText({ body }: Pick<MailMessage, 'body'>, language: Language): string {
+  return body.map((block) => `${blockText(block, language)}\n`).join('\n');
 }
 
-function blockText(block: Block): string {
+function blockText(block: Block, { messages }: Language): string {
   if (typeof block === 'string') return block;
   if ('code' in block) return `    ${block.code}`;
   if ('link' in block) return block.link;
-  return block.facts.map(([name, value]) => `${name}: ${value}`).join('\n');
+  return block.facts.map(([name, value]) => t(messages.mail.facts.fact, { name, value })).join('\n');
 }
 
 /** Renders the HTML part. It loads nothing, shows the address of each link, and uses the colours of the mail client. */
-export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>): string {
+export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>, { tag }: Language): string {
   return [
     '<!doctype html>',
-    '<html lang="en">',
+    `<html lang="${tag}" dir="${directionOf(tag)}">`,
     `<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head>`,
     '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 1.5em auto; padding: 0 1em">',
     ...body.map(blockHtml),

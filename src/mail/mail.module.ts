@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
+import { LanguagesModule } from '../languages/languages.module.js';
 import { JobWorker } from './job-worker.js';
 import { MailService } from './mail.service.js';
 import { Mailer } from './mailer.js';
 
-@Module({ providers: [MailService, Mailer, JobWorker], exports: [MailService, JobWorker] })
+@Module({
+  imports: [LanguagesModule],
+  providers: [MailService, Mailer, JobWorker],
+  exports: [MailService, JobWorker],
+})
 export class MailModule {}

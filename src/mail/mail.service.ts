@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
 import { queryRow } from '../database/sql.js';
+import type { Language } from '../languages/language.js';
+import { Languages } from '../languages/languages.service.js';
 import { JobWorker, type JobPool } from './job-worker.js';
 import { addJob, type JobIds } from './jobs.js';
 import type { MailMessage } from './mail-message.js';
@@ -18,6 +20,8 @@ interface MailOptions {
    * such mails could delay all others.
    */
   readonly isUrgent?: boolean;
+  /** The tag of the language of the page on which the recipient caused the mail; the default is MAIL_LANGUAGE. */
+  readonly language?: string | undefined;
 }
 
 /**
@@ -31,7 +35,7 @@ export async function enqueueMail(
   kind: string,
   about: string,
   at: Date,
-  { to, isUrgent }: MailOptions = {},
+  { to, isUrgent, language }: MailOptions = {},
 ): Promise<void> {
   const mail_id = uuidv4();
   if (to !== undefined) {
@@ -42,7 +46,7 @@ export async function enqueueMail(
   await addJob(
     manager,
     MAIL_TASK_PREFIX + kind,
-    { mail_id, about },
+    { mail_id, about, ...(language !== undefined && { language }) },
     { key, ...(isUrgent && { priority: -1 }) },
   );
 }
@@ -53,6 +57,8 @@ interface MailKindOptions {
   readonly pool?: JobPool;
   /** The time limit for one attempt to deliver; the default is one minute. */
   readonly timeoutMs?: number;
+  /** Whether the recipients are staff, whose page is in English. */
+  readonly isForStaff?: boolean;
 }
 
 /** Sends the enqueued mails. Other modules register their kinds of mail. */
@@ -61,6 +67,7 @@ export class MailService {
   constructor(
     private readonly jobs: JobWorker,
     private readonly mailer: Mailer,
+    private readonly languages: Languages,
     private readonly dataSource: DataSource,
   ) {}
 
@@ -70,14 +77,15 @@ export class MailService {
    */
   register(
     kind: string,
-    compose: (about: string) => Promise<MailMessage | null>,
-    { pool, timeoutMs }: MailKindOptions = {},
+    compose: (about: string, language: Language) => Promise<MailMessage | null>,
+    { pool, timeoutMs, isForStaff = false }: MailKindOptions = {},
   ): void {
-    const send = async ({ mail_id, about }: JobIds, signal: AbortSignal) => {
+    const send = async ({ mail_id, about, language: tag }: JobIds, signal: AbortSignal) => {
       const storedRecipient = await this.findStoredRecipient(mail_id!);
-      const message = await compose(about!);
+      const language = isForStaff ? this.languages.english : this.languages.find(tag);
+      const message = await compose(about!, language);
       const to = storedRecipient ?? message?.to;
-      if (message && to) await this.mailer.deliver(mail_id!, to, message, { signal, timeoutMs });
+      if (message && to) await this.mailer.deliver(mail_id!, to, message, { signal, timeoutMs, language });
       if (storedRecipient)
         await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
     };

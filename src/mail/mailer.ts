@@ -5,6 +5,7 @@ import { domainToASCII } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { Config } from '../core/config.js';
+import type { Language } from '../languages/language.js';
 import { JobFailure } from './jobs.js';
 import { messageHtml, messageText, withVendorLine, type MailMessage } from './mail-message.js';
 
@@ -19,6 +20,7 @@ const SMTP_TIMEOUTS_MS = {
 const DELIVERY_TIMEOUT_MS = 60_000;
 
 interface DeliveryOptions {
+  readonly language: Language;
   /** Aborted on shutdown. */
   readonly signal: AbortSignal;
   /** The time limit for this attempt; the default is DELIVERY_TIMEOUT_MS. */
@@ -60,7 +62,7 @@ export class Mailer {
     // nodemailer removes brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const { mailFrom: from, brand } = this.config;
-    const fullMail = withVendorLine(mail, brand);
+    const fullMail = withVendorLine(mail, brand, options.language);
     // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
@@ -69,8 +71,8 @@ export class Mailer {
       envelope: { from, to: recipient },
       messageId: `<${mailId}@${this.#host}>`,
       subject: mail.subject,
-      text: messageText(fullMail),
-      html: messageHtml(fullMail),
+      text: messageText(fullMail, options.language),
+      html: messageHtml(fullMail, options.language),
       // Suppresses automatic replies (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     };

@@ -1,8 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { readableMoment } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
+import type { Language } from '../languages/language.js';
+import { t } from '../languages/text.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
@@ -18,10 +19,10 @@ export class ReleaseDecisionMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.mail.register('release_declined', (id) => this.compose(id));
+    this.mail.register('release_declined', (id, language) => this.compose(id, language));
   }
 
-  private async compose(id: string): Promise<MailMessage | null> {
+  private async compose(id: string, language: Language): Promise<MailMessage | null> {
     const request = await queryRow<
       MailedMachine & {
         readonly email: string | null;
@@ -36,19 +37,20 @@ export class ReleaseDecisionMails implements OnModuleInit {
     );
     if (!request) return null;
     const product = this.config.brand.productName;
+    const { releaseDeclined: texts, facts: names } = language.messages.mail;
     return {
       to: request.email,
-      subject: `A machine stays on your license for ${product}`,
+      subject: t(texts.subject, { product }),
       body: [
-        `You asked our support to release a machine from your license for ${product}. It was not released, and stays active.`,
+        t(texts.lead, { product }),
         {
           facts: [
-            ...machineFacts(request),
-            ['Asked', readableMoment(request.asked_at)],
-            ...(request.reason === null ? [] : [['Reason', request.reason] as const]),
+            ...machineFacts(request, language),
+            [names.asked, language.formatMoment(request.asked_at)],
+            ...(request.reason === null ? [] : [[names.reason, request.reason] as const]),
           ],
         },
-        'If you have a question about this, please answer this mail.',
+        texts.question,
       ],
     };
   }

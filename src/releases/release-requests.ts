@@ -1,9 +1,11 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { Clock, readableMoment } from '../core/clock.js';
+import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
+import type { Language } from '../languages/language.js';
+import { t } from '../languages/text.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
@@ -24,15 +26,21 @@ export class ReleaseRequests implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.mail.register('release_requested', (id) => this.compose(id));
+    this.mail.register('release_requested', (id, language) => this.compose(id, language));
   }
 
   /**
    * Creates a request to release an activation, and mails a confirmation to the holder. If an open request exists, if the
    * activation has ended or if the license has another address, nothing changes.
    * @param email the address that the license must have; null accepts each address
+   * @param language of the holder's page
    */
-  async create(activationId: string, reason: string | null, email: string | null = null): Promise<void> {
+  async create(
+    activationId: string,
+    reason: string | null,
+    email: string | null = null,
+    language?: string,
+  ): Promise<void> {
     const id = uuidv7();
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
@@ -49,11 +57,11 @@ export class ReleaseRequests implements OnModuleInit {
          on conflict (activation_id) where decided_at is null do nothing returning id`,
         [id, activationId, reason, now, email],
       );
-      if (created) await enqueueMail(manager, 'release_requested', id, now);
+      if (created) await enqueueMail(manager, 'release_requested', id, now, { language });
     });
   }
 
-  private async compose(id: string): Promise<MailMessage | null> {
+  private async compose(id: string, language: Language): Promise<MailMessage | null> {
     const request = await queryRow<ReleaseRequestRow>(
       this.dataSource,
       `select l.email, r.asked_at, ${MACHINE_COLUMNS} from release_request r
@@ -62,15 +70,15 @@ export class ReleaseRequests implements OnModuleInit {
     );
     if (!request) return null;
     const product = this.config.brand.productName;
+    const { releaseAsked: texts, facts: names } = language.messages.mail;
+    const asked = [names.asked, language.formatMoment(request.asked_at)] as const;
     return {
       to: request.email,
-      subject: `You asked to release a machine from your license for ${product}`,
+      subject: t(texts.subject, { product }),
       body: [
-        `Our support was asked to release a machine from your license for ${product}. You will hear from us once it is decided; until then the machine stays active.`,
-        {
-          facts: [...machineFacts(request), ['Asked', readableMoment(request.asked_at)]],
-        },
-        'If you did not ask for this, please answer this mail.',
+        t(texts.lead, { product }),
+        { facts: [...machineFacts(request, language), asked] },
+        texts.notYou,
       ],
     };
   }

@@ -44,9 +44,10 @@ export class ReleaseService {
 
   /**
    * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days.
-   * @param email the address of the holder; a license of another address is `not_found` @throws Problem `not_found`, `release_needs_support`
+   * @param email the address of the holder; a license of another address is `not_found` @param language of the holder's page
+   * @throws Problem `not_found`, `release_needs_support`
    */
-  async releaseForHolder(id: string, email: string): Promise<ReleaseResult> {
+  async releaseForHolder(id: string, email: string, language?: string): Promise<ReleaseResult> {
     return this.withLockedLicense(id, async (manager, { license_id, ended_at }, license) => {
       if (license.email !== email) throwNotFound();
       if (ended_at) return;
@@ -54,7 +55,7 @@ export class ReleaseService {
       // The releases are counted under the lock, so that concurrent releases count each other.
       const released = await countSelfReleases(manager, license_id, at);
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
-      await endActivation(manager, id, { ended_at: at, released_by_holder: true });
+      await endActivation(manager, id, { ended_at: at, released_by_holder: true }, language);
       // An open request is obsolete.
       const deleteRequest = 'delete from release_request where activation_id = $1 and decided_at is null';
       await manager.query(deleteRequest, [id]);
@@ -101,6 +102,7 @@ async function endActivation(
   manager: EntityManager,
   id: string,
   { ended_at, released_by_holder }: Pick<Activation, 'released_by_holder'> & { readonly ended_at: Date },
+  language?: string,
 ): Promise<boolean> {
   const { affected } = await manager.update(
     Activation,
@@ -108,7 +110,7 @@ async function endActivation(
     { ended_at, ended_reason: 'released', released_by_holder },
   );
   if (!affected) return false;
-  await enqueueReleaseMail(manager, id, ended_at);
+  await enqueueReleaseMail(manager, id, ended_at, language);
   return true;
 }
 

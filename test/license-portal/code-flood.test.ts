@@ -7,6 +7,7 @@ import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
 import { retryWhileUnavailable, type Answer, type Service } from '../support/harness.js';
 import { MailHarness, PUBLIC_URL } from '../mail/harness.js';
 import { Browser } from './harness.js';
+import { english } from '../support/languages.js';
 
 /** The size of the token bucket, and the tokens that it gets per second (docs/decisions/0027). */
 const BUCKET_SIZE = 100;
@@ -175,7 +176,7 @@ test('the delivery of a code mail has a time limit of ten seconds, and that of o
 test('a delivery that exceeds its time limit fails, because the mail server is too slow', async () => {
   harness.smtp.misbehave('rcpt', 'stall');
   const message = { subject: 'A test', body: ['A test.'] };
-  const options = { signal: new AbortController().signal, timeoutMs: 50 };
+  const options = { signal: new AbortController().signal, timeoutMs: 50, language: english };
   const delivery = service.app.get(Mailer).deliver(randomUUID(), 'ada@example.com', message, options);
   await expect(delivery).rejects.toThrow('the mail server is too slow');
 });

@@ -5,7 +5,8 @@ import { whileGone, whileLocked } from '../support/tables.js';
 import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';
 
 export const PORTAL = '/portal/api';
-const CODE_MAIL = /^\d{4} \d{4} is your code for /;
+/** In each language the subject begins with the digits. */
+const CODE_MAIL = /^\d{4} \d{4} /;
 
 /** A holder's browser. */
 export class Browser extends CookieClient {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Config } from '../../src/core/config.js';
 import { Mailer } from '../../src/mail/mailer.js';
+import { english } from '../support/languages.js';
 import { MAIL_FROM, PUBLIC_URL } from './harness.js';
 import { SmtpServer } from './smtp-server.js';
 
@@ -37,7 +38,10 @@ test.each([
   const mailer = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
   const mailId = randomUUID();
   const message = { subject: parameters, body: ['Hello.'] };
-  await mailer.deliver(mailId, 'ada@example.com', message, { signal: new AbortController().signal });
+  await mailer.deliver(mailId, 'ada@example.com', message, {
+    signal: new AbortController().signal,
+    language: english,
+  });
   const mail = await smtp.untilAccepted(({ headers }) => headers['message-id']!.includes(mailId));
   expect([mail.to, mail.helo, mail.text]).toEqual([['ada@example.com'], 'licenses.example.org', 'Hello.']);
   for (const print of prints) expect(print).not.toHaveBeenCalled();

@@ -4,6 +4,7 @@ import { Mailer } from '../../src/mail/mailer.js';
 import { makeCertificate } from '../support/certificate.js';
 import { MAIL_FROM, MailHarness, PUBLIC_URL } from './harness.js';
 import { SmtpServer } from './smtp-server.js';
+import { english } from '../support/languages.js';
 
 const certificate = makeCertificate('127.0.0.1');
 const closing: { close(): Promise<void> }[] = [];
@@ -41,6 +42,7 @@ test('with requireTLS a mail is sent encrypted to a server with a valid certific
   const message = { subject: 'Hello', body: ['Hello.'] };
   await mailer.deliver('a-mail', 'ada@example.com', message, {
     signal: new AbortController().signal,
+    language: english,
   });
   expect(smtp.accepted.map(({ to, isEncrypted }) => [to, isEncrypted])).toEqual([
     [['ada@example.com'], true],

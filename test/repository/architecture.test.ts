@@ -16,12 +16,12 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   // One module for each kind of input value.
   fields: only('keys'),
   audit: only('fields'),
-  mail: [],
-  licenses: only('fields', 'keys', 'audit', 'mail'),
+  mail: only('languages'),
+  licenses: only('fields', 'languages', 'keys', 'audit', 'mail'),
   staff: only('fields', 'licenses', 'keys', 'audit', 'mail'),
   manifest: only('keys', 'audit'),
   activation: only('fields', 'licenses', 'manifest', 'keys', 'audit'),
-  releases: only('fields', 'activation', 'licenses', 'staff', 'audit', 'mail'),
+  releases: only('fields', 'activation', 'licenses', 'staff', 'languages', 'audit', 'mail'),
   telemetry: only('keys'),
   // Only the files that describe an activation, not those that create or end one.
   heartbeat: [
@@ -29,10 +29,20 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
     /^activation\/(?!.*\.(service|controller|module)$)/,
   ],
   // erasure and retention access tables of other folders by their SQL names.
-  erasure: only('fields', 'licenses', 'staff', 'keys', 'audit', 'mail'),
+  erasure: only('fields', 'licenses', 'staff', 'languages', 'keys', 'audit', 'mail'),
   retention: only('erasure', 'telemetry', 'licenses', 'audit'),
   purchases: only('fields', 'erasure', 'releases', 'licenses', 'keys', 'audit'),
-  'license-portal': only('fields', 'erasure', 'releases', 'activation', 'licenses', 'keys', 'audit', 'mail'),
+  'license-portal': only(
+    'fields',
+    'erasure',
+    'releases',
+    'activation',
+    'licenses',
+    'languages',
+    'keys',
+    'audit',
+    'mail',
+  ),
   support: only(
     'fields',
     'telemetry',

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { messageHtml, messageText, withVendorLine, type Block } from '../../src/mail/mail-message.js';
+import { english } from '../support/languages.js';
 
-const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body });
+const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body }, english);
 /** The HTML between the tags of the body, with one line for each block. */
 const inner = (body: Block[]) => /<body[^>]*>\n(.*)\n<\/body>/s.exec(html(body))![1]!;
 
@@ -35,8 +36,10 @@ const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
 
 describe.each(blocks)('%s', (_what, block, text, markup) => {
   test('is a paragraph of its own in the plain text', () => {
-    expect(messageText({ body: [block] })).toBe(`${text}\n`);
-    expect(messageText({ body: ['Before.', block, 'After.'] })).toBe(`Before.\n\n${text}\n\nAfter.\n`);
+    expect(messageText({ body: [block] }, english)).toBe(`${text}\n`);
+    expect(messageText({ body: ['Before.', block, 'After.'] }, english)).toBe(
+      `Before.\n\n${text}\n\nAfter.\n`,
+    );
   });
 
   test('is an element of its own in HTML', () => {
@@ -51,7 +54,7 @@ describe.each(blocks)('%s', (_what, block, text, markup) => {
 
 test('a message is an HTML document with its language and its encoding, and with its subject as the title', () => {
   expect(html(['Hello.'], 'Tom & Jerry')).toMatch(
-    /^<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">.*<title>Tom &amp; Jerry<\/title><\/head>\n<body [^>]*>\n<p>Hello\.<\/p>\n<\/body>\n<\/html>\n$/,
+    /^<!doctype html>\n<html lang="en" dir="ltr">\n<head><meta charset="utf-8">.*<title>Tom &amp; Jerry<\/title><\/head>\n<body [^>]*>\n<p>Hello\.<\/p>\n<\/body>\n<\/html>\n$/,
   );
 });
 
@@ -67,7 +70,7 @@ test.each<[string, Block]>([
 ])('nothing in %s becomes markup', (_what, block) => {
   expect(inner([block])).toContain(ESCAPED);
   expect(inner([block]).replaceAll(ESCAPED, '')).not.toMatch(/onclick|amp/);
-  expect(messageText({ body: [block] })).toContain(MARKUP);
+  expect(messageText({ body: [block] }, english)).toContain(MARKUP);
 });
 
 test('no text adds markup characters to the HTML or removes any', () => {
@@ -94,7 +97,7 @@ test.each([
 ])('the last line of a mail names %s', (_what, vendorName, contact, lines) => {
   const url = contact?.includes('@') ? `mailto:${contact}` : contact;
   const supportContact = url ? { text: 'not shown', url } : null;
-  expect(withVendorLine({ body: ['Hello.'] }, { vendorName, supportContact }).body).toEqual([
+  expect(withVendorLine({ body: ['Hello.'] }, { vendorName, supportContact }, english).body).toEqual([
     'Hello.',
     ...lines,
   ]);

@@ -4,12 +4,14 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { Config } from '../../src/core/config.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { enqueueReleaseMail, LicenseMails } from '../../src/licenses/license-mails.js';
+import type { Language } from '../../src/languages/language.js';
 import type { JobWorker } from '../../src/mail/job-worker.js';
 import { JobFailure } from '../../src/mail/jobs.js';
 import { messageText, type MailMessage } from '../../src/mail/mail-message.js';
 import type { MailService } from '../../src/mail/mail.service.js';
 import { ErasureMails } from '../../src/erasure/erasure-mails.js';
 import type { ErasureService } from '../../src/erasure/erasure.service.js';
+import { english } from '../support/languages.js';
 
 const config = new Config({
   DATABASE_URL: 'postgres://localhost/none',
@@ -20,7 +22,7 @@ const PORTAL = 'https://licenses.example.org/shop/portal/';
 const keys = new LicenseKeys(Buffer.alloc(32, 7), 'MOOR');
 const ID = randomUUID();
 
-type ComposeMail = (id: string) => Promise<MailMessage | null>;
+type ComposeMail = (id: string, language: Language) => Promise<MailMessage | null>;
 
 /** Collects the mails that a service registers; its fake database answers each query with these rows. */
 class Mails {
@@ -40,9 +42,12 @@ class Mails {
     return [...this.#composers.keys()];
   }
 
-  async compose(kind: string): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
-    const mail = await this.#composers.get(kind)!(ID);
-    return mail && { to: mail.to, subject: mail.subject, text: messageText(mail) };
+  async compose(
+    kind: string,
+    language = english,
+  ): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
+    const mail = await this.#composers.get(kind)!(ID, language);
+    return mail && { to: mail.to, subject: mail.subject, text: messageText(mail, language) };
   }
 }
 
@@ -272,8 +277,10 @@ describe('the mails about an erasure', () => {
   test('are registered with the job that carries a request out', async () => {
     const mails = new Mails([]);
     const calls: unknown[] = [];
-    let work: ((payload: { erasure_id?: string }) => Promise<unknown>) | undefined;
-    const erasures = { runQueued: async (id: string) => void calls.push(id) } as unknown as ErasureService;
+    let work: ((payload: { erasure_id?: string; language?: string }) => Promise<unknown>) | undefined;
+    const erasures = {
+      runQueued: async (...parameters: unknown[]) => void calls.push(...parameters),
+    } as unknown as ErasureService;
     const jobs = {
       register: (task: string, run: typeof work) => {
         calls.push(task);
@@ -281,8 +288,8 @@ describe('the mails about an erasure', () => {
       },
     } as unknown as JobWorker;
     new ErasureMails(erasures, mails.dataSource, mails.mail, jobs, config).onModuleInit();
-    await work!({ erasure_id: ID });
+    await work!({ erasure_id: ID, language: 'de' });
     expect([...mails.kinds]).toEqual(['erasure_requested', 'erasure_receipt']);
-    expect(calls).toEqual(['erasure', ID]);
+    expect(calls).toEqual(['erasure', ID, 'de']);
   });
 });

@@ -24,7 +24,7 @@ export class StaffLinkMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.mail.register('staff_link', (id) => this.compose(id));
+    this.mail.register('staff_link', (id) => this.compose(id), { isForStaff: true });
   }
 
   /** @throws Problem `not_found`, `has_passkey` */

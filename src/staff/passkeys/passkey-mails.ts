@@ -12,7 +12,7 @@ export class PasskeyMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.mail.register('passkey_added', async () => this.composeAdded());
+    this.mail.register('passkey_added', async () => this.composeAdded(), { isForStaff: true });
   }
 
   private composeAdded(): MailMessage {
