@@ -71,6 +71,8 @@ export class Config {
   readonly brand: Brand;
   /** The language of mails that no visitor of the portal causes. */
   readonly mailLanguage: string;
+  /** The folder of further languages; undefined if there are none. */
+  readonly languagesDir: string | undefined;
   readonly #databaseUrl: string | undefined;
   readonly #databaseReadUrl: string | undefined;
   readonly #licenseKeySecret: Buffer | undefined;
@@ -132,6 +134,8 @@ export class Config {
     this.#smtpUrl = smtpUrl(read('SMTP_URL'));
     this.mailFrom = mailFrom(read('MAIL_FROM'), this);
     this.brand = readBrand(read, this.mailFrom.name);
+    const languagesDir = read('LANGUAGES_DIR');
+    this.languagesDir = languagesDir && resolve(languagesDir);
     this.mailLanguage = languageTag('MAIL_LANGUAGE', read('MAIL_LANGUAGE') ?? 'en');
     this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
     if (!this.production) return;

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../core/config.js';
+import { AppLogger } from '../core/logger.js';
 import { BUILT_IN_LANGUAGES } from './built-in.js';
+import { readLanguageFiles } from './language-files.js';
 import { Language } from './language.js';
 import { lookUpLanguage } from './tags.js';
 
@@ -27,15 +29,18 @@ export class Languages {
   readonly #languages: ReadonlyMap<string, Language>;
   readonly #ofMails: Language;
 
-  constructor(config: Config) {
-    const files = Object.entries(BUILT_IN_LANGUAGES);
-    this.#languages = new Map(files.map(([tag, messages]) => [tag, new Language(tag, messages)]));
+  constructor({ languagesDir, mailLanguage }: Config, log: AppLogger) {
+    const files = languagesDir === undefined ? [] : readLanguageFiles(languagesDir, log);
+    const languages = new Map([...Object.entries(BUILT_IN_LANGUAGES), ...files]);
+    this.#languages = new Map([...languages].map(([tag, messages]) => [tag, new Language(tag, messages)]));
     this.views = [...this.#languages.values()].map(({ tag, messages }) => ({
       tag,
       version:
         messages === BUILT_IN_LANGUAGES['en'] ? null : hash('sha256', JSON.stringify(messages)).slice(0, 16),
     }));
-    this.#ofMails = this.#languages.get(config.mailLanguage) ?? this.english;
+    this.#ofMails = this.#languages.get(mailLanguage) ?? this.english;
+    if (this.#ofMails.tag !== mailLanguage)
+      log.warning('MAIL_LANGUAGE has no file, so mails are in English', { language: mailLanguage });
   }
 
   get english(): Language {

@@ -1,0 +1,73 @@
+import type { Messages } from './messages.js';
+
+/** Messages by name, as in the file of a language. */
+interface Tree {
+  readonly [name: string]: string | Tree;
+}
+
+/** The messages of a file, and what is wrong with the file, such as `portal.signIn.key is missing`. */
+export interface CompletedMessages {
+  readonly messages: Messages;
+  readonly problems: readonly string[];
+}
+
+const PLURAL_CATEGORIES = ['zero', 'one', 'two', 'few', 'many', 'other'];
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/**
+ * Completes the messages of a file that an operator wrote: a message that is missing or cannot be used is replaced, so that a
+ * translation with errors never stops anything.
+ * @param source the messages that replace others: those of the service in this language, or else the English ones
+ */
+export function completeMessages(source: Messages, given: unknown): CompletedMessages {
+  const problems: string[] = [];
+  const messages = completeTree(source as unknown as Tree, given, '', problems);
+  return { messages: messages as unknown as Messages, problems };
+}
+
+function completeTree(source: Tree, given: unknown, path: string, problems: string[]): Tree {
+  const members = isTree(given) ? given : {};
+  const unknown = Object.keys(members).filter((name) => !Object.hasOwn(source, name));
+  problems.push(...unknown.map((name) => `${path}${name} is no message`));
+  const entries = Object.entries(source).map(([name, text]) => {
+    const message = Object.hasOwn(members, name) ? members[name] : undefined;
+    return [name, completeMessage(text, message, path + name, problems)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function completeMessage(source: string | Tree, given: unknown, path: string, problems: string[]) {
+  if (typeof source !== 'string' && !isForms(source)) {
+    if (given !== undefined && !isTree(given)) problems.push(`${path} must be an object`);
+    return completeTree(source, given, `${path}.`, problems);
+  }
+  const problem = given === undefined ? 'is missing' : problemOf(source, given);
+  if (problem === undefined) return given as string | Tree;
+  problems.push(`${path} ${problem}`);
+  return source;
+}
+
+/** Returns what is wrong with a message, as the end of a sentence; undefined if it can be used. */
+function problemOf(source: string | Tree, given: unknown): string | undefined {
+  if (typeof source !== 'string') {
+    if (!isTree(given) || typeof given['other'] !== 'string') return 'must be an object with the form other';
+    if (!isForms(given)) return `may have these forms only: ${PLURAL_CATEGORIES.join(', ')}`;
+  }
+  const texts = typeof source === 'string' ? [given] : Object.values(given as Tree);
+  const expected = placeholdersOf(typeof source === 'string' ? source : Object.values(source).join(' '));
+  for (const text of texts) {
+    if (typeof text !== 'string' || text.trim() === '') return 'must be a text';
+    if (CONTROL_CHARACTER.test(text)) return 'has a control character';
+    if (placeholdersOf(text) !== expected) return `must have these placeholders: ${expected || 'none'}`;
+  }
+  return undefined;
+}
+
+/** The names of the placeholders of a text, each once and sorted. */
+const placeholdersOf = (text: string) => [...new Set(text.match(/\{\w+\}/g))].toSorted().join(' ');
+
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether an object is a message with plural forms, and not a group of messages. */
+const isForms = (tree: Tree) => Object.keys(tree).every((name) => PLURAL_CATEGORIES.includes(name));

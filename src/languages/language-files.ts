@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppLogger } from '../core/logger.js';
+import { BUILT_IN_LANGUAGES, ENGLISH } from './built-in.js';
+import { completeMessages } from './complete-messages.js';
+import type { Messages } from './messages.js';
+import { canonicalTag } from './tags.js';
+
+const MAX_BYTES = 256 * 1024;
+/** The number of problems of a file that are logged; a translation that was begun lacks hundreds of messages. */
+const MAX_LOGGED_PROBLEMS = 10;
+
+/** Thrown for a file of which no message can be used. Its message is the end of a sentence. */
+class UnusableFile extends Error {}
+
+/**
+ * Reads the languages of the files in LANGUAGES_DIR, such as `nl.json`. Every error is logged as a warning, because a missing or
+ * invalid translation must not stop the service.
+ */
+export function readLanguageFiles(folder: string, log: AppLogger): Map<string, Messages> {
+  const languages = new Map<string, Messages>();
+  for (const file of namesIn(folder, log)) {
+    try {
+      const tag = tagOf(file);
+      const { messages, problems } = completeMessages(
+        BUILT_IN_LANGUAGES[tag] ?? ENGLISH,
+        parse(join(folder, file)),
+      );
+      languages.set(tag, messages);
+      if (problems.length > 0) warn(log, file, problems);
+    } catch (error) {
+      log.warning('a file in LANGUAGES_DIR is not used', { file, reason: reasonOf(error) });
+    }
+  }
+  return languages;
+}
+
+function namesIn(folder: string, log: AppLogger): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith('.json'))
+      .toSorted();
+  } catch (error) {
+    log.warning('LANGUAGES_DIR cannot be read, so it adds no language', { reason: reasonOf(error) });
+    return [];
+  }
+}
+
+function tagOf(file: string): string {
+  const name = file.slice(0, -'.json'.length);
+  const tag = canonicalTag(name);
+  if (tag === undefined || tag !== name)
+    throw new UnusableFile(`its name must be a language tag${tag ? `: ${tag}.json` : ', such as nl.json'}`);
+  return tag;
+}
+
+function parse(path: string): unknown {
+  if (statSync(path).size > MAX_BYTES) throw new UnusableFile(`it has more than ${MAX_BYTES / 1024} KiB`);
+  const texts = parseJson(readFileSync(path, 'utf8'));
+  if (typeof texts !== 'object' || texts === null || Array.isArray(texts))
+    throw new UnusableFile('it is no JSON object');
+  return texts;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function warn(log: AppLogger, file: string, problems: readonly string[]): void {
+  const first = problems.slice(0, MAX_LOGGED_PROBLEMS).join('; ').slice(0, 1_000);
+  log.warning('a file in LANGUAGES_DIR has errors, and its other messages are used', {
+    file,
+    problems: problems.length,
+    first,
+  });
+}
+
+/** A reason without any content of the file. */
+function reasonOf(error: unknown): string {
+  if (error instanceof UnusableFile) return error.message;
+  return String((error as NodeJS.ErrnoException).code ?? 'it cannot be read');
+}
