@@ -122,9 +122,21 @@ function parseMail(raw: string): Mail {
   const [head = '', ...body] = part.trimStart().split('\n\n');
   return {
     to: /^To: <?([^<>\n]+)>?$/m.exec(raw)?.[1] ?? '',
-    subject: /^Subject: (.*(?:\n .*)*)$/m.exec(raw)?.[1]?.replaceAll(/\n /g, ' ') ?? '',
+    subject: decodeWords(/^Subject: (.*(?:\n .*)*)$/m.exec(raw)?.[1]?.replaceAll(/\n /g, ' ') ?? ''),
     text: decodeBody(head, body.join('\n\n')),
   };
+}
+
+/** Decodes the encoded words of a header (RFC 2047). Space between two of them is not part of the text. */
+function decodeWords(header: string): string {
+  const words = header.replaceAll(/(=\?utf-8\?[qb]\?[^?]*\?=)\s+(?==\?)/gi, '$1');
+  return words.replaceAll(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_word, encoding: string, text: string) => {
+    if (encoding.toLowerCase() === 'b') return Buffer.from(text, 'base64').toString();
+    const bytes = text
+      .replaceAll('_', ' ')
+      .replaceAll(/=([0-9A-F]{2})/gi, (_code, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+    return Buffer.from(bytes, 'latin1').toString();
+  });
 }
 
 function decodeBody(head: string, body: string): string {

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
+import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { outbox, sell, waitForJobs } from '../erasure/harness.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { Browser } from '../license-portal/harness.js';
+import { Service } from '../support/harness.js';
+import { builtIn } from '../support/languages.js';
+
+const AUDIT_CONTEXT = { actor: 'test', reason: 'Kein Grund.' };
+const PRODUCT = 'Fjord {day}';
+
+/** A regular expression that matches a message with any values in place of its placeholders. */
+function pattern(message: string): RegExp {
+  const parts = message.replaceAll('{product}', PRODUCT).split(/\{(?!day\})\w+\}/);
+  const escaped = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(`^${escaped.join('.+')}$`);
+}
+
+describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
+  let service: Service;
+  let holder: Browser;
+  const email = `${tag}@example.com`;
+  const texts = builtIn(tag).messages.mail;
+  beforeAll(async () => {
+    service = await Service.start({
+      environment: {
+        MAIL_LANGUAGE: tag,
+        PRODUCT_NAME: PRODUCT,
+        MAIL_NEW_ACTIVATIONS: 'true',
+        SELF_RELEASES_PER_YEAR: '5',
+      },
+    });
+    holder = new Browser(service);
+  });
+  afterAll(() => service.close());
+
+  test('each mail to a holder has its subject, and its key, code or links', async () => {
+    const licenseId = await sell(service, email, `pi_${tag}`);
+    const licenses = service.app.get(LicensesService);
+    const activate = async (name: string) => {
+      const license_key = (await licenses.currentKey(licenseId))!;
+      await licenses.set(licenseId, { machines_allowed: 3 }, AUDIT_CONTEXT);
+      const answer = await service.activate({ email, license_key }, name);
+      return answer.json.activation.id as string;
+    };
+    const [first, second] = [await activate('first'), await activate('second')];
+    await waitForJobs(service, 'mail%');
+    await licenses.sendKey(licenseId, AUDIT_CONTEXT);
+    await waitForJobs(service, 'mail%');
+    await holder.signInByCode(email);
+    await holder.call('POST', `/activations/${first}/release-request`, {});
+    await waitForJobs(service, 'mail%');
+    const [request] = await service.sql<{ id: string }>('select id from release_request');
+    await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', AUDIT_CONTEXT);
+    await holder.call('POST', `/activations/${second}/release`);
+    await holder.call('POST', '/erasure');
+    await waitForJobs(service, 'mail%');
+    await licenses.rekey(licenseId, AUDIT_CONTEXT);
+    await waitForJobs(service, 'mail%');
+    await service.app.get(ErasureService).request(email, AUDIT_CONTEXT);
+    await waitForJobs(service);
+    const mails = (await outbox(service)).filter(({ to }) => to === email);
+    const portal = /http:\/\/localhost:\d+\/portal\//;
+    const key = /^ {4}MOOR_/m;
+    const expected: [string, RegExp][] = [
+      [texts.key.subject, key],
+      [texts.key.newSubject, key],
+      [texts.activation.subjectUnnamed, portal],
+      [texts.code.subject, /^ {4}\d{8}$/m],
+      [texts.releaseAsked.subject, /3\.2\.0|1\.0/],
+      [texts.releaseDeclined.subject, /Kein Grund\./],
+      [texts.release.subject, portal],
+      [texts.erasureAsked.subject, portal],
+      [texts.erasureReceipt.subject, /12/],
+    ];
+    for (const [subject, content] of expected) {
+      const found = mails.filter((mail) => pattern(subject).test(mail.subject));
+      expect([subject, found.length]).toEqual([subject, expect.any(Number)]);
+      expect([subject, found[0]?.text]).toEqual([subject, expect.stringMatching(content)]);
+    }
+    const all = mails.map(({ subject, text }) => `${subject}\n${text}`).join('\n');
+    // Every placeholder is filled in. The name of the product, which looks like one, stays as it is.
+    expect(all.replaceAll(PRODUCT, '')).not.toMatch(/\{\w+\}|undefined/);
+    expect(mails.find(({ text }) => /^ {4}\d{8}$/m.test(text))!.subject).toMatch(/^\d{4} \d{4} /);
+  });
+});
+
+describe('a mail that a visitor of the portal causes', () => {
+  let service: Service;
+  beforeAll(async () => void (service = await Service.start({ environment: { MAIL_LANGUAGE: 'ja' } })));
+  afterAll(() => service.close());
+
+  test.each([
+    ['fr-CH, de;q=0.5', 'fr'],
+    ['de', 'de'],
+    ['sv, *', 'ja'],
+    [undefined, 'ja'],
+  ])('with accept-language %s is in %s, and the header is stored nowhere', async (header, tag) => {
+    const { email } = await service.issue({ email: `${tag}${header?.length ?? 0}@example.com` });
+    const headers: Record<string, string> = header === undefined ? {} : { 'accept-language': header };
+    await new Browser(service).call('POST', '/session/code', { email }, headers);
+    await waitForJobs(service, 'mail%');
+    const [mail] = (await outbox(service)).filter(({ to }) => to === email);
+    const subject = builtIn(tag).messages.mail.code.subject.replaceAll('{product}', 'com.example.app');
+    expect(mail!.subject).toBe(subject.replace('{code}', mail!.subject.slice(...rangeOfCode(subject))));
+    const jobs = await service.sql('select payload from graphile_worker._private_jobs');
+    expect(JSON.stringify(jobs)).not.toContain('q=0');
+  });
+});
+
+/** The position of the code in a subject: eight digits with a space, at its beginning. */
+const rangeOfCode = (subject: string): [number, number] => [subject.indexOf('{code}'), 9];

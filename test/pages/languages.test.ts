@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { FakeClock, type Service } from '../support/harness.js';
+import { outbox, until } from '../erasure/harness.js';
+import { codeAfter } from '../license-portal/harness.js';
+import { Pages } from './browser.js';
+import { activateMachine, expectAnnounced, expectFocus, type HolderCredentials } from './steps.js';
+import { startForBrowser } from './service.js';
+
+/** Far in the future, so that no requested erasure runs: the job queue that runs erasures uses the clock of the database. */
+const NOW = '2096-02-10T12:00:00Z';
+
+const dist = new URL('../../web/dist/', import.meta.url);
+
+let service: Service;
+let origin: string;
+beforeAll(async () => {
+  const environment = { SELF_RELEASES_PER_YEAR: '5' };
+  ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(NOW)) }));
+});
+afterAll(() => service.close());
+const browser = Pages.forThisFile();
+
+let license: HolderCredentials;
+beforeEach(async () => {
+  license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 2 });
+  await activateMachine(service, license, 'Studio Mac');
+});
+
+const openIn = (locale: string) => browser.page(origin, { locale, now: NOW });
+const languageOf = (page: Page) => page.evaluate('document.documentElement.lang');
+const subjects = async () =>
+  (await outbox(service)).filter(({ to }) => to === license.email).map(({ subject }) => subject);
+const untilMailed = (subject: string) => until(async () => (await subjects()).includes(subject));
+
+/** Signs in with a mailed code by the forms of the page in German. */
+async function signInInGerman(page: Page): Promise<void> {
+  await page.goto('/portal/');
+  await page.getByRole('button', { name: 'Ich habe meinen Schlüssel verloren' }).click();
+  await page.getByLabel('E-Mail-Adresse').fill(license.email);
+  await browser.expectAccessibleLayout(page);
+  const code = await codeAfter(service, license.email, () =>
+    page.getByRole('button', { name: 'Code per E-Mail senden' }).click(),
+  );
+  await page.getByLabel('Code', { exact: true }).fill(code);
+  await page.getByRole('heading', { level: 1, name: '1 von 2 Geräten in Verwendung' }).waitFor();
+}
+
+test('a German holder signs in with a code, releases a machine, and takes back a deletion, all in German', async () => {
+  const page = await openIn('de-AT');
+  await signInInGerman(page);
+  expect(await languageOf(page)).toBe('de');
+  expect(await page.title()).toMatch(/^1 von 2 Geräten in Verwendung · /);
+  await page.getByText('Aktiviert am 10. Februar mit 3.2.0').waitFor();
+  await browser.expectAccessibleLayout(page);
+  await page.getByRole('button', { name: 'Freigeben Studio Mac' }).click();
+  const release = page.getByRole('dialog', { name: 'Studio Mac freigeben?' });
+  await browser.expectAccessibleLayout(page);
+  await release.getByRole('button', { name: 'Jetzt freigeben' }).click();
+  await expectAnnounced(page, 'Das Gerät ist freigegeben. Sein Platz ist frei.');
+  await page.getByRole('button', { name: 'Meine Daten löschen …' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Alles löschen, was über Sie gespeichert ist?' });
+  await browser.expectAccessibleLayout(page);
+  await dialog.getByRole('button', { name: 'Meine Daten löschen' }).click();
+  await page.getByText('Sie erfolgt am 13. Februar 2096 um 12:00 UTC.').waitFor();
+  await browser.expectAccessibleLayout(page);
+  await page.getByRole('button', { name: 'Zurücknehmen' }).click();
+  await expectAnnounced(page, 'Zurückgenommen. Es wird nichts gelöscht.');
+  await page.getByRole('button', { name: 'Lizenzschlüssel zusenden' }).click();
+  await expectAnnounced(page, `Der Lizenzschlüssel ist an ${license.email} unterwegs.`);
+  for (const subject of [
+    'Ein Gerät Ihrer Lizenz für com.example.app wurde freigegeben',
+    'Sie haben die Löschung Ihrer Daten bei com.example.app beantragt',
+    'Ihr Lizenzschlüssel für com.example.app',
+  ])
+    await untilMailed(subject);
+  expect(
+    (await subjects()).filter((subject) => / ist Ihr Code für com\.example\.app$/.test(subject)),
+  ).toHaveLength(1);
+});
+
+test.each([
+  [
+    'fr-CA',
+    'fr',
+    'Où ma licence est-elle active ?',
+    'Ce qui est enregistré, pourquoi et pendant combien de temps',
+  ],
+  ['ja', 'ja', 'ライセンスはどこで使用されていますか?', '保存される情報とその理由、保存期間'],
+  ['de', 'de', 'Wo ist meine Lizenz aktiv?', 'Was gespeichert wird, warum und wie lange'],
+  ['sv-SE', 'en', 'Where is my license active?', 'What is stored, why, and for how long'],
+])('a browser in %s gets both pages in %s', async (locale, language, portal, privacy) => {
+  const page = await openIn(locale);
+  for (const [path, heading] of [
+    ['/portal/', portal],
+    ['/privacy/', privacy],
+  ] as const) {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1, name: heading.replace(' ?', ' ?') }).waitFor();
+    await page.getByRole('combobox').waitFor();
+    expect(await languageOf(page)).toBe(language);
+    await browser.expectAccessibleLayout(page);
+  }
+  await page.getByRole('table').first().waitFor();
+  await browser.expectAccessibleLayout(page);
+});
+
+test('the support page stays English', async () => {
+  const page = await openIn('de');
+  await page.goto('/support/');
+  await page.getByRole('heading', { level: 1, name: 'Support' }).waitFor();
+  expect(await languageOf(page)).toBe('en');
+});
+
+describe('the switch in the footer', () => {
+  test('changes the language by mouse, keeps what was typed, and is remembered by the browser', async () => {
+    const page = await openIn('en-GB');
+    await page.goto('/portal/');
+    await page.getByLabel('E-mail address').fill('ada@example.com');
+    const names = await page.getByLabel('Language').locator('option').allTextContents();
+    expect(names).toEqual(['English', 'Deutsch', 'Français', '日本語']);
+    await page.getByLabel('Language').selectOption('Français');
+    await page.getByRole('heading', { level: 1, name: 'Où ma licence est-elle active' }).waitFor();
+    expect(await page.getByLabel('Adresse e-mail').inputValue()).toBe('ada@example.com');
+    expect(await page.title()).toMatch(/^Où ma licence/);
+    expect(await page.locator('.skip').textContent()).toBe('Aller au contenu');
+    await browser.expectAccessibleLayout(page);
+    await page.goto('/privacy/');
+    await page.getByRole('heading', { level: 1, name: 'Ce qui est enregistré' }).waitFor();
+    await page.getByLabel('Langue').selectOption('English');
+    await page.getByRole('heading', { level: 1, name: 'What is stored' }).waitFor();
+    expect(await languageOf(page)).toBe('en');
+  });
+
+  test('changes the language by keyboard, and keeps the focus', async () => {
+    const page = await openIn('en-GB');
+    await page.goto('/portal/');
+    await page.getByLabel('Language').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.getByRole('heading', { level: 1, name: 'Wo ist meine Lizenz aktiv?' }).waitFor();
+    await expectFocus(page.getByLabel('Sprache'));
+  });
+
+  test('keeps the language if the texts of another one cannot be loaded', async () => {
+    const page = await openIn('en-GB');
+    await page.goto('/portal/');
+    await page.route('**/languages/de/**', (route) => route.fulfill({ status: 503, body: '' }));
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByRole('alert').getByText('cannot be loaded just now').waitFor();
+    expect(await page.getByLabel('Language').inputValue()).toBe('en');
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Where is my license active?' }).waitFor();
+  });
+});
+
+test.each([
+  ['the list of languages', '**/languages', { status: 503, body: '' }],
+  ['the texts', '**/languages/de/**', { status: 404, body: '' }],
+  [
+    'the texts, instead of a sign-in page of a network',
+    '**/languages/de/**',
+    { status: 200, body: '<html>' },
+  ],
+  ['the texts of this page', '**/languages/de/**', { status: 200, body: '{"shared":{}}' }],
+])('without %s the page is in English', async (_what, path, answer) => {
+  const page = await openIn('de');
+  await page.route(path, (route) => route.fulfill(answer));
+  await page.goto('/portal/');
+  await page.getByLabel('License key').waitFor();
+  expect(await languageOf(page)).toBe('en');
+});
+
+test('a browser with an invalid language tag shows the page', async () => {
+  const page = await openIn('en-GB');
+  await page.addInitScript(
+    `Object.defineProperty(Navigator.prototype, 'languages', { get: () => ['en-US@posix', 'C', 'de-DE'] })`,
+  );
+  await page.goto('/privacy/');
+  await page.getByRole('table', { name: 'Über Lizenzinhaber' }).waitFor();
+});
+
+test.each(['en', 'de', 'fr', 'ja'])('the portal in %s transfers at most 30 KiB, compressed', async (tag) => {
+  const html = readFileSync(new URL('portal/index.html', dist), 'utf8');
+  const files = [...html.matchAll(/(?:src|href)="\.\.\/(assets\/[^"]+)"/g)].map(([, file]) => file!);
+  expect(files.length).toBeGreaterThan(5);
+  const sizes = files.map((file) => statSync(new URL(`${file}.br`, dist)).size);
+  const { languages } = (await service.call('GET', '/languages')).json as {
+    languages: { tag: string; version: string | null }[];
+  };
+  const { version } = languages.find((language) => language.tag === tag)!;
+  const paths = ['/brand', '/languages', ...(version ? [`/languages/${tag}/portal?v=${version}`] : [])];
+  for (const path of paths) {
+    const answer = await fetch(origin + path, { headers: { 'accept-encoding': 'br' } });
+    sizes.push(Number(answer.headers.get('content-length')));
+    if (version && path.endsWith(version))
+      expect([answer.headers.get('content-encoding'), answer.headers.get('cache-control')]).toEqual([
+        'br',
+        'public, max-age=31536000, immutable',
+      ]);
+  }
+  expect(sizes).not.toContain(0);
+  const total = sizes.reduce((sum, size) => sum + size, Buffer.byteLength(html));
+  expect({ tag, total: total <= 30 * 1024 ? 'fits' : total }).toEqual({ tag, total: 'fits' });
+});
