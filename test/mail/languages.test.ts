@@ -77,7 +77,6 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
     ];
     for (const [subject, content] of expected) {
       const found = mails.filter((mail) => pattern(subject).test(mail.subject));
-      expect([subject, found.length]).toEqual([subject, expect.any(Number)]);
       expect([subject, found[0]?.text]).toEqual([subject, expect.stringMatching(content)]);
     }
     const all = mails.map(({ subject, text }) => `${subject}\n${text}`).join('\n');
@@ -97,7 +96,7 @@ describe('a mail that a visitor of the portal causes', () => {
     ['de', 'de'],
     ['sv, *', 'ja'],
     [undefined, 'ja'],
-  ])('with accept-language %s is in %s, and the header is stored nowhere', async (header, tag) => {
+  ])('with accept-language %s is in %s', async (header, tag) => {
     const { email } = await service.issue({ email: `${tag}${header?.length ?? 0}@example.com` });
     const headers: Record<string, string> = header === undefined ? {} : { 'accept-language': header };
     await new Browser(service).call('POST', '/session/code', { email }, headers);
@@ -105,8 +104,6 @@ describe('a mail that a visitor of the portal causes', () => {
     const [mail] = (await outbox(service)).filter(({ to }) => to === email);
     const subject = builtIn(tag).messages.mail.code.subject.replaceAll('{product}', 'com.example.app');
     expect(mail!.subject).toBe(subject.replace('{code}', mail!.subject.slice(...rangeOfCode(subject))));
-    const jobs = await service.sql('select payload from graphile_worker._private_jobs');
-    expect(JSON.stringify(jobs)).not.toContain('q=0');
   });
 });
 
