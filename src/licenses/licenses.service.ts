@@ -187,7 +187,11 @@ export class LicensesService {
    */
   async rekey(id: string, audit: AuditContext): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const { key_generation, key_hash: replacedHash, key_hint: replacedHint } = await lockLicense(manager, id);
+      const {
+        key_generation,
+        key_hash: replacedHash,
+        key_hint: replacedHint,
+      } = await lockLicense(manager, id);
       const current = await mailableKey(manager, this.keys, id);
       // A key that cannot be derived, such as an imported one, is replaced by one that can.
       if (typeof current === 'string' && current !== 'not_made_here')

@@ -33,7 +33,7 @@ export function CrashStateDialog({ group, state, onClose, onConflict, onDone }: 
       onConfirm={async (values) => {
         const headers = { 'if-match': `"${group.revision}"` };
         const path = `fleet/crash-groups/${group.crash_sig}`;
-        await call('PATCH', path, { state, ...values }, headers).catch((error: unknown) => {
+        await call('PATCH', path, { state, ...values }, { headers }).catch((error: unknown) => {
           if (error instanceof Refused && error.code === 'crash_group_changed') onConflict();
           throw error;
         });
