@@ -60,7 +60,7 @@ function displayName(name: string, text: string): string {
 
 function webUrl(name: string, text: string): string {
   const url = URL.parse(text);
-  const isUsable = url && /^https?:$/.test(url.protocol) && !url.username;
+  const isUsable = url && /^https?:$/.test(url.protocol) && !url.username && !url.password;
   if (!isUsable || url.href.length > MAX_URL_LENGTH) {
     throw new ConfigError(
       `${name} must be an http or https address of at most ${MAX_URL_LENGTH} characters.`,

@@ -75,10 +75,16 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
 
 /**
  * Returns the URL of a mail server with its TLS option. An `smtp:` URL of another machine gets `requireTLS=true`: STARTTLS is then
- * required. `requireTLS=false` in the URL disables this (docs/decisions/0029).
+ * required. `requireTLS=false` in the URL disables this (docs/decisions/0029). @throws ConfigError
  */
 export function smtpUrlWithTls(url: URL): string {
-  if (url.protocol !== 'smtp:' || isLoopbackHost(url.hostname)) return url.href;
+  if (isLoopbackHost(url.hostname)) return url.href;
+  if (url.searchParams.has('tls.rejectUnauthorized')) {
+    throw new ConfigError(
+      'SMTP_URL must not have tls.rejectUnauthorized: the certificate of a mail server is always verified. Name the certificate of a private authority as tls.ca.',
+    );
+  }
+  if (url.protocol !== 'smtp:') return url.href;
   if (url.searchParams.getAll('requireTLS').join() !== 'false') url.searchParams.set('requireTLS', 'true');
   return url.href;
 }

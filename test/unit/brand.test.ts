@@ -56,6 +56,7 @@ describe('the brand', () => {
     ['SUPPORT_CONTACT', 'javascript:alert(1)', /^SUPPORT_CONTACT must /],
     ['SUPPORT_CONTACT', 'help@example.com?bcc=eve@example.com', /^SUPPORT_CONTACT must /],
     ['PRIVACY_CONTACT', 'https://user@example.com/', /^PRIVACY_CONTACT must be an http or https address /],
+    ['SHOP_URL', 'https://:secret@example.com/', /^SHOP_URL must be an http or https address /],
     ['SHOP_URL', 'example.com', /^SHOP_URL must be an http or https address of at most 500 characters\.$/],
     ['SHOP_URL', `https://example.com/${'x'.repeat(500)}`, /^SHOP_URL must /],
     ['RENEWAL_URL', 'ftp://example.com', /^RENEWAL_URL must /],

@@ -128,8 +128,19 @@ describe('SMTP_URL', () => {
     'smtp://127.0.0.1:2525',
     'smtp://[::1]:25',
     'smtp://localhost:25?requireTLS=true',
+    'smtps://127.0.0.1:465?tls.rejectUnauthorized=false',
   ])('%s stays as it is', (url) => expect(usedUrl(url)).toBe(url));
 });
+
+test.each(['smtp', 'smtps'])(
+  '%s:// of a remote server cannot disable the verification of certificates',
+  (scheme) => {
+    const SMTP_URL = `${scheme}://u:${SECRET}@mail.example.com?tls.rejectUnauthorized=false`;
+    const attempt = () => new Config({ SMTP_URL, MAIL_FROM });
+    expect(attempt).toThrow(/^SMTP_URL must not have tls\.rejectUnauthorized: /);
+    expect(attempt).not.toThrow(SECRET);
+  },
+);
 
 describe('a service in production', () => {
   const production = {
