@@ -286,4 +286,21 @@ describe('tokens', () => {
     expect((await service.call('GET', '/support/api/fleet', undefined, { authorization })).status).toBe(401);
     expect((await admin.post(`tokens/${id}/revoke`, REASON)).json.code).toBe('not_found');
   });
+
+  test('are not created for a person whose removal is in progress', async () => {
+    const { id, email } = await addStaff();
+    const removal = await service.database.connect();
+    await removal.query(`begin; delete from staff where id = '${id}'`);
+    const result = service.app
+      .get(StaffTokensService)
+      .create(email, AUDIT_CONTEXT)
+      .catch((error: unknown) => error);
+    const isOver = result.then(() => true);
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const isWaiting = async () => (await service.sql(waiting)).length > 0;
+    while (!(await Promise.race([isOver, isWaiting()])));
+    await removal.query('commit');
+    removal.release();
+    expect(await result).toMatchObject({ code: 'not_found' });
+  });
 });

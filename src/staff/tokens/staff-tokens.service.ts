@@ -36,13 +36,14 @@ export class StaffTokensService {
    * @throws Problem `not_found`
    */
   async create(email: string, audit: AuditContext): Promise<{ id: string; token: string }> {
-    const owner = await this.dataSource.manager.findOneBy(Staff, { email });
-    if (!owner) throw problem('not_found');
     const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
     const created_at = this.clock.now();
     const expires_at = new Date(created_at.getTime() + TOKEN_LIFETIME_DAYS * DAY_MS);
     const id = uuidv7();
     await this.dataSource.transaction(async (manager) => {
+      // The lock makes a concurrent removal of the person wait, which then deletes the token too.
+      const owner = await manager.findOne(Staff, { where: { email }, lock: { mode: 'pessimistic_write' } });
+      if (!owner) throw problem('not_found');
       await manager.insert(StaffToken, {
         id,
         staff_id: owner.id,
