@@ -715,7 +715,7 @@ export const messages = {
     started: 'Started',
     took: 'Took',
     seconds: { one: '# second', other: '# seconds' },
-    cutShort: 'Cut short',
+    notFinished: 'Not finished',
     deleted: 'Rows deleted',
     nothing: 'None',
     result: 'Result',

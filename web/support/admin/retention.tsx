@@ -35,13 +35,13 @@ export function Retention() {
 }
 
 function durationText({ started_at, finished_at }: RetentionRun): string {
-  if (finished_at === null) return texts.cutShort;
+  if (finished_at === null) return texts.notFinished;
   return plural(Math.round((Date.parse(finished_at) - Date.parse(started_at)) / 1000), texts.seconds);
 }
 
 function Result({ run: { finished_at, error } }: { run: RetentionRun }) {
   if (error) return <span class="error">{error}</span>;
-  if (finished_at === null) return <span class="tag warning">{texts.cutShort}</span>;
+  if (finished_at === null) return <span class="tag warning">{texts.notFinished}</span>;
   return <>{texts.ok}</>;
 }
 

@@ -14,8 +14,8 @@ interface Props {
   readonly staff: readonly StaffMember[];
   /** The id of the signed-in person. */
   readonly ownId: string;
-  /** Whether a link is being mailed. */
-  readonly isMailing: boolean;
+  /** The id of the staff member to whom a link is being mailed; undefined if no link is. */
+  readonly mailing: string | undefined;
   /** The id of the staff member that was just changed, whose row is highlighted; undefined if there is none. */
   readonly changed: string | undefined;
   readonly onAction: (action: StaffAction, member: StaffMember) => void;
@@ -23,7 +23,7 @@ interface Props {
 
 export const otherRole = ({ role }: StaffMember): Role => (role === 'admin' ? 'support' : 'admin');
 
-export function StaffTable({ staff, ownId, isMailing, changed, onAction }: Props) {
+export function StaffTable({ staff, ownId, mailing, changed, onAction }: Props) {
   const columns: Column<StaffMember>[] = [
     {
       name: texts.email,
@@ -45,7 +45,7 @@ export function StaffTable({ staff, ownId, isMailing, changed, onAction }: Props
       name: texts.actions,
       hidesName: true,
       cell: (member) => (
-        <Actions member={member} isMailing={isMailing} onAction={(action) => onAction(action, member)} />
+        <Actions member={member} mailing={mailing} onAction={(action) => onAction(action, member)} />
       ),
     },
   ];
@@ -62,17 +62,22 @@ export function StaffTable({ staff, ownId, isMailing, changed, onAction }: Props
 
 interface ActionsProps {
   readonly member: StaffMember;
-  readonly isMailing: boolean;
+  readonly mailing: string | undefined;
   readonly onAction: (action: StaffAction) => void;
 }
 
-function Actions({ member, isMailing, onAction }: ActionsProps) {
+function Actions({ member, mailing, onAction }: ActionsProps) {
   const { email, passkeys } = member;
   const role = otherRole(member);
   return (
     <span class="row-actions">
       {passkeys === 0 && (
-        <Button busy={isMailing} label={t(texts.linkLabel, { email })} onClick={() => onAction('link')}>
+        <Button
+          busy={mailing === member.id}
+          isBlocked={mailing !== undefined}
+          label={t(texts.linkLabel, { email })}
+          onClick={() => onAction('link')}
+        >
           {texts.link}
         </Button>
       )}

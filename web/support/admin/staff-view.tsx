@@ -25,6 +25,7 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
   const [openDialog, setOpenDialog] = useState<{ action: StaffAction; member: StaffMember }>();
   const [changed, setChanged] = useState<string>();
   const mailAction = useAction();
+  const [mailedId, setMailedId] = useState<string>();
 
   async function showResult(sentence: string, email: string, row?: string) {
     setIsAdding(false);
@@ -38,6 +39,7 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
     setChanged(undefined);
     mailAction.clear();
     if (action !== 'link') return setOpenDialog({ action, member });
+    setMailedId(member.id);
     void mailAction.run(async () => {
       await call('POST', `staff/${member.id}/link`);
       await showResult(texts.linkDone, member.email, member.id);
@@ -57,7 +59,7 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
           <StaffTable
             staff={staff}
             ownId={session.id}
-            isMailing={mailAction.busy}
+            mailing={mailAction.busy ? mailedId : undefined}
             changed={changed}
             onAction={startAction}
           />
