@@ -69,7 +69,7 @@ export class Config {
   /** The sender of mails. */
   readonly mailFrom: MailAddress;
   readonly brand: Brand;
-  /** The language of mails that no visitor of the portal causes. */
+  /** The language of mails that are not caused in the portal. */
   readonly mailLanguage: string;
   /** The folder of further languages; undefined if there are none. */
   readonly languagesDir: string | undefined;

@@ -86,7 +86,7 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
   });
 });
 
-describe('a mail that a visitor of the portal causes', () => {
+describe('a mail that is caused in the portal', () => {
   let service: Service;
   beforeAll(async () => void (service = await Service.start({ environment: { MAIL_LANGUAGE: 'ja' } })));
   afterAll(() => service.close());
