@@ -8,7 +8,7 @@ export function Columns({ tables }: { tables: readonly Table[] }) {
     <details>
       <summary>{plural(tables.length, messages.details)}</summary>
       {tables.map((table) => (
-        <section key={table.name}>
+        <section key={table.name} lang="en">
           <h3>
             {descriptionOf(table)} <span class="mono quiet">{table.name}</span>
           </h3>

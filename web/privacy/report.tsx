@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { formatTime, plural, formatUtcDay } from '../shared/dates.js';
 import { currentLanguage } from '../shared/language.js';
 import { t } from '../shared/text.js';
@@ -34,7 +35,7 @@ const GROUP: Readonly<Record<string, Group>> = {
 };
 const ORDER = Object.keys(GROUP);
 
-/** All tables of the service, by group. */
+/** All tables of the service, by group. Their descriptions are in English in each language of the page. */
 export function Report({ data: { tables, last_run } }: { data: PrivacyData }) {
   const finished = last_run?.finished_at;
   return (
@@ -90,10 +91,10 @@ function TableRow({ table }: { table: Table }) {
     last_deleted && t(plural(last_deleted.rows, messages.deleted), { day: formatUtcDay(last_deleted.on) });
   return (
     <tr role="row">
-      <th scope="row" role="rowheader">
+      <th scope="row" role="rowheader" lang="en">
         {descriptionOf(table)}
       </th>
-      <Cell name={messages.columns.kept} text={kept} />
+      <Cell name={messages.columns.kept} text={<span lang="en">{kept}</span>} />
       {leaves ? (
         <>
           <Cell
@@ -117,7 +118,13 @@ function TableRow({ table }: { table: Table }) {
   );
 }
 
-function Cell({ name, text, isFaint = false }: { name: string; text: string; isFaint?: boolean }) {
+interface CellProps {
+  readonly name: string;
+  readonly text: ComponentChildren;
+  readonly isFaint?: boolean;
+}
+
+function Cell({ name, text, isFaint = false }: CellProps) {
   return (
     <td role="cell" class={isFaint ? 'quiet' : ''}>
       <span class="cell-name" aria-hidden="true">
