@@ -1,0 +1,90 @@
+import { Button } from '../../shared/button.js';
+import { t } from '../../shared/text.js';
+import { machineText } from '../parts/machine.js';
+import { Table, type Column } from '../parts/table.js';
+import { useFirstRows } from '../parts/use-first-rows.js';
+import { RowActions } from '../queues/row-actions.js';
+import { isPending, useRowStates } from '../queues/row-states.js';
+import { SelectableMachine, SelectionBar, useSelection } from '../queues/selection.js';
+import type { Activation } from '../../shared/api-types.js';
+import { messages } from '../messages.js';
+import {
+  ACTIVATED_COLUMN,
+  ENDED_COLUMN,
+  idColumn,
+  MACHINE_COLUMN,
+  ROWS_SHOWN_AT_FIRST,
+  VERSION_COLUMN,
+} from './machine-columns.js';
+
+const texts = messages.machines;
+
+interface Props {
+  readonly rows: readonly Activation[];
+  readonly searched: string;
+  /** The ids of the activations whose release the holder has requested. */
+  readonly requestedIds: ReadonlySet<string>;
+  readonly changed: readonly string[];
+  readonly onRelease: (activations: readonly Activation[]) => void;
+}
+
+/** The machines on which a license is active; they can be released one by one, or several together. */
+export function MachinesInUse({ rows, searched, requestedIds, changed, onRelease }: Props) {
+  const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
+  const states = useRowStates();
+  const selection = useSelection(
+    shown.flatMap(({ id, state }) => (state === 'active' && !isPending(states.get(id)) ? [id] : [])),
+  );
+  if (rows.length === 0) return <p>{texts.none}</p>;
+  const isSelectable = rows.length > 1;
+  const machineColumn: Column<Activation> = {
+    ...MACHINE_COLUMN,
+    rowName: ({ hostname_hint }) => machineText(hostname_hint),
+    cell: (activation) => (
+      <SelectableMachine activation={activation} selection={isSelectable ? selection : undefined}>
+        {MACHINE_COLUMN.cell(activation)}
+      </SelectableMachine>
+    ),
+  };
+  const actionColumn: Column<Activation> = {
+    name: texts.actions,
+    hidesName: true,
+    cell: (activation) =>
+      activation.state !== 'active' ? (
+        <strong>{ENDED_COLUMN.cell(activation)}</strong>
+      ) : (
+        <RowActions state={states.get(activation.id)}>
+          {requestedIds.has(activation.id) && <span class="tag warning">{texts.asked}</span>}
+          <span data-key="r">
+            <Button
+              label={t(texts.releaseLabel, { machine: machineText(activation.hostname_hint) })}
+              onClick={() => onRelease([activation])}
+            >
+              {texts.release}
+            </Button>
+          </span>
+        </RowActions>
+      ),
+  };
+  const releaseSelected = () => onRelease(rows.filter(({ id }) => selection.selected.includes(id)));
+  return (
+    <div class="selectable">
+      {isSelectable && (
+        <SelectionBar
+          selection={selection}
+          actions={[{ key: 'R', text: messages.selection.release, onClick: releaseSelected }]}
+        />
+      )}
+      <Table
+        caption={texts.caption}
+        columns={[machineColumn, ACTIVATED_COLUMN, VERSION_COLUMN, idColumn(searched), actionColumn]}
+        rows={shown}
+        idOf={({ id }) => id}
+        changed={[searched, ...changed]}
+        hasRowShortcuts
+      />
+      {showAllButton}
+      {isSelectable && <p class="quiet small">{texts.keys}</p>}
+    </div>
+  );
+}
