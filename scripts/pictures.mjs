@@ -1,6 +1,6 @@
-// npm run pictures: takes the README's pictures of the pages, from a temporary service with invented data.
+// npm run pictures: takes the pictures of the pages and of a mail, from a temporary service with invented data.
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -11,7 +11,9 @@ import { withSampleService } from './sample-service.mjs';
 
 const OUTPUT_DIR = join(root, 'docs/pages');
 const SIZE = { width: 1120, height: 760 };
+const PHONE = { width: 390, height: 844 };
 const EMAIL = 'ada@example.com';
+const MACHINES = ['Studio Mac', 'Ada’s MacBook Air'];
 
 await command(async () => {
   await ensureInstalled();
@@ -29,14 +31,16 @@ await command(async () => {
 });
 
 async function takePictures({ origin, welcome }, dataDir) {
-  const [license_key] = /MOOR_\S+/.exec(welcome);
+  const holder = { license_key: /MOOR_\S+/.exec(welcome)[0], email: EMAIL };
   const [link] = /http\S+#link=\S+/.exec(welcome);
   await fillFleet(dataDir);
   const browser = await chromium.launch(await findChromium());
   try {
-    await takePortalPicture(await openPage(browser, origin), { license_key, email: EMAIL });
-    const staff = await openPage(browser, origin);
-    await takeSupportPictures(staff, link);
+    await takePortalPicture(await openPage(browser, origin), holder);
+    const phone = { locale: 'de-DE', colorScheme: 'dark', viewport: PHONE };
+    await takeGermanPicture(await openPage(browser, origin, phone), holder);
+    await takeSupportPictures(await openPage(browser, origin), link);
+    await takeMailPicture(await openPage(browser, origin), join(dataDir, 'outbox'));
     const page = await openPage(browser, origin);
     await page.goto('/privacy/');
     await page.getByRole('table').first().waitFor();
@@ -46,28 +50,43 @@ async function takePictures({ origin, welcome }, dataDir) {
   }
 }
 
-async function openPage(browser, baseURL) {
+async function openPage(browser, baseURL, options = {}) {
   const context = await browser.newContext({
     baseURL,
     locale: 'en-GB',
     viewport: SIZE,
     reducedMotion: 'reduce',
+    ...options,
   });
   return context.newPage();
 }
 
+async function signIn(page, { license_key, email }) {
+  await page.goto('/portal/');
+  await page.locator('input[name=email]').fill(email);
+  await page.locator('input[name=license_key]').fill(license_key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('table').first().waitFor();
+}
+
 async function takePortalPicture(page, holder) {
-  for (const name of ['Studio Mac', 'Ada’s MacBook Air']) {
+  for (const name of MACHINES) {
     const machine_id = createHash('sha256').update(name).digest('hex');
     const data = { ...holder, machine_id, hostname_hint: name, app_version: '3.2.0' };
     await page.request.post('/v1/activate', { data });
   }
-  await page.goto('/portal/');
-  await page.getByLabel('E-mail').first().fill(holder.email);
-  await page.getByLabel('License key').fill(holder.license_key);
-  await page.getByRole('button', { name: 'Show my machines' }).click();
-  await page.getByRole('table').first().waitFor();
+  await signIn(page, holder);
   await takePicture(page, 'portal');
+}
+
+/** The portal on a phone, in German and dark. The holder asks for a release of the first machine, so that support has a request. */
+async function takeGermanPicture(page, holder) {
+  await signIn(page, holder);
+  await takePicture(page, 'portal-german');
+  await page.getByRole('row', { name: MACHINES[0] }).getByRole('button').click();
+  await page.getByRole('dialog').getByRole('textbox').fill('Der alte Mac ist verkauft.');
+  await page.getByRole('dialog').locator('button[type=submit]').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
 async function takeSupportPictures(page, link) {
@@ -78,9 +97,41 @@ async function takeSupportPictures(page, link) {
   await page.keyboard.press('Enter');
   await page.getByRole('table').first().waitFor();
   await takePicture(page, 'support');
+  await page.getByRole('link', { name: /^Release requests/ }).click();
+  await page
+    .getByRole('button', { name: /^Decline/ })
+    .first()
+    .click();
+  await page.getByRole('dialog').getByRole('textbox').fill('This machine was released last week already.');
+  await takePicture(page, 'support-decline');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'Audit trail' }).click();
+  await page.getByRole('table').first().waitFor();
+  await takePicture(page, 'support-audit');
   await page.getByRole('link', { name: 'Fleet' }).click();
   await page.locator('canvas').first().waitFor();
   await takePicture(page, 'fleet');
+}
+
+/** The HTML part of the latest mail in the outbox. */
+async function takeMailPicture(page, outbox) {
+  const times = readdirSync(outbox).map((name) => [statSync(join(outbox, name)).mtimeMs, name]);
+  const [[, name]] = times.toSorted(([a], [b]) => b - a);
+  const part = readFileSync(join(outbox, name), 'latin1')
+    .split(/^--.+$/m)
+    .find((each) => /^Content-Type: text\/html/im.test(each));
+  const [head, ...lines] = part.trimStart().split(/\r?\n\r?\n/);
+  const encoding = /base64/i.test(head) ? 'base64' : 'quoted-printable';
+  await page.goto(`data:text/html;base64,${decodeBody(lines.join('\n\n'), encoding).toString('base64')}`);
+  await page.setViewportSize({ width: 640, height: 520 });
+  await takePicture(page, 'mail');
+}
+
+function decodeBody(body, encoding) {
+  if (encoding === 'base64') return Buffer.from(body, 'base64');
+  const toCharacter = (_code, hex) => String.fromCharCode(parseInt(hex, 16));
+  return Buffer.from(body.replaceAll(/=\r?\n/g, '').replaceAll(/=([0-9A-F]{2})/g, toCharacter), 'latin1');
 }
 
 async function takePicture(page, name) {
