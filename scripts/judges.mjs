@@ -32,7 +32,10 @@ const env = {
 };
 const piped = { stdio: ['ignore', 'pipe', 'pipe'], env };
 
-/** For each tool, a function that runs it and returns its objection, or an empty text if there is none. */
+/**
+ * For each tool that checks the document alone, a function that runs it and returns its objection, or an empty text if there is
+ * none. Prism, which checks answers, runs in the tests of judges/.
+ */
 const JUDGES = {
   Spectral: () =>
     lintDocument(
@@ -73,6 +76,7 @@ await command(async () => {
   for (const [name, judge] of Object.entries(JUDGES)) print(name, await judge());
 
   const { passed, failed, output } = await jest(['--config=judges/jest.config.js'], piped);
+  // The tests print how many answers Prism accepted, such as `12 problems`.
   const counts = [...output.matchAll(/^\s*(\d+ (?:answers of the service|problems))$/gm)].map(
     ([, what]) => what,
   );
@@ -146,7 +150,8 @@ function withWrongExample({ components: { examples } }) {
 
 /**
  * Lists the connections to other machines that loopback-only.mjs refused during the run. If there are none, it tries one, to
- * an address that RFC 5737 reserves for documentation. @returns an objection if that one is not refused
+ * an address that RFC 5737 reserves for documentation. @returns the list, or an objection if the
+ * connection that was tried is not refused; otherwise an empty text
  */
 async function refusedConnections() {
   const before = read(connectionsFile);

@@ -49,7 +49,7 @@ export async function measureFleetPage({ url, progress }) {
   const { readCrashGroups } = await import('../../dist/telemetry/crash-groups.queries.js');
   const readPage = async (dataSource, weeks) => [
     await readFleet(dataSource, weeks),
-    await readCrashGroups(dataSource, weeks, { sigs: [], isOnly: false }),
+    await readCrashGroups(dataSource, weeks, { sigs: [], includesOnlySigs: false }),
   ];
   const dataSource = await new DataSource(requestDataSourceOptions(url)).initialize();
   const measurements = [];

@@ -11,7 +11,7 @@ import { fromWorkingDirectory, fileError, print, Refused, printMessage } from '.
 const SETTINGS_TO_FILL_IN = `
 # Fill these in:
 # DATABASE_URL=postgres://user:password@host:5432/mooring
-# The public keys that a manifest may be signed with, comma-separated; "mooring manifest keygen" prints one.
+# The public keys of the keys that may sign a manifest, comma-separated; "mooring manifest keygen" prints one.
 # MANIFEST_PUBLIC_KEYS=
 # PUBLIC_URL=https://licensing.example.com
 `;

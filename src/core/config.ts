@@ -228,7 +228,13 @@ function oneOf<const T extends string>(name: string, text: string, allowed: read
 
 function httpUrl(name: string, text: string): string {
   const url = URL.parse(text);
-  if (!url || !['http:', 'https:'].includes(url.protocol) || /[?#]/.test(text) || url.username || url.password) {
+  if (
+    !url ||
+    !['http:', 'https:'].includes(url.protocol) ||
+    /[?#]/.test(text) ||
+    url.username ||
+    url.password
+  ) {
     throw new ConfigError(`${name} must be an http or https address without a query.`);
   }
   return url.href.replace(/\/+$/, '');

@@ -2,7 +2,11 @@ import { types } from 'node:util';
 import { BatchQueueFull } from './batch.js';
 import { isTlsFailure } from './tls-errors.js';
 
-/** The first characters of the SQLSTATE of temporary errors, after which the same request may succeed later. */
+/**
+ * The first characters of the SQLSTATE of temporary errors, after which the same request may succeed later: connection (08),
+ * resources (53), shutdown (57P), statement timeout (57014), serialization and deadlock (40001, 40P01), lock timeout (55P03),
+ * read-only (25006), idle and transaction timeout (25P03, 25P04), system (58) and internal errors (XX), which end with a repair.
+ */
 const TEMPORARY_SQL_STATES = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
 const NETWORK_ERROR_CODES = new Set([
   'ECONNREFUSED',
@@ -27,8 +31,8 @@ const DRIVER_MESSAGES =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|Query runner already released|Database connection provided by a query runner was already released)/;
 
 /**
- * Whether an error of the database is temporary: the database is unavailable, shuts down, is overloaded, read-only or refuses TLS,
- * or a lock was held for too long.
+ * Whether an error of the database is temporary: the database cannot be reached, refuses TLS or works on too many requests, or the
+ * SQLSTATE is one of `TEMPORARY_SQL_STATES`.
  */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof BatchQueueFull) return true;

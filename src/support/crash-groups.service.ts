@@ -26,7 +26,8 @@ const SELECT_STATES = `
   select crash_sig, state, resolved_in, email as changed_by, changed_at
   from crash_group_state left join staff on staff.id = changed_by`;
 
-// An open group has no row that could be locked. Reads and the deletion of expired weeks do not wait for this lock for long.
+// A group that was never given a state has no row that could be locked. Reads do not wait for this lock, and the deletion of an
+// expired state waits only until this transaction ends.
 const LOCK_STATES = 'lock table crash_group_state in share row exclusive mode';
 const SELECT_LAST_WEEK = 'select max(week_end)::text as last_week_end from crash_week where crash_sig = $1';
 
@@ -44,12 +45,12 @@ export class CrashGroupsService {
     const given = new Map(rows.map((row) => [row.crash_sig, row]));
     const versions = await readCrashVersions(this.dataSource, [...given.keys()]);
     const stateOf = (sig: string) => presentState(given.get(sig) ?? OPEN, versions.get(sig) ?? []);
-    const isOnly = state !== 'open';
-    // Of the open groups only the reopened ones have a row, so the open ones are all without a group in another state.
+    const includesOnlySigs = state !== 'open';
+    // Most open groups have no row, so the open groups are read as all groups except those in another state.
     const sigs = [...given.keys()].filter((sig) =>
-      isOnly ? stateOf(sig) === state : stateOf(sig) !== 'open',
+      includesOnlySigs ? stateOf(sig) === state : stateOf(sig) !== 'open',
     );
-    const groups = await readCrashGroups(this.dataSource, weeks, { sigs, isOnly });
+    const groups = await readCrashGroups(this.dataSource, weeks, { sigs, includesOnlySigs });
     return groups.map((group) => ({ ...group, ...toStateView(state, given.get(group.crash_sig)) }));
   }
 

@@ -38,7 +38,7 @@ const READ_CRASH_VERSIONS = `
 /** Which groups are read: only the named ones, or all but these. */
 interface CrashGroupFilter {
   readonly sigs: readonly string[];
-  readonly isOnly: boolean;
+  readonly includesOnlySigs: boolean;
 }
 
 /**
@@ -49,7 +49,7 @@ export async function readCrashGroups(dataSource: DataSource, weeks: number, fil
   const groups = await queryRows<CrashRow>(dataSource, READ_CRASH_GROUPS, [
     weeks,
     filter.sigs,
-    filter.isOnly,
+    filter.includesOnlySigs,
   ]);
   const versions = await readCrashVersions(
     dataSource,

@@ -70,7 +70,7 @@ test('the table of docs/operations/monitoring.md lists every served metric, and 
   expect(rows).toEqual(expected);
 });
 
-test('names follow the conventions of Prometheus: a prefix, a base unit, _total for counters', () => {
+test('names have the prefix mooring_, and only counters end in _total', () => {
   for (const [name, { type }] of served) {
     expect(name).toMatch(/^mooring_[a-z]+(_[a-z0-9]+)*$/);
     expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);

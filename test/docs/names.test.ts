@@ -60,10 +60,12 @@ test('a name that does not exist is found', () => {
 });
 
 test('every setting of the service is documented', () => {
-  const names = [...read('src/core/config.ts').matchAll(/read\('([A-Z_0-9]+)'\)/g)].map(([, name]) => name!);
-  expect(names.length).toBeGreaterThan(20);
-  const documented = [...pages.map(read), read('.env.example')].join('\n');
-  expect(names.filter((name) => !documented.includes(name))).toEqual([]);
+  const source = read('src/core/config.ts') + read('src/core/brand.ts');
+  const names = [...source.matchAll(/read\w*\('([A-Z_0-9]+)'/g)].map(([, name]) => name!);
+  expect(names).toEqual(expect.arrayContaining(['PORT', 'LOGO_FILE']));
+  expect(names.length).toBeGreaterThan(30);
+  const words = new Set([...pages.map(read), read('.env.example')].join('\n').match(/[A-Z_0-9]+/g));
+  expect(names.filter((name) => !words.has(name))).toEqual([]);
 });
 
 /** The names of the subcommands of each command, by the name of the command. */

@@ -55,7 +55,8 @@ test('of two concurrent commands one publishes, and the other reports the live v
     expect(loser).toMatchObject({ code: 1, stdout: '', stderr: `${refusalFor(live)}\n` });
     expect(await rows()).toHaveLength(2);
     const audit = await sql.query('select change from audit_event order by at desc, id desc limit 1');
-    expect(audit.rows).toEqual([{ change: { sequence: 2, version: live.version } }]);
+    const before = { sequence: 1, version: '1.0' };
+    expect(audit.rows).toEqual([{ change: { sequence: 2, version: live.version, before } }]);
   } finally {
     publisher.close();
   }

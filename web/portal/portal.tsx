@@ -47,7 +47,7 @@ export function Portal() {
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
-    // The license of the hint belongs to another holder by now.
+    // None of the licenses is that of the hint: it got another holder after the hint was made.
     if (!found.licenses.some(isToBeFreed)) setHint(null);
     show(found, openedElement(found) ?? 'headline');
   };

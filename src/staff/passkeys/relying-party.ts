@@ -13,13 +13,13 @@ import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 /** The COSE algorithms of common authenticators: EdDSA, ES256, RS256. */
 const ALGORITHMS = [-8, -7, -257];
 const CEREMONY_TIMEOUT_MS = CHALLENGE_LIFETIME_MINUTES * 60_000;
-/** The largest credential id that WebAuthn (5.1) allows. The library accepts any length, including an empty id. */
+/** The largest credential id that WebAuthn allows (section 5.1). The library accepts any length, including an empty id. */
 const MAX_CREDENTIAL_ID_BYTES = 1023;
 
 /** Loads the library at the first use of a passkey, because its 300 modules would slow the start of the service down. */
 const loadWebAuthn = () => import('@simplewebauthn/server');
 
-/** The WebAuthn relying party, identified by the host of PUBLIC_URL. No other file uses the WebAuthn library. */
+/** The WebAuthn relying party, identified by the host of PUBLIC_URL. No other file calls the WebAuthn library. */
 @Injectable()
 export class RelyingParty {
   readonly #id: string;

@@ -31,7 +31,7 @@ export function toParameters(query: string): string {
   return withoutEmpty({ ...filter, from: startOfDay(from), to: startOfDay(to, 1), cursor });
 }
 
-/** Whether a text is a day, as a field for dates writes it. */
+/** Whether a text is a day in the format of `<input type="date">`, such as 2026-11-20. */
 function isDay(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);

@@ -12,7 +12,7 @@ const { history: texts } = messages;
 interface Props {
   readonly events: readonly AuditEvent[];
   readonly caption: string;
-  /** Whether the page of the license shows its own entries, which then do not name the license. */
+  /** Whether all entries concern one license and are shown on its page. They then do not name the license. */
   readonly isOfLicense?: boolean;
 }
 

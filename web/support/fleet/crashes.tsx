@@ -35,7 +35,7 @@ interface Change {
 interface Props {
   /** The number of weeks in the request. */
   readonly weekCount: string;
-  /** Newest first. */
+  /** The last days of the shown weeks, newest first. */
   readonly weeks: readonly string[];
 }
 

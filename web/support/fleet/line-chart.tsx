@@ -9,20 +9,20 @@ export const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 
 const HEIGHT_PX = 260;
 /** The space above the plot, for the labels of the marks. */
 const LABEL_SPACE_PX = 20;
-/** With more days, the single points of a line would overlap. */
-const MAX_DAYS_WITH_POINTS = 15;
-/** The space before the first and after the last day, in days of the axis. */
+/** With more weeks, the single points of a line would overlap. */
+const MAX_WEEKS_WITH_POINTS = 15;
+/** The space before the first and after the last week, in weeks. */
 const RANGE_MARGIN = 0.25;
 
 export interface Line {
   readonly label: string;
-  /** A fraction of 1 for each day; null for a day without data. */
+  /** A fraction of 1 for each week; null for a week without data. */
   readonly shares: readonly (number | null)[];
 }
 
 /** A day that is marked in the chart. */
 export interface Mark {
-  /** Its place on the axis of the days, which have the numbers from 0. */
+  /** Its position on the x axis: the week with the index i is at i, and a day within a week is between two numbers. */
   readonly at: number;
   readonly label: string;
   readonly isSelected: boolean;
@@ -30,12 +30,12 @@ export interface Mark {
 
 interface Props {
   readonly label: string;
-  /** Oldest first. */
+  /** The last day of each week, oldest first. */
   readonly days: readonly string[];
   readonly lines: readonly Line[];
   /** The newest first. */
   readonly marks: readonly Mark[];
-  /** Called with the index of the day under the pointer, or undefined when the pointer leaves the chart. */
+  /** Called with the index of the week under the pointer, or undefined when the pointer leaves the chart. */
   readonly onPoint: (index: number | undefined) => void;
 }
 
@@ -121,7 +121,7 @@ function optionsOf(
         stroke: colour(`--series-${index}`),
         width: 2,
         dash: [...DASHES[index]!],
-        points: { show: days.length <= MAX_DAYS_WITH_POINTS, size: 5, fill: colour(`--series-${index}`) },
+        points: { show: days.length <= MAX_WEEKS_WITH_POINTS, size: 5, fill: colour(`--series-${index}`) },
       })),
     ],
     hooks: {
@@ -135,7 +135,8 @@ function optionsOf(
 function drawMarks(chart: uPlot, marks: readonly Mark[], colour: string, fontFamily: string) {
   const { ctx, bbox } = chart;
   const ratio = devicePixelRatio;
-  let free = Infinity;
+  // The left edge of the last drawn label.
+  let freeUntil = Infinity;
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = colour;
   ctx.textAlign = 'left';
@@ -150,9 +151,9 @@ function drawMarks(chart: uPlot, marks: readonly Mark[], colour: string, fontFam
     ctx.stroke();
     const { width } = ctx.measureText(label);
     const start = Math.max(bbox.left, Math.min(x - width / 2, ctx.canvas.width - width));
-    if (start + width + 8 * ratio > free) continue;
+    if (start + width + 8 * ratio > freeUntil) continue;
     ctx.fillText(label, start, bbox.top - 6 * ratio);
-    free = start;
+    freeUntil = start;
   }
   ctx.restore();
 }

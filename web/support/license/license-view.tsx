@@ -70,7 +70,7 @@ interface LicenseSectionsProps {
   readonly isAdmin: boolean;
   readonly onLicense: (license: LicenseDetail) => void;
   readonly onReload: () => Promise<void>;
-  /** Called after an action that may have removed something from a queue, too. */
+  /** Called after an action that changed the license and may have removed a request from a queue. */
   readonly onChange: () => Promise<void>;
 }
 
