@@ -4,7 +4,7 @@ comment on table graphile_worker._private_jobs is 'Jobs that wait to be done: ma
 comment on column graphile_worker._private_jobs.id is 'Id of the job.';
 comment on column graphile_worker._private_jobs.job_queue_id is 'Queue whose jobs run one after the other; null for none.';
 comment on column graphile_worker._private_jobs.task_id is 'Kind of the job.';
-comment on column graphile_worker._private_jobs.payload is 'Ids of the subject of the job, never a key, a code or an address.';
+comment on column graphile_worker._private_jobs.payload is 'Ids of the subject of the job and the language of its mail, never a key, a code or an address.';
 comment on column graphile_worker._private_jobs.priority is 'Priority: lower numbers run first.';
 comment on column graphile_worker._private_jobs.run_at is 'Time of the next attempt.';
 comment on column graphile_worker._private_jobs.attempts is 'The number of attempts.';

@@ -16,8 +16,11 @@ const COLUMNS = [
 const BYTE_ORDER_MARK = '\uFEFF';
 const LINE_END = '\r\n';
 
-/** A spreadsheet reads a cell that begins with one of these characters as a formula, which could send the other cells to a server. */
-const FORMULA_START = /^[=+\-@\t\r]/;
+/**
+ * The places at which a spreadsheet could read the start of a formula, which could send the other cells to a server. Where lists are
+ * separated by semicolons, as in German, a spreadsheet also splits a cell at each semicolon, even in quotes.
+ */
+const FORMULA_STARTS = /^(?=[=+\-@\t\r])|(?<=[;\t\r\n])(?=\s*[=+\-@])/g;
 
 /**
  * Writes the audit trail as CSV (RFC 4180, docs/operations/staff.md#audit-trail), a chunk for each batch. Labels of machines
@@ -33,8 +36,8 @@ const cellsOf = (event: AuditEvent) =>
 
 const csvLine = (cells: readonly string[]) => cells.map(csvCell).join(',') + LINE_END;
 
-/** An apostrophe makes a spreadsheet show a cell as text. */
+/** An apostrophe makes a spreadsheet show what follows as text. */
 function csvCell(text: string): string {
-  const safe = FORMULA_START.test(text) ? `'${text}` : text;
+  const safe = text.replaceAll(FORMULA_STARTS, "'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

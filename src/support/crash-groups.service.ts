@@ -4,6 +4,7 @@ import { recordAudit } from '../audit/audit.js';
 import { Clock, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
+import { lockStaff } from '../staff/links/staff-links.js';
 import type { AuthenticatedStaff } from '../staff/staff-identity.js';
 import { readCrashGroups, readCrashVersions } from '../telemetry/crash-groups.queries.js';
 import { crashGroupRevision, OPEN, presentState } from './crash-group.rules.js';
@@ -57,7 +58,7 @@ export class CrashGroupsService {
   /**
    * Gives a group a state.
    * @param revision the `crashGroupRevision` on which the change is based; undefined accepts every revision
-   * @throws Problem `not_found` for a group without counts, `crash_group_changed`, `invalid_request` if the group crashed in
+   * @throws Problem `not_found` for a group without counts and for a removed person, `crash_group_changed`, `invalid_request` if the group crashed in
    * `resolved_in` or in a later version
    */
   async set(
@@ -69,6 +70,8 @@ export class CrashGroupsService {
     if (!/^[0-9a-f]{16}$/.test(crash_sig)) throw problem('not_found');
     const resolved_in = version ?? null;
     return this.dataSource.transaction(async (manager) => {
+      // As in each removal of a person, whose states lose their `changed_by`, the row of the person is locked first.
+      await lockStaff(manager, staff.id);
       await manager.query(LOCK_STATES);
       const { last_week_end } = await queryOne<LastWeek>(manager, SELECT_LAST_WEEK, [crash_sig]);
       if (last_week_end === null) throw problem('not_found');

@@ -140,12 +140,14 @@ describe('the export of the audit trail', () => {
       '\u202Eright to left',
       '',
     ];
-    const formulas = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '=HYPERLINK("http://x.example","a")'];
+    const formulas = ['=1+1', '+1', '-1', '@SUM(A1)', '\t1', '\r1', '=HYPERLINK("http://x.example","a")'];
     for (const reason of [...reasons, ...formulas]) await insertEvent(reason);
     await insertEvent(null, { text: '=1, "2"' });
+    // A spreadsheet whose lists are separated by semicolons splits the cell there.
+    await insertEvent('sold; =2+2;@A1');
     const csv = (await support.get('audit/export?action=test.cell')).text;
     const found = rowsOf(csv).map(({ reason }) => reason);
-    const expected = [...reasons, ...formulas.map((formula) => `'${formula}`), ''];
+    const expected = [...reasons, ...formulas.map((formula) => `'${formula}`), "sold;' =2+2;'@A1", ''];
     expect(found.toSorted()).toEqual(expected.toSorted());
     expect(csv).toContain('"a ""quoted"" word"');
     expect(csv).toContain(`"'=HYPERLINK(""http://x.example"",""a"")"`);
