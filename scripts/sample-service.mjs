@@ -8,9 +8,10 @@ import { node24, root, waitForExit } from './prepare.mjs';
  * Starts a service in development mode on a free port, and ends it when `work` has ended.
  * @param {string} dataDir the folder for its database, keys and mails
  * @param work receives `{ origin, welcome, environment }`: the URL of the service, the text that it printed, and its settings
+ * @param settings further settings
  * @returns the result of `work`
  */
-export async function withSampleService(dataDir, work) {
+export async function withSampleService(dataDir, work, settings = {}) {
   const port = String(await freePort());
   const environment = {
     PATH: process.env.PATH,
@@ -18,6 +19,7 @@ export async function withSampleService(dataDir, work) {
     DATA_DIR: dataDir,
     PORT: port,
     LOG_LEVEL: 'warn',
+    ...settings,
   };
   const service = spawn(node24(), [join(root, 'dist/main.js')], {
     env: environment,

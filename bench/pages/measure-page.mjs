@@ -23,7 +23,7 @@ export async function measurePage(context, path, selector, size) {
     await protocol.send('Emulation.setCPUThrottlingRate', { rate: PROCESSOR_SLOWDOWN });
     await page.addInitScript(recordTimes, selector);
     await page.goto(path, { waitUntil: 'networkidle' });
-    await page.locator(selector).first().waitFor();
+    await page.locator(selector).filter({ visible: true }).first().waitFor();
     return { bytes, ...(await page.evaluate(() => globalThis.recorded)) };
   } finally {
     await page.close();

@@ -26,6 +26,7 @@ export async function moveToNewMachine(page, url, { license_key, email }, folder
     trustedKeys: [],
     stateFile: join(folder, 'new-machine.json'),
     environment: {},
+    log: () => {},
     machineId: async () => createHash('sha256').update('new machine').digest('hex'),
   });
   let clicks = 0;
