@@ -44,7 +44,8 @@ export function useIsOffline(): boolean {
 /** Calls `handle` when this device has a connection again. */
 export function useReconnection(handle: () => void): void {
   useEffect(() => {
-    addEventListener('online', handle);
-    return () => removeEventListener('online', handle);
+    const handleChange = () => void (isOffline || handle());
+    changes.addEventListener('change', handleChange);
+    return () => changes.removeEventListener('change', handleChange);
   }, [handle]);
 }

@@ -37,7 +37,7 @@ export async function openInLanguage(page: 'portal' | 'privacy', render: () => v
 
 /** Shows the page in another language, and remembers the choice. @throws if the texts cannot be loaded */
 export async function chooseLanguage(tag: string): Promise<void> {
-  await show(tag);
+  if (!(await show(tag))) return;
   try {
     localStorage.setItem(STORAGE_NAME, tag);
   } catch {
@@ -45,15 +45,17 @@ export async function chooseLanguage(tag: string): Promise<void> {
   }
 }
 
-async function show(tag: string): Promise<void> {
+/** @returns false if another language was requested meanwhile */
+async function show(tag: string): Promise<boolean> {
   requested = tag;
   const texts = await readTexts(tag);
-  if (requested !== tag) return;
+  if (requested !== tag) return false;
   showTexts(texts);
   document.documentElement.lang = tag;
   document.documentElement.dir = directionOf(tag);
   document.querySelector('.skip')!.textContent = common.skip;
   renderPage();
+  return true;
 }
 
 async function readTexts(tag: string): Promise<Parameters<typeof showTexts>[0]> {

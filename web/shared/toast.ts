@@ -9,7 +9,6 @@ const region = document.createElement('div');
 region.className = 'toasts';
 region.popover = 'manual';
 region.role = 'region';
-region.ariaLabel = common.toasts;
 
 /** Shows that something was done, for some seconds, in place of an earlier such message, and announces it to screen readers. */
 export function toast(text: string): void {
@@ -95,6 +94,8 @@ function createButton(text: string, onClick: () => void): HTMLButtonElement {
 }
 
 function show(element: HTMLElement): void {
+  // Set here, because the texts of another language are loaded after this module.
+  region.ariaLabel = common.toasts;
   region.append(element);
   placeToasts();
 }

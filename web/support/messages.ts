@@ -296,8 +296,8 @@ export const messages = {
   },
   /** The sentences of the mails, as the service writes them. */
   holderMail: {
-    title: 'The mail to the holder says',
-    titleOfBatch: 'For each machine, the mail to its holder says',
+    title: 'The mail to the holder says, here in English',
+    titleOfBatch: 'For each machine, the mail to its holder says, here in English',
     release:
       'A machine was released from your license for {product}. Its seat is free for another one; on the released machine {product} has to be activated again.',
     decline:
@@ -496,8 +496,10 @@ export const messages = {
       'staff.token': '{actor} made a token for scripts of {person}',
       'staff.revoke_token': '{actor} revoked a token of {person}',
       'passkey.add': '{actor} added a passkey of their own',
+      'passkey.rename': '{actor} renamed a passkey of their own',
       'passkey.remove': '{actor} removed a passkey of their own',
       'release_request.decide': '{actor} decided about the request to release {machine} of {license}',
+      'crash_group.set': '{actor} set the state of a crash group',
     } as Record<string, string>,
     otherSentence: '{actor}: {action}',
     thisLicense: 'this license',

@@ -1,5 +1,6 @@
 import { formatDayAndTime } from '../../shared/dates.js';
 import { ExactTime } from '../../shared/exact-time.js';
+import { RelativeTime } from '../../shared/relative-time.js';
 import { UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
 import type { AuditEvent } from '../../shared/api-types.js';
@@ -22,7 +23,8 @@ export function Events({ events, caption, isOfLicense = false }: Props) {
     {
       name: texts.when,
       hidesName: true,
-      cell: ({ at }) => <ExactTime at={at} text={formatDayAndTime(at)} />,
+      cell: ({ at }) =>
+        isOfLicense ? <RelativeTime at={at} /> : <ExactTime at={at} text={formatDayAndTime(at)} />,
     },
     {
       name: texts.what,

@@ -1,6 +1,6 @@
 import { Refused } from '../../shared/api.js';
 import type { CrashGroup } from '../../shared/api-types.js';
-import { fill, UntrustedText } from '../../shared/text.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
@@ -50,7 +50,7 @@ function versionField({ last_version }: CrashGroup) {
   const { versionLabel, versionHint, versionHintUnknown, versionWrong } = messages.fleet;
   return {
     label: versionLabel,
-    hint: last_version === null ? versionHintUnknown : versionHint.replace('{last}', last_version),
+    hint: last_version === null ? versionHintUnknown : t(versionHint, { last: last_version }),
     input: { autocomplete: 'off', spellcheck: false, maxLength: 32 } as const,
     check: (value: string) => !/^\d+(\.\d+){0,3}$/.test(value) && versionWrong,
   };

@@ -47,10 +47,11 @@ export function Crashes({ weekCount, weeks }: Props) {
   const groups = load.data?.crash_groups ?? [];
   const { shown, showAllButton } = useFirstRows(groups, ROWS_SHOWN_AT_FIRST);
   async function handleChanged({ group, state: newState }: Change) {
-    const index = groups.indexOf(group);
+    // The list may have been loaded again since the dialog opened.
+    const index = groups.findIndex(({ crash_sig }) => crash_sig === group.crash_sig);
     const next = groups[index + 1] ?? groups[index - 1];
     setChange(undefined);
-    load.set({ crash_groups: groups.filter((each) => each !== group) });
+    load.set({ crash_groups: groups.filter(({ crash_sig }) => crash_sig !== group.crash_sig) });
     // The next group gets the focus, so that the list can be worked through by keyboard.
     showChange(t(texts.crashStates[newState].done, { crash: crashName(group) }), next?.crash_sig ?? '');
     await load.reload();

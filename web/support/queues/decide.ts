@@ -4,7 +4,7 @@ import type {
   ReleaseDecisionAnswer,
   ReleaseRequestLine,
 } from '../../shared/api-types.js';
-import { Refused } from '../../shared/api.js';
+import { isSignedOut, Refused, ServiceUnavailable } from '../../shared/api.js';
 import { formatNumber, plural } from '../../shared/dates.js';
 import { t } from '../../shared/text.js';
 import { toast, toastError } from '../../shared/toast.js';
@@ -61,11 +61,15 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   const staff = staffId();
   const outcomes: Outcome[] = [];
   const failures: { readonly target: Target; readonly error: unknown }[] = [];
+  // A service that does not answer, or a session that has ended, would fail each further request too.
+  let lasting: unknown;
   const requests = targets.map((target) => async () => {
     try {
+      if (lasting !== undefined) throw lasting;
       if (staff !== staffId()) throw new Refused(403, 'another_person', '');
       outcomes.push(await send(target, decision, reason));
     } catch (error) {
+      if (error instanceof ServiceUnavailable || isSignedOut(error)) lasting = error;
       failures.push({ target, error });
     }
   });
@@ -78,7 +82,8 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
       setRowStates([target.activation.id], {
         failed: decision,
         error: problemText(error),
-        reason,
+        // The reason is kept for the person who typed it.
+        reason: staff === staffId() ? reason : '',
       });
     restoreFocus();
     if (failures.length === 0) toast(successText(targets, decision, outcomes));

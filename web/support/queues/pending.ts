@@ -6,9 +6,9 @@ import { isPlainKey, useShortcuts } from '../parts/use-shortcuts.js';
 export const UNDO_SECONDS = 10;
 /**
  * The requests that surely fit into the 64 KiB that a browser still sends for a page that was left: a reason of 500 characters
- * has at most 1500 bytes.
+ * has at most 2000 bytes.
  */
-const LEAVE_MAX_REQUESTS = 40;
+const LEAVE_MAX_REQUESTS = 30;
 
 /** An action that waits, and then sends its requests. */
 export interface DelayedAction {

@@ -10,8 +10,9 @@ const findFocusedRow = () => document.activeElement?.closest<HTMLElement>('tr[da
  */
 export function useRowKeys(): void {
   useShortcuts((event) => {
-    const { key } = event;
-    if (!isPlainKey(event) || !/^[a-z]$/i.test(key)) return false;
+    if (!isPlainKey(event) || !/^[a-z]$/i.test(event.key)) return false;
+    // Caps Lock changes the case of the key, but only Shift means the selected rows.
+    const key = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase();
     const rows = findRows();
     const current = findFocusedRow();
     const index = current ? rows.indexOf(current) : -1;
