@@ -7,7 +7,7 @@ import { createBrotliCompress, createGzip } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
 const inWeb = (path: string) => fileURLToPath(new URL(`web/${path}`, import.meta.url));
-const COMPRESSED = /\.(js|css|svg)$/;
+const COMPRESSED = /\.(html|js|css|svg)$/;
 
 /** Builds the three pages as static files in `web/dist`, and not in `dist`, because `nest build` empties that folder. */
 export default defineConfig({
@@ -30,6 +30,10 @@ export default defineConfig({
         support: inWeb('support/index.html'),
         privacy: inWeb('privacy/index.html'),
       },
+      // One file for what pages share: each further file would cost a visitor a request and its headers.
+      output: {
+        codeSplitting: { groups: [{ name: 'shared', test: /web\/shared|preact/, minShareCount: 2 }] },
+      },
     },
   },
 });
@@ -47,14 +51,16 @@ function sections(): Plugin {
   };
 }
 
-/** Adds compressed copies of scripts, style sheets and SVG images, so that no request waits for the compression. */
+/** Adds compressed copies of pages, scripts, style sheets and SVG images, so that no request waits for the compression. */
 function compress(): Plugin {
   return {
     name: 'compress',
     async closeBundle() {
-      const assets = inWeb('dist/assets');
-      for (const name of (await readdir(assets)).filter((file) => COMPRESSED.test(file))) {
-        const file = join(assets, name);
+      const folder = inWeb('dist');
+      for (const name of (await readdir(folder, { recursive: true })).filter((path) =>
+        COMPRESSED.test(path),
+      )) {
+        const file = join(folder, name);
         await pipeline(createReadStream(file), createBrotliCompress(), createWriteStream(`${file}.br`));
         await pipeline(createReadStream(file), createGzip({ level: 9 }), createWriteStream(`${file}.gz`));
       }

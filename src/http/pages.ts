@@ -24,15 +24,17 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Headers of pages and their files. They are added to SECURITY_HEADERS and replace headers of the same name. */
+/** Headers of a page itself, which have no effect on its files. They are added to SECURITY_HEADERS and replace headers of the same name. */
 const PAGE_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
   'permissions-policy':
     'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=(), ' +
     'publickey-credentials-create=(self), publickey-credentials-get=(self)',
 };
+
+/** The file of a page, or a compressed copy of it. */
+const IS_PAGE = /\.html(\.\w+)?$/;
 
 /** Whether the pages are built. Without pages the rest of the service works, and the URLs of pages are `not_found`. */
 export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'));
@@ -58,7 +60,12 @@ export function staticPagesOptions(config: Config): ServeStaticModuleOptions {
       lastModified: false,
       acceptRanges: false,
       setHeaders: (reply: FastifyReply, path: string) => {
-        void reply.headers({ ...PAGE_HEADERS, ...tlsHeader, 'cache-control': cacheControl(path) });
+        void reply.headers({
+          ...(IS_PAGE.test(path) ? PAGE_HEADERS : undefined),
+          ...tlsHeader,
+          'cross-origin-resource-policy': 'same-origin',
+          'cache-control': cacheControl(path),
+        });
       },
     },
   };

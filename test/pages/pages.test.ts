@@ -32,7 +32,7 @@ const filesOf = (page: string) =>
 
 describe.each(PAGES)('%s', (path) => {
   test('is a page with security headers that forbid embedding and other origins', async () => {
-    const answer = await get(path);
+    const answer = await get(path, { 'accept-encoding': 'gzip, br' });
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
@@ -43,6 +43,8 @@ describe.each(PAGES)('%s', (path) => {
       'cross-origin-resource-policy': 'same-origin',
       'permissions-policy': expect.stringContaining('camera=()'),
       'cache-control': 'no-cache',
+      'content-encoding': 'br',
+      vary: 'accept-encoding',
       etag: expect.any(String),
     });
     // HSTS is sent over TLS only: browsers ignore it over plain HTTP.
@@ -51,13 +53,20 @@ describe.each(PAGES)('%s', (path) => {
   });
 
   test('is answered with 304 if the browser has its current version', async () => {
-    const etag = (await get(path)).headers.get('etag')!;
-    // `fetch` is not used, because with `if-none-match` it also sends headers that request a fresh copy.
-    const [again] = await exchange(origin, [
-      request('GET', path, undefined, `if-none-match: ${etag}\r\nconnection: close\r\n`),
-    ]);
-    expect([again!.status, again!.body]).toEqual([304, '']);
-    expect(again!.headers['cache-control']).toBe('no-cache');
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const etag = (await get(path, { 'accept-encoding': encoding })).headers.get('etag')!;
+      // `fetch` is not used, because with `if-none-match` it also sends headers that request a fresh copy.
+      const [again] = await exchange(origin, [
+        request(
+          'GET',
+          path,
+          undefined,
+          `accept-encoding: ${encoding}\r\nif-none-match: ${etag}\r\nconnection: close\r\n`,
+        ),
+      ]);
+      expect([again!.status, again!.body]).toEqual([304, '']);
+      expect(again!.headers['cache-control']).toBe('no-cache');
+    }
   });
 
   test('is redirected to from its path without the slash, and allows no method but GET and HEAD', async () => {
@@ -87,6 +96,12 @@ describe.each(PAGES)('%s', (path) => {
           /^(text\/css|application\/javascript|image\/svg\+xml)/,
         );
         expect(answer.headers.get('vary')).toBe('accept-encoding');
+        // A policy for pages would only add bytes to each file.
+        expect(answer.headers.get('content-security-policy')).toBe(
+          "default-src 'none'; frame-ancestors 'none'",
+        );
+        expect(answer.headers.get('permissions-policy')).toBeNull();
+        expect(answer.headers.get('cross-origin-resource-policy')).toBe('same-origin');
         await answer.arrayBuffer();
       }
     }
