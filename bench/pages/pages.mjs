@@ -135,12 +135,12 @@ async function signInHolder(page, holder) {
 }
 
 async function signInStaff(page, link) {
-  await page.goto(link);
-  await page.getByRole('button', { name: 'Sign in with this link' }).click();
-  // A person without a passkey is asked to make one each time that the page opens.
   const protocol = await page.context().newCDPSession(page);
   await protocol.send('WebAuthn.enable');
   await protocol.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Sign in with this link' }).click();
+  // A person without a passkey is asked to make one each time that the page opens.
   await page.getByRole('button', { name: 'Make a passkey' }).click();
   await page.getByRole('search').getByRole('textbox').waitFor();
   await page.close();
