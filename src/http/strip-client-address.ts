@@ -1,9 +1,32 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Headers in which proxies send the address of a client. Removing a harmless header is safer than keeping one with an address. */
-const FORWARDING_HEADER =
-  /forwarded|(client|real|remote|connecting|originating|user|true-client)-?(ip|addr)|external-address|^via$/i;
+/**
+ * The headers that the service and its libraries read. All others are removed, because a proxy may send the address of a client in
+ * a header of any name.
+ */
+const READ_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'authorization',
+  'cache-control',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'cookie',
+  'expect',
+  'host',
+  'if-match',
+  'if-none-match',
+  'origin',
+  'sec-fetch-site',
+  'transfer-encoding',
+  'webhook-id',
+  'webhook-signature',
+  'webhook-timestamp',
+]);
 
 /** Headers of every response, also of those that Fastify's hooks do not see. */
 export const SECURITY_HEADERS = {
@@ -23,7 +46,7 @@ const SECURITY_HEADER_ENTRIES = Object.entries(SECURITY_HEADERS);
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', hideAddress);
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    removeForwardingHeaders(request);
+    removeUnreadHeaders(request);
     for (const [name, value] of SECURITY_HEADER_ENTRIES) response.setHeader(name, value);
   });
 }
@@ -54,8 +77,8 @@ function hideAddress(socket: Socket): void {
   Object.setPrototypeOf(socket, hidingPrototype);
 }
 
-function removeForwardingHeaders(request: IncomingMessage): void {
-  const names = Object.keys(request.headers).filter((name) => FORWARDING_HEADER.test(name));
+function removeUnreadHeaders(request: IncomingMessage): void {
+  const names = Object.keys(request.headers).filter((name) => !READ_HEADERS.has(name));
   if (names.length === 0) return;
   // `headersDistinct` is read before the raw headers change, because at the first read Node goes through their original number.
   const distinct = request.headersDistinct;
@@ -65,6 +88,6 @@ function removeForwardingHeaders(request: IncomingMessage): void {
   }
   const raw = request.rawHeaders;
   for (let index = raw.length - 2; index >= 0; index -= 2) {
-    if (FORWARDING_HEADER.test(raw[index]!)) raw.splice(index, 2);
+    if (!READ_HEADERS.has(raw[index]!.toLowerCase())) raw.splice(index, 2);
   }
 }

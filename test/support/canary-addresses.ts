@@ -29,5 +29,7 @@ export const FORWARDING: Readonly<Record<string, string>> = {
   'True-Client-IP': V6,
   'Fastly-Client-IP': V4,
   'Fly-Client-IP': V6,
+  'X-Azure-SocketIP': V4,
+  'X-Original-Remote': V6,
   Via: `1.1 ${V4}, 1.1 [${V6}]`,
 };
