@@ -19,6 +19,18 @@ const APPEARANCES = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [320, 1280].map((width) => ({ colorScheme, width })),
 );
 
+/** The width of a desktop window at 200 % zoom. */
+const ZOOMED_WIDTH = 640;
+
+/** Lists the controls that have no visible edge. In forced colours the browser removes all backgrounds that a style sheet sets. */
+const WITHOUT_EDGE = `[...document.querySelectorAll('.button:not(.link), input:not([type=checkbox], [type=radio]), textarea')]
+  .filter((control) => control.checkVisibility())
+  .filter((control) => {
+    const { borderTopWidth, borderTopColor, backgroundColor } = getComputedStyle(control);
+    return parseFloat(borderTopWidth) === 0 || borderTopColor === backgroundColor;
+  })
+  .map(({ outerHTML }) => outerHTML)`;
+
 /** The rules of axe-core that are enabled by default and depend on colours. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
@@ -97,24 +109,35 @@ export class Pages {
     expect(found).toEqual([]);
   }
 
-  /** Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide. */
+  /**
+   * Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide, at 200 % zoom, and that its
+   * controls have edges in forced colours.
+   */
   expectAccessibleLayout(page: Page): Promise<void> {
     return profiled('checking a page', () => this.#expectAccessibleLayout(page));
   }
 
   async #expectAccessibleLayout(page: Page): Promise<void> {
+    await this.#expectNoOverflow(page, ZOOMED_WIDTH);
+    await page.emulateMedia({ forcedColors: 'active' });
+    expect(await page.evaluate(WITHOUT_EDGE)).toEqual([]);
+    await page.emulateMedia({ forcedColors: 'none' });
     for (const { colorScheme, width } of APPEARANCES) {
       await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 800 });
+      await this.#expectNoOverflow(page, width);
       // The two colour schemes differ in colours only.
       await this.expectAccessible(page, colorScheme === 'dark' ? 'colours' : 'all');
-      // Waits for two frames, because a ResizeObserver gives a chart its new width at the end of the first one.
-      const overflow = await page.evaluate(
-        `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(
-           () => document.documentElement.scrollWidth - document.documentElement.clientWidth)`,
-      );
-      expect({ width, overflow }).toEqual({ width, overflow: 0 });
     }
+  }
+
+  async #expectNoOverflow(page: Page, width: number): Promise<void> {
+    await page.setViewportSize({ width, height: 800 });
+    // Waits for two frames, because a ResizeObserver gives a chart its new width at the end of the first one.
+    const overflow = await page.evaluate(
+      `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(
+         () => document.documentElement.scrollWidth - document.documentElement.clientWidth)`,
+    );
+    expect({ width, overflow }).toEqual({ width, overflow: 0 });
   }
 }
 
