@@ -107,7 +107,9 @@ async function takeSupportPictures(page, link) {
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
   await page.getByRole('link', { name: 'Audit trail' }).click();
-  await page.getByRole('table').first().waitFor();
+  // The view before also has a table.
+  const audit = page.getByRole('main').filter({ has: page.getByRole('heading', { name: 'Audit trail' }) });
+  await audit.getByRole('table').waitFor();
   await takePicture(page, 'support-audit');
   await page.getByRole('link', { name: 'Fleet' }).click();
   await page.locator('canvas').first().waitFor();
