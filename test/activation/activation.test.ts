@@ -77,10 +77,10 @@ test('after a release another machine can activate, and the first machine can ge
   expect((await service.activate(license, 'laptop')).status).toBe(201);
   expect((await service.activate(license, 'studio')).status).toBe(409);
   await service.setLicense(license.license_id, { machines_allowed: 2 });
-  const back = await service.activate(license, 'studio', { hostname_hint: 'Renamed' });
-  expect(back.status).toBe(201);
-  expect(back.json.activation).toMatchObject({ hostname_hint: 'Renamed' });
-  expect(back.json.activation.id).not.toBe(first.json.activation.id);
+  const second = await service.activate(license, 'studio', { hostname_hint: 'Renamed' });
+  expect(second.status).toBe(201);
+  expect(second.json.activation).toMatchObject({ hostname_hint: 'Renamed' });
+  expect(second.json.activation.id).not.toBe(first.json.activation.id);
 });
 
 test('lowering the machine limit ends no activation, and allows no new machine', async () => {

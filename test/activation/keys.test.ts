@@ -36,13 +36,13 @@ test.each([
   expect(await activeMachines(license)).toHaveLength(1);
 });
 
-test('an unknown key and a wrong e-mail have the same response', async () => {
+test('an unknown key and a wrong e-mail get the same response', async () => {
   const license = await service.issue();
   const unknown = await post(activation({ license_key: UNKNOWN_KEY, email: license.email }));
-  const foreign = await post(activation({ ...license, email: 'eve@example.com' }));
+  const wrongEmail = await post(activation({ ...license, email: 'eve@example.com' }));
   expect(unknown.status).toBe(404);
   expect(unknown.json.code).toBe('license_not_found');
-  expect(withoutDateAndId(foreign)).toEqual(withoutDateAndId(unknown));
+  expect(withoutDateAndId(wrongEmail)).toEqual(withoutDateAndId(unknown));
 });
 
 test('422 says that the key has a typing error, with any e-mail', async () => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const DIGEST = machineId('studio');
+const MACHINE_ID = machineId('studio');
 const NOT_A_STRING = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };
 /** Changes a valid text so that PostgreSQL cannot store it. */
 const unstorable = (text: string) => ({
@@ -51,15 +51,15 @@ const INVALID: Record<string, Record<string, unknown>> = {
   },
   machine_id: {
     ...INVALID_IF_REQUIRED,
-    ...unstorable(DIGEST),
-    '63 digits': DIGEST.slice(1),
-    '65 digits': `${DIGEST}0`,
-    'a letter past f': `${DIGEST.slice(1)}g`,
-    '0x in place of the first two digits': `0x${DIGEST.slice(2)}`,
+    ...unstorable(MACHINE_ID),
+    '63 digits': MACHINE_ID.slice(1),
+    '65 digits': `${MACHINE_ID}0`,
+    'a letter past f': `${MACHINE_ID.slice(1)}g`,
+    '0x in place of the first two digits': `0x${MACHINE_ID.slice(2)}`,
     'a raw UUID': '564D0A3B-0000-4000-8000-000000000001',
-    'spaces around the digits': ` ${DIGEST} `,
-    'a line end after the digits': `${DIGEST}\n`,
-    'a full-width digit': `${DIGEST.slice(1)}７`,
+    'spaces around the digits': ` ${MACHINE_ID} `,
+    'a line end after the digits': `${MACHINE_ID}\n`,
+    'a full-width digit': `${MACHINE_ID.slice(1)}７`,
   },
   hostname_hint: {
     ...NOT_A_STRING,
@@ -89,16 +89,18 @@ const CASES = Object.entries(INVALID).flatMap(([member, values]) =>
   Object.entries(values).map(([what, value]) => ({ member, what, value })),
 );
 
-const post = (more: Record<string, unknown>) =>
-  service.call('POST', '/v1/activate', activation(license, 'studio', more));
+const post = (members: Record<string, unknown>) =>
+  service.call('POST', '/v1/activate', activation(license, 'studio', members));
 
 test.each(CASES)('an invalid $member is refused with 422: $what', async ({ member, value }) => {
   const answer = await post({ [member]: value });
   expect(answer.status).toBe(422);
   expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
   expect(answer.json.errors).toEqual([
+    // A detail is one line of readable length.
     { pointer: `/${member}`, detail: expect.stringMatching(/^\w.{8,80}$/) },
   ]);
+  // A response may contain a very short value by chance.
   if (typeof value === 'string' && value.length > 4) expect(answer.text).not.toContain(value.slice(0, 100));
 });
 
@@ -122,13 +124,14 @@ test('each invalid member is reported', async () => {
 
 describe('hostname_hint', () => {
   let machines = 0;
-  const hintOf = async (hostname_hint: unknown) => {
+  /** Activates another machine with this hint. @returns the stored hint */
+  const activateWithHint = async (hostname_hint: unknown) => {
     const answer = await service.activate(license, `hint ${(machines += 1)}`, { hostname_hint });
     expect(answer.status).toBe(201);
-    const { id, hostname_hint: answered } = answer.json.activation;
+    const { id, hostname_hint: returned } = answer.json.activation;
     const [row] = await service.sql('select hostname_hint from activation where id = $1', [id]);
-    expect(row).toEqual({ hostname_hint: answered });
-    return answered;
+    expect(row).toEqual({ hostname_hint: returned });
+    return returned;
   };
 
   test.each([
@@ -138,7 +141,7 @@ describe('hostname_hint', () => {
     ['blank', ' \t\u00a0\u2003 '],
     ['only characters that are removed', '\u0007\u202e\u2066\u200f\n'],
   ])('is stored as null if it is %s', async (_what, typed) => {
-    expect(await hintOf(typed)).toBeNull();
+    expect(await activateWithHint(typed)).toBeNull();
   });
 
   test.each([
@@ -157,7 +160,7 @@ describe('hostname_hint', () => {
       'é'.repeat(100),
     ],
   ])('is stored %s', async (_what, typed, stored) => {
-    expect(await hintOf(typed)).toBe(stored);
+    expect(await activateWithHint(typed)).toBe(stored);
   });
 
   test('is set at the activation, and no later activation or heartbeat changes it', async () => {

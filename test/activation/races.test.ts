@@ -19,8 +19,8 @@ afterAll(async () => {
 type License = Awaited<ReturnType<Service['issue']>>;
 
 /**
- * Sends all requests concurrently, alternating between the instances, and counts the outcomes. After a 503, which an
- * overloaded instance may answer, a request is repeated, as clients do.
+ * Sends all requests concurrently, alternating between the instances, and counts the outcomes. A request is
+ * repeated after a 503, which an overloaded instance may return: clients do the same.
  */
 async function race(requests: ((url: string) => Promise<Answer>)[]) {
   const counts = { created: 0, existing: 0, refused: 0 };
@@ -40,6 +40,7 @@ const activating = (license: License, machine: string) => (url: string) =>
 const releasing = (id: string) => (url: string) =>
   call(url, 'POST', `/support/api/activations/${id}/release`, { reason: 'a race' }, { authorization });
 
+/** Makes a list of fifty values. */
 const fifty = <T>(make: (i: number) => T) => Array.from({ length: 50 }, (_, i) => make(i));
 
 async function activeIds({ license_id }: License): Promise<string[]> {
@@ -51,7 +52,7 @@ async function activeIds({ license_id }: License): Promise<string[]> {
 }
 
 test.each(ROUNDS)(
-  'of 50 machines that activate concurrently 3 are allowed and 47 refused (round %i)',
+  'of 50 machines that activate concurrently, 3 are allowed and 47 refused (round %i)',
   async () => {
     const license = await one.issue({ machines_allowed: 3 });
     const { created, existing, refused } = await race(fifty((i) => activating(license, `machine ${i}`)));
@@ -85,12 +86,12 @@ test.each(ROUNDS)(
     // Some activations are sent before a release, some after it.
     const requests = fifty((i) => activating(license, `machine ${i}`));
     let released = 0;
-    const counted = (release: (url: string) => Promise<Answer>) => async (url: string) => {
+    const countSuccess = (release: (url: string) => Promise<Answer>) => async (url: string) => {
       const answer = await release(url);
       if (answer.status === 200) released += 1;
       return answer;
     };
-    for (const [i, release] of releases.entries()) requests.splice(10 * (i + 1), 0, counted(release));
+    for (const [i, release] of releases.entries()) requests.splice(10 * (i + 1), 0, countSuccess(release));
 
     const observed = { maximum: 0, isOver: false };
     const watch = async () => {

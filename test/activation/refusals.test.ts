@@ -39,6 +39,7 @@ test('if several refusals apply, the first in their order is returned', async ()
     ['license_suspended', () => service.setLicense(id, { staff_status: 'active' })],
     ['license_suspended', () => setPurchase(id, 'dispute_won')],
     ['license_expired', () => service.setLicense(id, { on_expiry: 'keep' })],
+    // 3.11.0 is the same version as 3.11. Publishing it again lowers its minimum license expiry.
     ['version_not_covered', () => publish(service, '3.11.0', '2026-11-01T00:00:00Z')],
     [
       'machine_limit_reached',
@@ -89,12 +90,12 @@ describe('expiry', () => {
 });
 
 describe('a published version', () => {
-  const lapsed = { expires_at: new Date('2026-10-01T00:00:00Z'), machines_allowed: 100 };
+  const expiredTerms = { expires_at: new Date('2026-10-01T00:00:00Z'), machines_allowed: 100 };
 
   beforeAll(() => publish(service, '3.12', '2027-06-01T00:00:00Z'));
 
   test('that is not covered is refused with its minimum_license_expiry, and with the newest covered version', async () => {
-    const { status, json } = await service.activate(await service.issue(lapsed), 'studio', {
+    const { status, json } = await service.activate(await service.issue(expiredTerms), 'studio', {
       app_version: '3.12',
     });
     expect(status).toBe(403);
@@ -107,14 +108,14 @@ describe('a published version', () => {
   });
 
   test.each(['3.12', '3.12.0', '3.12.0.0', '03.12', '3.012'])('is recognised as %s', async (app_version) => {
-    const { json } = await service.activate(await service.issue(lapsed), 'studio', { app_version });
+    const { json } = await service.activate(await service.issue(expiredTerms), 'studio', { app_version });
     expect(json.code).toBe('version_not_covered');
   });
 
   test.each(['3.1.2', '3.1', '31.2', '3.120', '3.12.1', '3.12.0.1', '3.2', '4', '12.3', '0'])(
     'is not the same as %s, which was never published and needs no coverage',
     async (app_version) => {
-      const { status } = await service.activate(await service.issue(lapsed), 'studio', { app_version });
+      const { status } = await service.activate(await service.issue(expiredTerms), 'studio', { app_version });
       expect(status).toBe(201);
     },
   );
@@ -132,7 +133,7 @@ describe('a published version', () => {
   });
 });
 
-test('machine_limit_reached has the numbers of machines and the portal, and no label of other machines', async () => {
+test('machine_limit_reached contains the numbers of machines and the URLs of the portal, and no other hostname hint', async () => {
   const license = await service.issue({ machines_allowed: 2 });
   const others = [
     await service.activate(license, 'one', { hostname_hint: 'Canary Studio' }),
@@ -157,7 +158,7 @@ test('machine_limit_reached has the numbers of machines and the portal, and no l
   for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
 });
 
-test('two concurrent activations of a machine create one: 201 and 200', async () => {
+test('two concurrent activations of one machine create one activation, and get 201 and 200', async () => {
   const license = await service.issue();
   const lockHolder = await service.database.connect();
   await lockHolder.query('begin');
@@ -178,16 +179,18 @@ test('if the expiry changes while an activation waits for the lock of the licens
   await publish(service, '7.0.0', '2027-06-01T00:00:00Z');
   const activate = async (): Promise<Answer> => {
     const license = await service.issue();
-    const staff = await service.database.connect();
-    await staff.query('begin');
-    await staff.query('select 1 from license where id = $1 for update', [license.license_id]);
+    const lockHolder = await service.database.connect();
+    await lockHolder.query('begin');
+    await lockHolder.query('select 1 from license where id = $1 for update', [license.license_id]);
     const response = service.activate(license, 'a machine', { app_version: '7.0.0' });
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     const isOver = response.then(() => true);
     while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 0)])));
-    await staff.query(`update license set expires_at = '2027-01-01' where id = $1`, [license.license_id]);
-    await staff.query('commit');
-    staff.release();
+    await lockHolder.query(`update license set expires_at = '2027-01-01' where id = $1`, [
+      license.license_id,
+    ]);
+    await lockHolder.query('commit');
+    lockHolder.release();
     const answer = await response;
     // On a slow machine the time limit of the request may end first; then the test tries again.
     return answer.status === 503 ? activate() : answer;

@@ -116,7 +116,7 @@ describe.each(CHANGES)(
 );
 
 describe('a replaced key or address is accepted in no other case:', () => {
-  test('an old key is refused for a machine that activated after the key was replaced', async () => {
+  test('a replaced key is refused for a machine that activated after the key was replaced', async () => {
     const { license } = await activatedLicense();
     const { license_key } = await rekey(license.license_id);
     service.clock.advance(1);
@@ -124,7 +124,7 @@ describe('a replaced key or address is accepted in no other case:', () => {
     expectUnknown(await service.activate(license, 'laptop'));
   });
 
-  test('a former address is refused for a machine that activated after the change', async () => {
+  test('an earlier address is refused for a machine that activated after the address changed', async () => {
     const { license } = await activatedLicense();
     await changeAddress(license.license_id);
     const [{ email }] = (await service.sql('select email from license where id = $1', [
@@ -143,7 +143,7 @@ describe('a replaced key or address is accepted in no other case:', () => {
     }
   });
 
-  test('an old key cannot sign in to the portal, and a search of support does not find it', async () => {
+  test('a replaced key cannot sign in to the portal, and a search by staff does not find it', async () => {
     const { license } = await activatedLicense();
     await rekey(license.license_id);
     const { license_key, email } = license;
@@ -164,7 +164,7 @@ describe('a replaced key or address is accepted in no other case:', () => {
     expect([found.status, found.json]).toEqual([200, { licenses: [] }]);
   });
 
-  test('a mistyped key is still answered 422', async () => {
+  test('a mistyped key still gets 422', async () => {
     const { license } = await activatedLicense();
     await rekey(license.license_id);
     const last = license.license_key.at(-1) === '2' ? '3' : '2';
@@ -175,7 +175,7 @@ describe('a replaced key or address is accepted in no other case:', () => {
     expect(status).toBe(422);
   });
 
-  test('an unknown key, a wrong e-mail and a replaced key have the same response, with the same SQL statements', async () => {
+  test('an unknown key, a wrong e-mail and a replaced key get the same response, with the same SQL statements', async () => {
     const { license } = await activatedLicense();
     await rekey(license.license_id);
     const license_key = await keyOf(license.license_id);
@@ -212,6 +212,7 @@ test('an imported key, which cannot be derived, is accepted from an active machi
   expect((await service.activate(imported, 'studio')).status).toBe(201);
   await rekey(license.license_id);
   expect((await service.activate(imported, 'studio')).status).toBe(200);
+  // No license has this key now, and its check symbol is wrong, so it is reported as mistyped.
   expect((await service.activate(imported, 'laptop')).status).toBe(422);
 });
 
@@ -255,7 +256,10 @@ test('replaced keys are deleted with their license', async () => {
 
 const keyOf = async (id: string) => (await service.app.get(LicensesService).currentKey(id))!;
 
-/** Returns a response and the SQL statements on activations. Others are left out, because they may be those of jobs. */
+/**
+ * Sends a request. @returns its response and its SQL statements on activations; other statements are left out,
+ * because jobs may have sent them
+ */
 async function statementsOf(work: () => Promise<Answer>): Promise<{ answer: Answer; statements: string[] }> {
   const query = jest.spyOn(DeadlineClient.prototype as pg.Client, 'query');
   try {

@@ -8,9 +8,10 @@ import type fc from 'fast-check';
 
 const { MOORING_RUNS, MOORING_SEED } = process.env;
 const isLong = MOORING_RUNS !== undefined;
+// A long run may take up to a day.
 if (isLong) jest.setTimeout(86_400_000);
 
-/** @param short the number of runs in `npm test` */
+/** Returns the parameters of a random test for fast-check. @param short the number of runs in `npm test` */
 export function runs<T>(short: number): fc.Parameters<T> {
   return {
     numRuns: isLong ? Number(MOORING_RUNS) : short,

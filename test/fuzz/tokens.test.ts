@@ -47,7 +47,10 @@ const at = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 const signedBy = (key: typeof untrusted, header: string, payload: string) =>
   `${header}.${payload}.${encode(sign(null, Buffer.from(`${header}.${payload}`), key))}`;
 
-/** The order of the group. A signature with S + L in place of S would be a second valid one. */
+/**
+ * The order of the group of Ed25519 (RFC 8032). If the verifier accepted S + L in place of S, one message would have
+ * two valid signatures.
+ */
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 function withLargerS(signature: string): string {
@@ -161,7 +164,7 @@ const CHANGES: Record<string, Change> = {
     const other = encode(JSON.stringify({ ...changed, ...at(HEADERS, pick) }));
     return pick % 2 ? `${other}.${payload}.${signature}` : signedBy(untrusted, other, payload);
   },
-  'the same header, written otherwise': ([header, payload], pick) => {
+  'the same header, written differently': ([header, payload], pick) => {
     const text = decode(header).toString();
     const { alg, ...rest } = JSON.parse(text) as { alg: string };
     const other = at(
@@ -174,7 +177,7 @@ const CHANGES: Record<string, Change> = {
     `${header}.${changePayload(payload, pick)}.${signature}`,
   "another key's signature": ([header, payload], pick) =>
     signedBy(untrusted, header, pick % 2 ? payload : changePayload(payload, pick)),
-  'the same bytes, written otherwise': (token, pick) => {
+  'the same bytes, written differently': (token, pick) => {
     const [i, text] = [pick % 3, at(token, pick)];
     // A last character with other insignificant bits.
     const near = String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
@@ -255,6 +258,7 @@ test('a token that is not genuine byte for byte is token_invalid', async () => {
     }),
     runs(25),
   );
+  // Otherwise too few of the changes would be tested.
   expect(count.built / count.mutants).toBeGreaterThan(0.8);
 });
 

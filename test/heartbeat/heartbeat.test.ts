@@ -83,20 +83,20 @@ test('if several refusals apply, the first in their order is returned', async ()
   await service.sql('update license set purchase_id = id where id = $1', [license_id]);
   await service.setLicense(license_id, { staff_status: 'revoked', on_expiry: 'stop' });
   await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
-  const unrelease = 'update activation set ended_at = null, ended_reason = null where id = $1';
-  const lifts: [code: string, lift: () => Promise<unknown>][] = [
+  const undoRelease = 'update activation set ended_at = null, ended_reason = null where id = $1';
+  const removals: [code: string, removeCause: () => Promise<unknown>][] = [
     ['license_refunded', () => setPurchase('disputed')],
     ['license_revoked', () => service.setLicense(license_id, { staff_status: 'suspended' })],
     ['license_suspended', () => service.setLicense(license_id, { staff_status: 'active' })],
     ['license_suspended', () => setPurchase('dispute_won')],
-    ['binding_released', () => service.sql(unrelease, [id])],
+    ['binding_released', () => service.sql(undoRelease, [id])],
     ['license_expired', () => service.setLicense(license_id, { on_expiry: 'keep' })],
     ['version_not_covered', () => publish(service, '3.2', null)],
   ];
-  for (const [code, lift] of lifts) {
+  for (const [code, removeCause] of removals) {
     const { status, json } = await service.heartbeat(token);
     expect([status, json.code, json.client_action]).toEqual([403, code, 'stop']);
-    await lift();
+    await removeCause();
   }
   expect((await service.heartbeat(token)).status).toBe(200);
 });
@@ -125,9 +125,9 @@ test('a released machine is refused, although the license is below its limit, un
   const license = await issueAndActivate();
   await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
-  const back = await service.activate(license, 'studio');
-  expect(back.status).toBe(201);
-  expect((await service.heartbeat(back.json.token)).status).toBe(200);
+  const again = await service.activate(license, 'studio');
+  expect(again.status).toBe(201);
+  expect((await service.heartbeat(again.json.token)).status).toBe(200);
 });
 
 describe('the token of a released activation, sent from a restored state file', () => {
@@ -145,10 +145,10 @@ describe('the token of a released activation, sent from a restored state file', 
     const again = await service.activate(license, 'studio');
     const { status, json } = await service.heartbeat(license.token);
     expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
-    const back = await service.activate(license, 'studio');
-    expect([back.status, back.json.activation.id]).toEqual([200, again.json.activation.id]);
+    const third = await service.activate(license, 'studio');
+    expect([third.status, third.json.activation.id]).toEqual([200, again.json.activation.id]);
     expect(await countActive(license)).toBe(1);
-    expect((await service.heartbeat(back.json.token)).status).toBe(200);
+    expect((await service.heartbeat(third.json.token)).status).toBe(200);
   });
 
   test.each([
@@ -175,10 +175,10 @@ describe('the token of a released activation, sent from a restored state file', 
       'the machine is active on another license of the same holder',
       async (license: License) => service.activate(await service.issue({ email: license.email }), 'studio'),
     ],
-  ])('is binding_released if %s', async (_what, meanwhile) => {
+  ])('is binding_released if %s', async (_what, change) => {
     const license = await issueAndActivate();
     await release(license.id);
-    await meanwhile(license);
+    await change(license);
     const before = await countActive(license);
     const { status, json } = await service.heartbeat(license.token);
     expect([status, json.code, json.client_action]).toEqual([403, 'binding_released', 'stop']);
@@ -199,7 +199,7 @@ describe('the token of a released activation, sent from a restored state file', 
     read.mockRestore();
   });
 
-  test('is refused for a suspension or revocation first, also if the machine was activated again', async () => {
+  test('is refused first because of a suspension or revocation, also if the machine was activated again', async () => {
     const license = await issueAndActivate();
     await release(license.id);
     await service.activate(license, 'studio');
@@ -210,6 +210,7 @@ describe('the token of a released activation, sent from a restored state file', 
   });
 });
 
+/** The JSON pointers of the required members. */
 const TOKEN = '/token';
 const VERSION = '/app_version';
 test.each([

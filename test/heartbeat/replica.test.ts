@@ -17,7 +17,9 @@ import { publish } from '../manifest/publish.js';
 const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const NOW = '2026-11-20T13:00:00Z';
 const CHECK_INTERVAL_MS = 2_000;
+/** The highest WAL position, as an SQL expression: the replica has replayed everything. */
 const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";
+/** The log messages when the service stops and starts to use the replica. */
 const BEHIND = 'replica unavailable or behind, heartbeats use the primary';
 const AVAILABLE = 'replica available, heartbeats use the replica';
 
@@ -34,7 +36,7 @@ let copy: pg.Pool;
 /** The queries of the replica, as lists of activation ids. A check has an empty list. */
 let queried: string[][] = [];
 /** Executes a statement for the replica. A test may replace it. */
-let answer: (statement: pg.QueryConfig<[string[], string]>) => Promise<unknown>;
+let queryReplica: (statement: pg.QueryConfig<[string[], string]>) => Promise<unknown>;
 let machines = 0;
 
 beforeAll(async () => {
@@ -50,13 +52,13 @@ beforeAll(async () => {
   Object.assign(replica.pool!, {
     query: (statement: pg.QueryConfig<[string[], string]>) => {
       queried.push(statement.values![0]);
-      return answer(statement);
+      return queryReplica(statement);
     },
   });
 });
 beforeEach(async () => {
   service.clock.set(NOW);
-  answer = (statement) => copy.query(statement);
+  queryReplica = (statement) => copy.query(statement);
   await copyToReplica();
   await check();
   queried = [];
@@ -69,7 +71,10 @@ afterAll(async () => {
 
 const check = () => replica['check']();
 
-/** Copies the tables of the primary to the replica, which has then replayed the WAL to this position. */
+/**
+ * Copies the tables of the primary to the replica, which has then replayed the WAL to this position.
+ * @param position an SQL expression; by default everything is replayed
+ */
 async function copyToReplica(position?: string): Promise<void> {
   await service.sql(
     `drop schema if exists copy cascade; create schema copy;
@@ -92,7 +97,10 @@ async function issueAndActivate(terms: Parameters<Service['issue']>[0] = {}) {
 }
 
 /** Sends a heartbeat. @returns its status or code, and the database that answered it */
-async function beat({ token }: { token: string }, app_version = '3.2.0'): Promise<[unknown, string]> {
+async function sendHeartbeat(
+  { token }: { token: string },
+  app_version = '3.2.0',
+): Promise<[unknown, string]> {
   const { answersBySource } = service.app.get(HeartbeatService);
   const before = { ...answersBySource };
   const { status, json } = await service.heartbeat(token, { app_version });
@@ -110,7 +118,7 @@ test('a confirmation by the replica is used, also if the license has changed in 
   await copyToReplica();
   expect(replica.isDegraded).toBe(false);
   await service.setLicense(license.license_id, { staff_status: 'suspended', expires_at: null });
-  expect(await beat(license)).toEqual([200, 'replica']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'replica']);
   expect((await service.heartbeat(license.token)).json.license).toEqual({
     status: 'active',
     expires_at: '2027-05-01T00:00:00Z',
@@ -137,13 +145,13 @@ describe('if the replica would refuse a heartbeat, the primary answers it:', () 
     ['a suspension', { staff_status: 'suspended' }, { staff_status: 'active' }],
     ['an expiry', { expires_at: past, on_expiry: 'stop' }, { expires_at: null }],
     ['a version that is not covered', { expires_at: past }, { expires_at: null }],
-  ])('%s', async (_what, refuse, lift) => {
+  ])('%s', async (_what, causeRefusal, removeCause) => {
     const license = await issueAndActivate();
-    await service.setLicense(license.license_id, refuse);
+    await service.setLicense(license.license_id, causeRefusal);
     await copyToReplica();
-    expect((await beat(license, '4.0'))[1]).toBe('primary');
-    await service.setLicense(license.license_id, lift);
-    expect(await beat(license, '4.0')).toEqual([200, 'primary']);
+    expect((await sendHeartbeat(license, '4.0'))[1]).toBe('primary');
+    await service.setLicense(license.license_id, removeCause);
+    expect(await sendHeartbeat(license, '4.0')).toEqual([200, 'primary']);
     expect(queried).toEqual([[license.id], [license.id]]);
   });
 
@@ -151,11 +159,11 @@ describe('if the replica would refuse a heartbeat, the primary answers it:', () 
     const license = await issueAndActivate();
     await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
     await copyToReplica();
-    expect(await beat(license)).toEqual(['binding_released', 'primary']);
+    expect(await sendHeartbeat(license)).toEqual(['binding_released', 'primary']);
   });
 
   test('an activation that the replica does not have yet', async () => {
-    expect(await beat(await issueAndActivate())).toEqual([200, 'primary']);
+    expect(await sendHeartbeat(await issueAndActivate())).toEqual([200, 'primary']);
     expect(replica.isDegraded).toBe(false);
   });
 });
@@ -167,35 +175,35 @@ test.each([
   const license = await issueAndActivate();
   await copyToReplica(position);
   const before = [countLogged(BEHIND), countLogged(AVAILABLE)] as const;
-  expect(await beat(license)).toEqual([200, 'primary']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
   expect([replica.isDegraded, countLogged(BEHIND)]).toEqual([true, before[0] + 1]);
   queried = [];
-  expect(await beat(license)).toEqual([200, 'primary']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
   expect(queried).toEqual([]);
   await check();
   expect([replica.isDegraded, countLogged(BEHIND), queried]).toEqual([true, before[0] + 1, [[]]]);
   await setReplayPosition();
-  expect(await beat(license)).toEqual([200, 'primary']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
   const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
   jest.advanceTimersByTime(CHECK_INTERVAL_MS);
   expect(String(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
   primary.mockRestore();
   while (replica.isDegraded) await new Promise((resolve) => setImmediate(resolve));
   expect([countLogged(BEHIND), countLogged(AVAILABLE)]).toEqual([before[0] + 1, before[1] + 1]);
-  expect(await beat(license)).toEqual([200, 'replica']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'replica']);
 });
 
 test('if the replica fails or does not answer in time, the primary answers', async () => {
   const license = await issueAndActivate();
   await copyToReplica();
-  answer = () => Promise.reject(new Error('the replica is unavailable'));
-  expect(await beat(license)).toEqual([200, 'primary']);
+  queryReplica = () => Promise.reject(new Error('the replica is unavailable'));
+  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
   expect(replica.isDegraded).toBe(true);
-  answer = (statement) => copy.query(statement);
+  queryReplica = (statement) => copy.query(statement);
   await check();
   expect(replica.isDegraded).toBe(false);
-  answer = () => new Promise(() => undefined);
-  expect(await withLimits({ replica: 50 }, () => beat(license))).toEqual([200, 'primary']);
+  queryReplica = () => new Promise(() => undefined);
+  expect(await withLimits({ replica: 50 }, () => sendHeartbeat(license))).toEqual([200, 'primary']);
   expect(replica.isDegraded).toBe(true);
 });
 
@@ -204,7 +212,7 @@ test('the replica is not used if the last check was more than 10 seconds ago, or
   await copyToReplica();
   const sourceAfter = async (milliseconds: number) => {
     service.clock.set(new Date(Date.parse(NOW) + milliseconds));
-    return (await beat(license))[1];
+    return (await sendHeartbeat(license))[1];
   };
   expect([await sourceAfter(10_000), await sourceAfter(10_001), await sourceAfter(-10_001)]).toEqual([
     'replica',
@@ -222,7 +230,7 @@ test('the replica is used if it is at most a minute behind the primary', async (
   await copyToReplica('pg_current_wal_flush_lsn()');
   service.clock.set('2026-11-20T14:00:00Z');
   await check();
-  expect(await beat(license)).toEqual([200, 'replica']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'replica']);
   const [{ position }] = (await service.sql('select pg_current_wal_flush_lsn()::text as position')) as [
     { position: string },
   ];
@@ -230,14 +238,14 @@ test('the replica is used if it is at most a minute behind the primary', async (
   await issueAndActivate();
   service.clock.advance(60_000);
   await check();
-  expect(await beat(license)).toEqual([200, 'replica']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'replica']);
   service.clock.advance(1);
-  expect(await beat(license)).toEqual([200, 'primary']);
+  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
 });
 
 test('two checks never run concurrently', async () => {
   const reply = Promise.withResolvers<void>();
-  answer = async (statement) => (await reply.promise, copy.query(statement));
+  queryReplica = async (statement) => (await reply.promise, copy.query(statement));
   const first = check();
   while (queried.length === 0) await new Promise((resolve) => setImmediate(resolve));
   await check();

@@ -75,7 +75,7 @@ const FORGED: [what: string, make: () => string | Promise<string>][] = [
   ['no signature', () => `${parts()[0]}.${parts()[1]}.`],
   ['a signature that is spelled another way', respellSignature],
   [
-    "another token's claims",
+    'the claims of another activation',
     () => [parts()[0], segment({ ...claims, sub: randomUUID() }), parts()[2]].join('.'),
   ],
   ['the key of another service', signWithOtherKeyRing],
@@ -101,7 +101,7 @@ async function signWithHs256(): Promise<string> {
     .sign(secret);
 }
 
-test('a token signed again with its own claims is accepted, so that each forgery below has one fault only', async () => {
+test('a token that is signed again with its own claims is accepted, so each forgery below has one fault only', async () => {
   expect((await service.heartbeat(signWithClaims({}))).status).toBe(200);
   expect((await service.heartbeat(signWithHeader({}))).status).toBe(200);
 });
@@ -129,7 +129,7 @@ test('a token of another product is token_invalid, also with the same keys and d
   expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
 });
 
-test('in production an empty database is answered 503, because it may be the wrong one', async () => {
+test('in production requests get 503 if the database is empty, because it may be the wrong database', async () => {
   const dir = join(folder, 'production');
   await createKeyRing(dir, new Date());
   const production = await start({

@@ -21,13 +21,13 @@ afterAll(async () => {
 });
 
 /** Sends a heartbeat. @returns `covered`, or the code of the refusal */
-const beat = async (app_version: string, license_token = token) => {
+const sendHeartbeat = async (app_version: string, license_token = token) => {
   const { status, json } = await service.heartbeat(license_token, { app_version });
   return status === 200 ? 'covered' : json.code;
 };
 
 test('before anything is published, every version is covered', async () => {
-  expect(await beat('9.9.9')).toBe('covered');
+  expect(await sendHeartbeat('9.9.9')).toBe('covered');
 });
 
 test('if the license covers no published version, newest_covered_version is null', async () => {
@@ -72,19 +72,19 @@ test.each([
   ['2.10', 'covered'],
   ['99999999999999999999999.0', 'covered'],
 ])('a heartbeat of version %s has the outcome %s', async (version, outcome) => {
-  expect(await beat(version)).toBe(outcome);
+  expect(await sendHeartbeat(version)).toBe(outcome);
 });
 
 test('a license without expiry covers every version', async () => {
-  expect(await beat('3.2', tokenWithoutExpiry)).toBe('covered');
+  expect(await sendHeartbeat('3.2', tokenWithoutExpiry)).toBe('covered');
 });
 
 test('a renewed license covers the version with its next heartbeat', async () => {
   const license = await service.issue({ expires_at: new Date('2026-12-01T00:00:00Z') });
   const renewed = (await service.activate(license, 'studio', { app_version: '2.10' })).json.token;
-  expect(await beat('3.2', renewed)).toBe('version_not_covered');
+  expect(await sendHeartbeat('3.2', renewed)).toBe('version_not_covered');
   await service.setLicense(license.license_id, { expires_at: new Date('2027-01-01T00:00:00Z') });
-  expect(await beat('3.2', renewed)).toBe('covered');
+  expect(await sendHeartbeat('3.2', renewed)).toBe('covered');
 });
 
 test('a lowered minimum_license_expiry applies at once, also at an instance that has not polled yet', async () => {
@@ -94,15 +94,15 @@ test('a lowered minimum_license_expiry applies at once, also at an instance that
   // Stops the polling of this instance, so that its next heartbeat comes before a poll.
   other.app.get(ManifestService).beforeApplicationShutdown();
   await publish(service, '3.2', '2026-12-01T00:00:00Z');
-  expect(await beat('3.2.0')).toBe('covered');
+  expect(await sendHeartbeat('3.2.0')).toBe('covered');
   expect((await other.heartbeat(token, { app_version: '3.2.0' })).status).toBe(200);
 });
 
 test('a withdrawn version is not returned as the newest covered one', async () => {
   const license = await service.issue({ expires_at: new Date('2026-11-25T00:00:00Z') });
-  const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
+  const expiringToken = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
   const newest = async (at: Service) => {
-    const { status, json } = await at.heartbeat(lapsing, { app_version: '3.2' });
+    const { status, json } = await at.heartbeat(expiringToken, { app_version: '3.2' });
     expect([status, json.code]).toEqual([403, 'version_not_covered']);
     return [json.newest_covered_version, json.download_url];
   };
@@ -121,13 +121,13 @@ test('a withdrawn version is not returned as the newest covered one', async () =
   for (const instance of [service, other])
     expect(await newest(instance)).toEqual(['2.10', downloadUrl('2.10')]);
   // A client with the withdrawn version is not refused.
-  expect(await beat('3.3', lapsing)).toBe('covered');
+  expect(await sendHeartbeat('3.3', expiringToken)).toBe('covered');
 });
 
 test('a version that is live again after a withdrawal can be the newest covered one', async () => {
   const license = await service.issue({ expires_at: new Date('2026-12-15T00:00:00Z') });
-  const lapsing = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
+  const expiringToken = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
   await publish(service, '3.5', '2027-01-01T00:00:00Z');
-  const { json } = await service.heartbeat(lapsing, { app_version: '3.5' });
+  const { json } = await service.heartbeat(expiringToken, { app_version: '3.5' });
   expect(json).toMatchObject({ code: 'version_not_covered', newest_covered_version: '3.2' });
 });

@@ -28,7 +28,7 @@ let service: Service;
 let observer: pg.Client;
 let directory: string;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'mooring-test-still-'));
+  directory = await mkdtemp(join(tmpdir(), 'mooring-test-writes-'));
   server = await startEmbeddedPostgres(directory, { durable: false });
   await migrate(server.url);
   service = await Service.start({ databaseUrl: server.url });
@@ -74,7 +74,7 @@ async function countWrites(): Promise<unknown> {
   const others =
     "datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()";
   const pool = poolOf(service.app.get(DataSource));
-  // Repeats this, because the service may open a connection meanwhile to poll for a manifest.
+  // This is repeated, because the service may open a connection meanwhile to poll for a manifest.
   const end = () => rows(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`);
   while ((await end()).length + pool.totalCount + service.database.totalCount > 0) await pause(5);
   return (
@@ -84,15 +84,18 @@ async function countWrites(): Promise<unknown> {
   )[0];
 }
 
+/** Reads the counts of written rows, the next transaction id, and all rows. Each changes with a write. */
 async function measure(): Promise<unknown> {
   const counts = await countWrites();
   return { counts, next: await readNextTransaction(), content: await dump() };
 }
 
-async function countAnswers(beats: (() => Promise<Answer>)[]): Promise<Record<string, number>> {
+/** Sends heartbeats, 50 at a time. @returns how many had each outcome: `ok` or the code of the refusal */
+async function countAnswers(heartbeats: (() => Promise<Answer>)[]): Promise<Record<string, number>> {
   const counted: Record<string, number> = {};
-  for (let at = 0; at < beats.length; at += 50) {
-    for (const { status, json } of await Promise.all(beats.slice(at, at + 50).map((beat) => beat()))) {
+  for (let at = 0; at < heartbeats.length; at += 50) {
+    const answers = await Promise.all(heartbeats.slice(at, at + 50).map((send) => send()));
+    for (const { status, json } of answers) {
       const outcome = status === 200 ? 'ok' : json.code;
       counted[outcome] = (counted[outcome] ?? 0) + 1;
     }
@@ -135,26 +138,26 @@ test('1,000 heartbeats without telemetry write no row, take no row lock and use 
 });
 
 test('refused heartbeats write nothing either, with and without telemetry', async () => {
-  const tokenOf = async (terms: Parameters<Service['issue']>[0] = {}) => {
+  const issueAndActivate = async (terms: Parameters<Service['issue']>[0] = {}) => {
     const license = await service.issue(terms);
     const { json } = await service.activate(license);
     return { ...license, token: json.token as string, id: json.activation.id as string };
   };
-  const released = await tokenOf();
+  const released = await issueAndActivate();
   await service.app.get(ReleaseService).release(released.id, AUDIT_CONTEXT);
-  const revoked = await tokenOf();
+  const revoked = await issueAndActivate();
   await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
   const expires_at = new Date('2026-11-01T00:00:00Z');
-  const expired = await tokenOf({ expires_at });
+  const expired = await issueAndActivate({ expires_at });
   await service.setLicense(expired.license_id, { on_expiry: 'stop' });
-  const lapsed = await tokenOf({ expires_at });
+  const uncovered = await issueAndActivate({ expires_at });
   await publish(service, '3.2', '2027-01-01T00:00:00Z');
-  const claims = decodeJwt(lapsed.token) as unknown as LicenseClaims;
+  const claims = decodeJwt(uncovered.token) as unknown as LicenseClaims;
   const withoutRow = signLicenseToken(service.app.get(KeyRing).active, { ...claims, sub: randomUUID() });
   // Waits for the mail jobs, which write as well.
   await waitForJobs(service);
 
-  const tokens = [released.token, revoked.token, expired.token, lapsed.token, withoutRow, 'forged', ''];
+  const tokens = [released.token, revoked.token, expired.token, uncovered.token, withoutRow, 'forged', ''];
   const before = await measure();
   const counted = await countAnswers(
     repeat(20, (i) =>

@@ -16,8 +16,8 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
 import { cancelLockWaitsDuring } from '../support/tables.js';
 import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
 
-/** The address from which requests are sent, and those in the forwarding headers. */
-const ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
+/** The IP address from which requests are sent, and those in the forwarding headers. */
+const IP_ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
 /** Values that identify the caller. The tables may contain them, except the license key; no log may. */
 const IDENTITY = {
   license_key: deriveLicenseKey(randomBytes(32), 'MOOR', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6', 1),
@@ -31,14 +31,14 @@ const STAFF = {
   token: `mst_${randomBytes(32).toString('base64url')}`,
   link: randomBytes(32).toString('base64url'),
 };
-/** An address whose erasure staff request and carry out. No log may contain it, neither before nor after the erasure. */
-const ERASED = 'kanari.erased@leak.example';
-/** The address of a holder who signs in with a mailed code. */
-const CODED = 'kanari.coded@leak.example';
+/** An e-mail address whose erasure staff request and carry out. No log may contain it, neither before nor after the erasure. */
+const ERASED_EMAIL = 'kanari.erased@leak.example';
+/** The e-mail address of a holder who signs in with a mailed code. */
+const CODE_EMAIL = 'kanari.coded@leak.example';
 const LICENSE_ID = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const USER_AGENT = 'KanariAgent/5.1';
 
-const addresses = new LeakSearch(ADDRESSES.flatMap(formsOfAddress));
+const ipAddresses = new LeakSearch(IP_ADDRESSES.flatMap(formsOfAddress));
 let directory: string;
 let server: ServerProcess;
 let database: pg.Client;
@@ -94,7 +94,7 @@ async function insertIdentity(): Promise<void> {
   await database.query(
     `insert into license (id, key_hash, key_hint, email, machines_allowed, on_expiry, created_at)
      values (gen_random_uuid(), $1, 'X6', $2, 1, 'keep', now())`,
-    [randomBytes(32), CODED],
+    [randomBytes(32), CODE_EMAIL],
   );
   await database.query(`insert into staff values ($1, $2, 'support', now())`, [id, STAFF.email]);
   await database.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '1 day')`, [
@@ -132,7 +132,7 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
   const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
   const chunks = (await response.toArray()) as Buffer[];
   const answer = Buffer.concat(chunks).toString();
-  expect([...addresses.in(answer + JSON.stringify(response.rawHeaders))]).toEqual([]);
+  expect([...ipAddresses.in(answer + JSON.stringify(response.rawHeaders))]).toEqual([]);
   return { status: response.statusCode, answer, cookies: response.headers['set-cookie'] ?? [] };
 }
 
@@ -151,7 +151,7 @@ async function send(bytes: string, { isCut = false } = {}): Promise<void> {
 /** Makes every kind of request that could be logged: valid and invalid ones to each route, outages, faults, invalid HTTP. */
 async function sendAllRequests(): Promise<void> {
   const activation = { ...IDENTITY, app_version: '3.2.0' };
-  const event = { ...IDENTITY, ip: LOCAL, client: { address: ADDRESSES, agent: USER_AGENT } };
+  const event = { ...IDENTITY, ip: LOCAL, client: { address: IP_ADDRESSES, agent: USER_AGENT } };
   const bearer = { authorization: `Bearer ${STAFF.token}` };
   const statuses = new Set<number | undefined>();
   const askAndRecord = async (...call: Parameters<typeof ask>) => {
@@ -160,7 +160,7 @@ async function sendAllRequests(): Promise<void> {
     return answer;
   };
   token = (JSON.parse(await askAndRecord('POST', '/v1/activate', activation)) as { token: string }).token;
-  const beat = {
+  const heartbeat = {
     token,
     app_version: '3.2.0',
     telemetry: { crash_label: LOCAL, os_version: IDENTITY.email, arch: 'arm64' },
@@ -176,7 +176,7 @@ async function sendAllRequests(): Promise<void> {
       const url = path.replace('{id}', sub);
       for (const body of [
         activation,
-        beat,
+        heartbeat,
         { reason: 'Sold.' },
         { email: IDENTITY.email },
         { license_key: IDENTITY.license_key },
@@ -213,7 +213,7 @@ async function sendAllRequests(): Promise<void> {
     machine_id: hash('sha256', 'another machine'),
   });
   await askAndRecord('POST', '/v1/activate', { ...activation, email: `x${IDENTITY.email}` });
-  await askAndRecord('POST', '/v1/heartbeat', { ...beat, token: `${token}x` });
+  await askAndRecord('POST', '/v1/heartbeat', { ...heartbeat, token: `${token}x` });
   await askAndRecord('POST', PURCHASES, '{"', signatureHeaders('{"'));
   await askAndRecord('POST', PURCHASES, 'x'.repeat(66_000), signatureHeaders(''));
   await askAndRecord('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
@@ -234,7 +234,7 @@ async function sendAllRequests(): Promise<void> {
     () =>
       Promise.all([
         askAndRecord('POST', '/v1/activate', activation),
-        askAndRecord('POST', '/v1/heartbeat', beat),
+        askAndRecord('POST', '/v1/heartbeat', heartbeat),
         askAndRecord('POST', '/support/api/licenses/search', { email: IDENTITY.email }, bearer),
         report('dispute_won'),
       ]),
@@ -286,11 +286,11 @@ async function sendPortalRequests(activation: string): Promise<void> {
   for (const how of ['key', 'code']) {
     let cookie = '';
     if (how === 'code') {
-      const asked = await ask('POST', '/portal/api/session/code', { email: CODED }, { origin });
+      const asked = await ask('POST', '/portal/api/session/code', { email: CODE_EMAIL }, { origin });
       cookie = cookieOf(asked.cookies);
       code = await untilCodeMailed();
     }
-    const typed = how === 'key' ? { email, license_key } : { email: CODED, code };
+    const typed = how === 'key' ? { email, license_key } : { email: CODE_EMAIL, code };
     const begun = await ask('POST', '/portal/api/session', typed, { origin, cookie });
     expect(begun.status).toBe(204);
     const session = cookieOf(begun.cookies);
@@ -309,12 +309,12 @@ async function sendPortalRequests(activation: string): Promise<void> {
   }
 }
 
-/** Waits for the code that is mailed to `CODED`. */
+/** Waits for the code that is mailed to `CODE_EMAIL`. */
 async function untilCodeMailed(): Promise<string> {
   for (;;) {
     for (const { to, text } of await outbox({ dataDir: join(directory, 'data') })) {
       const [, digits] = /^ {4}(\d{8})$/m.exec(text) ?? [];
-      if (to === CODED && digits) return digits;
+      if (to === CODE_EMAIL && digits) return digits;
     }
     // One round trip passes before the outbox is read again.
     await database.query('select 1');
@@ -330,7 +330,7 @@ async function requestErasure(
   const asked = await askAndRecord(
     'POST',
     '/support/api/erasures',
-    { email: ERASED, reason: 'Asked.' },
+    { email: ERASED_EMAIL, reason: 'Asked.' },
     bearer,
   );
   const { id } = (JSON.parse(asked) as { erasure: { id: string } }).erasure;
@@ -406,8 +406,8 @@ const identities = () =>
       ...Object.values(STAFF),
       ...token.split('.').slice(1),
       session,
-      ERASED,
-      CODED,
+      ERASED_EMAIL,
+      CODE_EMAIL,
       code,
       ...sessions,
       USER_AGENT,
@@ -429,19 +429,19 @@ const secrets = () =>
   );
 
 describe('after every route, malformed HTTP, refusals, faults, outages and disconnects', () => {
-  test('no form of an address is in standard output, standard error or the log of PostgreSQL', () => {
+  test('no form of an IP address is in standard output, standard error or the log of PostgreSQL', () => {
     expect(readLogs()).toContain('"msg":"request"');
-    expect([...addresses.in(readLogs())]).toEqual([]);
+    expect([...ipAddresses.in(readLogs())]).toEqual([]);
   });
 
-  test('no form of an address is in a table', async () => {
+  test('no form of an IP address is in a table', async () => {
     const all = await readTables();
     expect(all).toContain(IDENTITY.email);
-    expect([...addresses.in(all)]).toEqual([]);
+    expect([...ipAddresses.in(all)]).toEqual([]);
   });
 
-  test('no form of an address is in the raw files of the data directory and its write-ahead log', async () => {
-    expect(await searchRawFiles(addresses)).toEqual([]);
+  test('no form of an IP address is in the raw files of the data directory and its write-ahead log', async () => {
+    expect(await searchRawFiles(ipAddresses)).toEqual([]);
   });
 
   test('no key, e-mail address, token, label, transaction, machine id or user agent is in a log', () => {
@@ -453,7 +453,7 @@ describe('after every route, malformed HTTP, refusals, faults, outages and disco
     expect(await searchRawFiles(secrets())).toEqual([]);
   });
 
-  test('no column is of a type made for addresses', async () => {
+  test('no column is of a type for IP or MAC addresses', async () => {
     const { rows } = await database.query(
       `select table_name, column_name from information_schema.columns
        where udt_name in ('inet', 'cidr', 'macaddr', 'macaddr8')
@@ -466,7 +466,7 @@ describe('after every route, malformed HTTP, refusals, faults, outages and disco
 // These tests are last, because the values that they plant stay in the files. They check that
 // the searches above find every form of each value.
 describe('the search itself', () => {
-  const planted = () => [...addresses.forms, ...identities().forms];
+  const planted = () => [...ipAddresses.forms, ...identities().forms];
   const names = (forms: readonly { what: string }[]) =>
     [...new Set(forms.map(({ what }) => what))].toSorted();
 

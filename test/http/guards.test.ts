@@ -121,8 +121,8 @@ const begin = (owner: SessionOwner) =>
   service.app.get(Sessions).begin(service.app.get(DataSource).manager, owner);
 
 async function staff(role: Role): Promise<string> {
-  const act = { actor: 'test', reason: 'a test' };
-  const { staff_id } = await service.app.get(StaffService).ensure(`${role}@example.com`, role, act);
+  const auditContext = { actor: 'test', reason: 'a test' };
+  const { staff_id } = await service.app.get(StaffService).ensure(`${role}@example.com`, role, auditContext);
   return begin({ staff_id });
 }
 
@@ -203,8 +203,11 @@ test.each(ofHolders.filter(({ path }) => path.includes(':id')))(
         await answer(route, { cookies }),
         await answer(route, { cookies, id: idOf(mine) }),
       ];
-      const bytes = ({ status, text }: typeof unknown) => [status, text.replace(/"request_id":"[^"]*"/, '')];
-      expect(bytes(foreign)).toEqual(bytes(unknown));
+      const comparable = ({ status, text }: typeof unknown) => [
+        status,
+        text.replace(/"request_id":"[^"]*"/, ''),
+      ];
+      expect(comparable(foreign)).toEqual(comparable(unknown));
       expect(unknown.status).toBe(404);
       expect(own.status).toBeLessThan(300);
     }

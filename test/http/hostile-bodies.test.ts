@@ -5,14 +5,15 @@ import { exchange, expectProblem } from '../support/http/raw-http.js';
 
 /** A text in the sent values that no response may contain. */
 const CANARY = 'kanari-5f1c';
-/** The largest size of a body. */
-const LIMIT = 16 * 1024;
+/** The largest body that the service accepts. */
+const MAX_BODY_BYTES = 16 * 1024;
 
 let service: Service;
 let license: { license_key: string; email: string };
 let token: string;
 let bearer: { authorization: string };
-let normal = 0;
+/** The number of machines that were activated after a test. */
+let activated = 0;
 
 beforeAll(async () => {
   service = await Service.start();
@@ -24,7 +25,7 @@ afterAll(() => service.close());
 
 // After each test the service works and has logged no internal error.
 afterEach(async () => {
-  expect((await service.activate(license, `normal ${(normal += 1)}`)).status).toBe(201);
+  expect((await service.activate(license, `normal ${(activated += 1)}`)).status).toBe(201);
   expect(service.logged.filter((line) => /internal_error|framework error/.test(line))).toEqual([]);
   expect(service.logged.join('')).not.toContain(CANARY);
 });
@@ -74,14 +75,14 @@ function marked(value: unknown): unknown {
 }
 
 test('any JSON in place of any member gets a response that contains no part of this JSON', async () => {
-  const wrong = fc.record({
+  const change = fc.record({
     at: fc.nat({ max: LAST_BODY }),
     member: fc.nat({ max: 5 }),
     value: anything,
     unknown: anything,
   });
   await fc.assert(
-    fc.asyncProperty(wrong, async ({ at, member, value, unknown }) => {
+    fc.asyncProperty(change, async ({ at, member, value, unknown }) => {
       const [path, body] = bodies()[at]!;
       const names = Object.keys(body);
       expectHarmless(await post(path, { ...body, unknown, [names[member % names.length]!]: value }));
@@ -154,8 +155,13 @@ test.each(UNSTORABLE)('422 at the member for a text with %s', async (escaped) =>
 });
 
 test.each(UNSTORABLE)('%s in an unknown member or in telemetry causes no refusal', async (escaped) => {
-  const beat = { token, app_version: '3.2.0', '?u': '?', telemetry: { arch: '?', '?': 1, cpu_cores: 8 } };
-  const answer = await post('/v1/heartbeat', JSON.stringify(beat).replaceAll('?', escaped));
+  const heartbeat = {
+    token,
+    app_version: '3.2.0',
+    '?u': '?',
+    telemetry: { arch: '?', '?': 1, cpu_cores: 8 },
+  };
+  const answer = await post('/v1/heartbeat', JSON.stringify(heartbeat).replaceAll('?', escaped));
   expect(answer.status).toBe(200);
   expect(answer.json.telemetry).toEqual({ stored: true, dropped: ['arch'] });
 });
@@ -182,15 +188,16 @@ test.each([
   }
 });
 
+/** Makes the body of an activation with exactly this number of bytes. */
 const filled = (size: number) => {
   const text = JSON.stringify(activation(license, 'full', { unknown: '' }));
   return text.replace('"unknown":""', `"unknown":"${'x'.repeat(size - text.length)}"`);
 };
 
 test('a body of 16 KiB is accepted; a larger one gets 413 with a content-length, in chunks, or if its length is only declared', async () => {
-  expect((await post('/v1/activate', filled(LIMIT))).status).toBe(201);
+  expect((await post('/v1/activate', filled(MAX_BODY_BYTES))).status).toBe(201);
   for (const [path] of bodies()) {
-    expect((await post(path, filled(LIMIT + 1))).json).toMatchObject({ code: 'body_too_large' });
+    expect((await post(path, filled(MAX_BODY_BYTES + 1))).json).toMatchObject({ code: 'body_too_large' });
   }
   const head = 'POST /v1/activate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
   const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
@@ -199,8 +206,8 @@ test('a body of 16 KiB is accepted; a larger one gets 413 with a content-length,
     chunk.repeat(17),
   ]);
   expectProblem(chunked!, 'body_too_large');
-  const [promised] = await exchange(service.url, [`${head}content-length: 99999999999\r\n\r\n`]);
-  expectProblem(promised!, 'body_too_large');
+  const [declared] = await exchange(service.url, [`${head}content-length: 99999999999\r\n\r\n`]);
+  expectProblem(declared!, 'body_too_large');
 });
 
 test('if a member occurs twice, the last one counts', async () => {
@@ -216,12 +223,12 @@ test('if a member occurs twice, the last one counts', async () => {
 test('__proto__ and constructor are unknown members, whose content has no effect', async () => {
   const body = JSON.stringify(activation(license, 'proto'));
   for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
-    const beside = `{"${name}":{"email":"x","prototype":{"planted":1},"planted":1},${body.slice(1)}`;
-    expect((await post('/v1/activate', beside)).status).toBeLessThan(300);
+    const withMember = `{"${name}":{"email":"x","prototype":{"planted":1},"planted":1},${body.slice(1)}`;
+    expect((await post('/v1/activate', withMember)).status).toBeLessThan(300);
     // A member that would only be inherited counts as missing.
     expect((await post('/v1/activate', `{"${name}":${body}}`)).json.errors).toHaveLength(4);
-    const block = `{"token":"${token}","app_version":"3.2.0","telemetry":{"${name}":{"arch":"arm64"},"cpu_cores":8}}`;
-    expect((await post('/v1/heartbeat', block)).json.telemetry).toEqual({ stored: true, dropped: [] });
+    const heartbeat = `{"token":"${token}","app_version":"3.2.0","telemetry":{"${name}":{"arch":"arm64"},"cpu_cores":8}}`;
+    expect((await post('/v1/heartbeat', heartbeat)).json.telemetry).toEqual({ stored: true, dropped: [] });
   }
   expect(({} as Record<string, unknown>)['planted']).toBeUndefined();
 });

@@ -18,7 +18,11 @@ const end = async (socket: Socket) => socket.end();
 const linesSince = (before: number) =>
   service.logged.slice(before).flatMap((line) => line.split('\n').filter((each) => each !== ''));
 
-/** Expects that every response is a documented one, and that no response and no log line contains a part of `sent`. */
+/**
+ * Expects documented responses, at most one log line for each request in `sent`, no error and no text of the corpus
+ * in the log, and a service that still works.
+ * @param before the number of log entries before the request
+ */
 async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], before: number): Promise<void> {
   for (const answer of answers) {
     if (answer.status >= 400) expectProblem(answer);
@@ -36,6 +40,7 @@ async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], befor
   expect(good).toMatchObject({ status: 200, body: '{"status":"ok"}' });
 }
 
+/** The parts of an exchange: the bytes, and then the end of the sender's half. */
 const parts = (sent: Buffer) => [sent, end];
 
 test.each(Object.entries(SMUGGLED))(
@@ -43,7 +48,7 @@ test.each(Object.entries(SMUGGLED))(
   async (_what, text) => {
     const before = service.logged.length;
     const answers = await exchange(service.url, parts(bytesOf(text)), 3);
-    // The refused request is the last one. What follows it is not read as a request.
+    // No route has the path of the hidden request, so a service that read it would respond with 404.
     expect(answers.map(({ status }) => status).filter((status) => status === 404)).toEqual([]);
     await expectHarmless(bytesOf(text), answers, before);
   },
@@ -57,7 +62,7 @@ test.each(Object.entries(ODD))(
   },
 );
 
-test('requests sent byte by byte get the same responses as in one piece', async () => {
+test('a request that is sent byte by byte gets the same status as in one piece', async () => {
   for (const text of [SMUGGLED['two lengths']!, ODD['chunks with extensions and a trailer']!]) {
     const [whole] = await exchange(service.url, parts(bytesOf(text)));
     const slow = [...bytesOf(text)].map((byte) => async (socket: Socket) => {

@@ -12,7 +12,8 @@ const CANARY = 'kanari-5f1c';
 let service: Service;
 let license: { license_key: string; email: string };
 let token: string;
-let normal = 0;
+/** The number of machines that were activated after a test. */
+let activated = 0;
 
 beforeAll(async () => {
   service = await Service.start();
@@ -23,7 +24,7 @@ afterAll(() => service.close());
 
 // After each test the service works and has logged no error.
 afterEach(async () => {
-  expect((await service.activate(license, `normal ${(normal += 1)}`)).status).toBe(201);
+  expect((await service.activate(license, `normal ${(activated += 1)}`)).status).toBe(201);
   expect(service.logged.join('')).not.toContain(CANARY);
   expect(service.logged.splice(0).filter((line) => /"level":[56]0/.test(line))).toEqual([]);
 });
@@ -89,7 +90,7 @@ describe('paths and methods', () => {
     expect(answer!.body).not.toContain(CANARY);
   });
 
-  test('a URL or header that is too long, or too many headers, get a problem at any size', async () => {
+  test('a URL or header of any length, and too many headers, get a problem', async () => {
     for (const size of [200, 8_000, 16_300, 20_000, 200_000]) {
       const long = CANARY.repeat(Math.ceil(size / CANARY.length));
       const [path] = await exchange(service.url, [request('GET', `/v1/${long}`)]);
@@ -179,10 +180,10 @@ describe('invalid and unusual HTTP', () => {
   });
 
   test('pipelined requests are answered in their order', async () => {
-    const beat = JSON.stringify({ token, app_version: '3.2.0' });
+    const heartbeat = JSON.stringify({ token, app_version: '3.2.0' });
     const three = [
       request('GET', '/health/live'),
-      request('POST', '/v1/heartbeat', beat),
+      request('POST', '/v1/heartbeat', heartbeat),
       request('GET', '/nowhere'),
     ];
     const answers = await exchange(service.url, [Buffer.concat(three)], 3);
@@ -192,15 +193,17 @@ describe('invalid and unusual HTTP', () => {
 
   // A client would take a late problem for the response to an earlier request, so none is sent then.
   test('invalid bytes in the same packet as a request are never answered in place of that request', async () => {
-    const beat = request('POST', '/v1/heartbeat', JSON.stringify({ token, app_version: '3.2.0' }));
-    const answers = await exchange(service.url, [Buffer.concat([beat, Buffer.from('\x01\x02\r\n\r\n')])], 2);
+    const heartbeat = request('POST', '/v1/heartbeat', JSON.stringify({ token, app_version: '3.2.0' }));
+    const packet = Buffer.concat([heartbeat, Buffer.from('\x01\x02\r\n\r\n')]);
+    const answers = await exchange(service.url, [packet], 2);
     expect(answers[0]?.status ?? 200).toBe(200);
   });
 });
 
 describe('callers that disconnect or are slow', () => {
-  test('a connection that breaks at any byte activates nothing before the request is complete, and logs no error', async () => {
+  test('a connection that breaks before its request is complete activates nothing, and logs no error', async () => {
     const whole = request('POST', '/v1/activate', JSON.stringify(activation(license, 'cut')));
+    // The step is odd, so that half of the connections are reset and half of them are ended.
     for (let at = 0; at < whole.length; at += 23) {
       const socket = await open(service.url);
       socket.write(whole.subarray(0, at));
@@ -209,18 +212,18 @@ describe('callers that disconnect or are slow', () => {
       else socket.end();
       await closed;
     }
-    const held = await service.sql('select 1 from activation where machine_id = $1', [
+    const activations = await service.sql('select 1 from activation where machine_id = $1', [
       Buffer.from(machineId('cut'), 'hex'),
     ]);
-    expect(held).toEqual([]);
+    expect(activations).toEqual([]);
   });
 
   test('a caller that disconnects during its request has no effect on others', async () => {
-    const beat = JSON.stringify({ token, app_version: '3.2.0', telemetry: { arch: 'arm64' } });
+    const heartbeat = JSON.stringify({ token, app_version: '3.2.0', telemetry: { arch: 'arm64' } });
     await Promise.all(
       Array.from({ length: 50 }, async () => {
         const socket = await open(service.url);
-        await new Promise((resolve) => socket.write(request('POST', '/v1/heartbeat', beat), resolve));
+        await new Promise((resolve) => socket.write(request('POST', '/v1/heartbeat', heartbeat), resolve));
         socket.resetAndDestroy();
       }),
     );
@@ -233,7 +236,7 @@ describe('callers that disconnect or are slow', () => {
       socket.write(index % 2 ? 'POST /v1/acti' : request('POST', '/v1/activate', '{"a":').subarray(0, -2));
     let ended = 0;
     for (const socket of slow) socket.once('close', () => (ended += 1));
-    expect((await service.activate(license, 'beside the slow')).status).toBe(201);
+    expect((await service.activate(license, 'beside slow senders')).status).toBe(201);
     // The response came while all slow connections were still open.
     expect(ended).toBe(0);
     for (const socket of slow) socket.destroy();

@@ -33,12 +33,12 @@ afterAll(async () => {
 test('an incomplete body is an error of its sender, and is logged neither as an internal error nor as an outage of the database', async () => {
   const head = 'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
   const reset = async (socket: { resetAndDestroy(): unknown }) => socket.resetAndDestroy();
-  const half = async (socket: { end(): unknown }) => socket.end();
+  const end = async (socket: { end(): unknown }) => socket.end();
   const cut = request('POST', '/v1/activate', '{"license_key":"MOOR_').subarray(0, -5);
   await exchange(url, [`${head}transfer-encoding: chunked\r\n\r\nzz\r\n{}`]);
   await exchange(url, [`${head}transfer-encoding: chunked\r\n\r\n5\r\n{"a"`, reset]);
   await exchange(url, [cut, reset]);
-  await exchange(url, [cut, half]);
+  await exchange(url, [cut, end]);
   expect((await call(url, 'GET', '/nowhere')).status).toBe(404);
   // The log line of the last request: all lines before it have been written.
   await server.waitForOutput('stdout', /"route":"none"/);

@@ -63,18 +63,18 @@ const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].
 test('the service connects to its database and to nothing else during any request', async () => {
   const [, body] = await server.waitForOutput('stderr', /-d '([^']*)'/);
   const { json } = await call(url, 'POST', '/v1/activate', body);
-  const beat = {
+  const heartbeat = {
     token: json.token,
     app_version: '1.0.0',
     telemetry: { os_version: 'http://198.51.100.7/x' },
   };
-  expect((await call(url, 'POST', '/v1/heartbeat', beat)).status).toBe(200);
+  expect((await call(url, 'POST', '/v1/heartbeat', heartbeat)).status).toBe(200);
   for (const { method, path } of documentedRoutes()) {
     await call(
       url,
       method,
       path.replace('{id}', json.activation.id as string),
-      method === 'POST' ? beat : undefined,
+      method === 'POST' ? heartbeat : undefined,
     );
   }
   const { hostname, port } = new URL(database.url);

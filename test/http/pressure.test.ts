@@ -20,8 +20,8 @@ async function startServer(limits: { eventLoopDelayMs: number; concurrentRequest
   const load = new LoadCounts();
   shedLoad(app, limits, load);
   const waiting: (() => void)[] = [];
-  app.get('/slow', (asked) => {
-    asked.raw.socket.once('close', () => app.server.emit('gone'));
+  app.get('/slow', ({ raw }) => {
+    raw.socket.once('close', () => app.server.emit('disconnected'));
     const answer = Promise.withResolvers<string>();
     waiting.push(() => answer.resolve('done'));
     app.server.emit('waiting');
@@ -37,10 +37,10 @@ async function startServer(limits: { eventLoopDelayMs: number; concurrentRequest
   return { app, url, waiting, load };
 }
 
-test('calls above the limit are refused with different values of retry-after; the health check and later calls are served', async () => {
+test('requests above the limit are refused with different values of retry-after; the health check and later requests are served', async () => {
   const { app, url, waiting, load } = await startServer({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
-    const held = [1, 2, 3].map(() => fetch(`${url}/slow`));
+    const running = [1, 2, 3].map(() => fetch(`${url}/slow`));
     while (waiting.length < 3) await once(app.server, 'waiting');
     const shed = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/slow`)));
     expect(new Set(shed.map(({ status }) => status))).toEqual(new Set([503]));
@@ -50,7 +50,7 @@ test('calls above the limit are refused with different values of retry-after; th
     expect(new Set(seconds).size).toBeGreaterThan(3);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     for (const answer of waiting) answer();
-    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200]);
     const after = fetch(`${url}/slow`);
     await once(app.server, 'waiting');
     waiting.at(-1)!();
@@ -82,8 +82,8 @@ test('a client that sends a thousand requests over one connection and reads noth
   const socket = await open(url);
   try {
     // The responses are far larger than the kernel's buffer of a connection. All requests are sent at once.
-    let asked = 0;
-    const all = new Promise<void>((resolve) => app.server.on('large', () => ++asked === 1_000 && resolve()));
+    let calls = 0;
+    const all = new Promise<void>((resolve) => app.server.on('large', () => ++calls === 1_000 && resolve()));
     socket.pause().write(Buffer.concat(Array.from({ length: 1_000 }, () => request('GET', '/large'))));
     await Promise.race([all, once(app.server, 'shed')]);
     expect((await fetch(`${url}/quick`)).status).toBe(200);
@@ -97,11 +97,11 @@ test('a client that sends a thousand requests over one connection and reads noth
 test('a request whose caller disconnects counts against the limit until its work is done', async () => {
   const { app, url, waiting, load } = await startServer({ eventLoopDelayMs: 10_000, concurrentRequests: 3 });
   try {
-    const leaving = httpRequest(`${url}/slow`).on('error', () => undefined);
-    leaving.end();
+    const disconnecting = httpRequest(`${url}/slow`).on('error', () => undefined);
+    disconnecting.end();
     await once(app.server, 'waiting');
-    leaving.destroy();
-    await once(app.server, 'gone');
+    disconnecting.destroy();
+    await once(app.server, 'disconnected');
     expect(load.underWay).toBe(1);
     waiting[0]!();
     // The work of the first request is done once this later request has a response.

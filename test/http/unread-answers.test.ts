@@ -15,10 +15,10 @@ test('a connection that requests thousands of responses and reads none does not 
   const { load } = service.app.getHttpAdapter().getInstance().requestCounts!;
   let accepted: Socket | undefined;
   service.app.getHttpServer().once('connection', (socket: Socket) => (accepted = socket));
-  const greedy = await open(service.url);
+  const connection = await open(service.url);
   try {
-    // Far more than the kernel's buffer of a connection.
-    greedy.pause().write(Buffer.concat(Array.from({ length: 20_000 }, () => request('GET', '/v1/keys'))));
+    // The responses are far larger than the kernel's buffer of a connection.
+    connection.pause().write(Buffer.concat(Array.from({ length: 20_000 }, () => request('GET', '/v1/keys'))));
     // Waits until the service cannot send more, because nothing is read, and responses wait in the service.
     let before: number | undefined;
     do {
@@ -30,6 +30,6 @@ test('a connection that requests thousands of responses and reads none does not 
     const { status, json } = await service.activate(license);
     expect([status, (await service.heartbeat(json.token)).status]).toEqual([201, 200]);
   } finally {
-    greedy.destroy();
+    connection.destroy();
   }
 });

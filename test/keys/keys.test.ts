@@ -10,9 +10,9 @@ afterAll(() => service.close());
 
 test('GET /v1/keys lists the public half of each key and its purpose', async () => {
   const { status, json, headers } = await service.call('GET', '/v1/keys');
-  const jwk = (kid: string, use: string) => ({
+  const jwk = (kid: string, purpose: string) => ({
     kid,
-    for: use,
+    for: purpose,
     kty: 'OKP',
     crv: 'Ed25519',
     x: expect.stringMatching(/^[\w-]{43}$/),

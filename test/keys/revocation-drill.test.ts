@@ -10,7 +10,7 @@ import { Terminal } from '../support/processes/cli-harness.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { Computer } from './rotation-drill-computer.js';
 
-const WHY = ['--reason', 'a drill'];
+const REASON_ARGS = ['--reason', 'a drill'];
 const ZERO_COUNTS = {
   activations: 0,
   unchanged: 0,
@@ -72,9 +72,10 @@ function ageNextKey(): void {
 
 test('keys revoke --dry-run counts active machines by how their licenses changed since the activation, and changes nothing', async () => {
   const [, withNewKey, withNewAddress, withBoth, released] = license_ids;
-  for (const id of [withNewKey!, withBoth!, released!]) await terminal.json(['license', 'rekey', id, ...WHY]);
+  for (const id of [withNewKey!, withBoth!, released!])
+    await terminal.json(['license', 'rekey', id, ...REASON_ARGS]);
   for (const id of [withNewAddress!, withBoth!]) {
-    await terminal.json(['license', 'set', id, '--email', `new-${id}@example.com`, ...WHY]);
+    await terminal.json(['license', 'set', id, '--email', `new-${id}@example.com`, ...REASON_ARGS]);
   }
   const activation = computers[4]!.activation;
   await service.app.get(ReleaseService).release(activation, { actor: 'test', reason: 'a drill' });

@@ -82,6 +82,7 @@ test('during two rotations no heartbeat is refused and no process is restarted',
       tokens.flatMap((token) => urls.map((url) => sendHalfHeartbeat(url, token))),
     );
     await rotate();
+    // The heartbeats with the first two tokens continue at once, the others when the new key is in use.
     const duringRotation = await Promise.all(halves.splice(0, 4).map((half) => half.finish()));
     const active = await waitUntilActiveKeyUsed();
     expect(before.find(({ kid }) => kid === active)?.state).toBe('next');
@@ -137,7 +138,7 @@ test('after the revocation of the active key its clients activate again in the b
   // Each client that was refused activated once for each refusal.
   const refusals = simulation.refusals;
   for (const client of renewing) expect(client.refusals).toHaveLength(client.reactivationCount);
-  // A client that renews its token may have got one of the new key without a refusal: its heartbeat was in progress.
+  // A client whose heartbeat was in progress may have got a token of the new key without a refusal.
   expect(refusals.length).toBeGreaterThanOrEqual(renewing.length / 2);
   for (const refusal of refusals)
     expect(refusal).toMatchObject({

@@ -56,7 +56,7 @@ export class ClientSimulation {
   confirmedHeartbeats = 0;
   readonly #answers = new EventEmitter<{ answer: [] }>().setMaxListeners(0);
   readonly #loops: Promise<void>[] = [];
-  #stopped = false;
+  #isStopped = false;
 
   constructor(readonly urls: readonly string[]) {
     this.lastSigningKids = urls.map(() => '');
@@ -89,7 +89,7 @@ export class ClientSimulation {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     await Promise.all(this.#loops);
   }
 
@@ -98,7 +98,7 @@ export class ClientSimulation {
   }
 
   async #run(client: SimulatedClient, firstInstance: number): Promise<void> {
-    for (let i = firstInstance; !this.#stopped; i++) {
+    for (let i = firstInstance; !this.#isStopped; i++) {
       const { token } = client;
       const answer = await this.#call(i, '/v1/heartbeat', { token, app_version: '3.2.0' });
       if (answer.status === 200) this.confirmedHeartbeats += 1;

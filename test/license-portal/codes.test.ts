@@ -271,7 +271,7 @@ test('a holder can still sign in with a key if no more codes are mailed to their
   await new Browser(service).signInByKey(license);
 });
 
-test('wrong codes for an address are limited to 50, and do not prevent the owner from signing in', async () => {
+test('wrong codes for an address are limited to 50, and do not prevent the holder from signing in', async () => {
   const { email, browser, code } = await requestCode();
   const attacker = new Browser(service);
   await attacker.call('POST', '/session/code', { email });

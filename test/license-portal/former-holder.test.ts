@@ -11,6 +11,7 @@ import { machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Browser } from './harness.js';
 
+/** The former holder and the new holder of the license. */
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
 const LABELS = ['Canary Studio', 'Canary Laptop'];
 const REQUEST_REASONS = ['Canary was sold', 'Canary is broken', 'Canary again'];

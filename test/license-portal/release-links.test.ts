@@ -23,7 +23,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-/** A license whose only place is taken, and the link that the refused second machine got. */
+/** A license that has reached its machine limit, and the release link in the refusal of a second machine. */
 async function fullLicense() {
   const license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 1 });
   const { json } = await service.activate(license, 'old');
@@ -36,9 +36,10 @@ async function fullLicense() {
 
 const requestCode = (browser: Browser, hint: unknown) => browser.call('POST', '/session/code', { hint });
 
-test('the link leads to a running application with one code, and the refusal stores nothing', async () => {
+test('with the release link and one code a holder can move the license to a new machine; the hint is not stored', async () => {
   const { link, hint, email, license_id, activation_id, ...license } = await fullLicense();
   expect(`${link.origin}${link.pathname}`).toBe('http://localhost:3000/portal/');
+  // The hint begins with the license id of 36 characters, which a table has, so only the rest is searched for.
   expect((await everyRow(service)).join('\n')).not.toContain(hint.slice(37));
   expect(service.logged.join('')).not.toContain(hint);
 
@@ -54,7 +55,7 @@ test('the link leads to a running application with one code, and the refusal sto
   expect((await service.activate({ ...license, email }, 'new')).status).toBe(201);
 });
 
-test('the hint is good for ten minutes, for this license and its address only', async () => {
+test('a hint is valid for ten minutes, and only for its license and the address of this license', async () => {
   const { hint, email, license_id } = await fullLicense();
   const browser = new Browser(service);
   service.clock.set(JUST_VALID);
@@ -86,7 +87,7 @@ test.each([
     { email: 'ada@example.com', hint: `${randomUUID()}.1795086600.${'a'.repeat(43)}` },
     ['/hint'],
   ],
-  ['another text', { hint: 'x' }, ['/hint']],
+  ['a text that is not a hint', { hint: 'x' }, ['/hint']],
   ['a number', { hint: 7 }, ['/hint']],
   ['null', { hint: null }, ['/hint']],
 ])('a request for a code with %s is refused', async (_what, body, pointers) => {
@@ -95,7 +96,7 @@ test.each([
   expect([status, errors.map(({ pointer }) => pointer)]).toEqual([422, pointers]);
 });
 
-test('a code without the address works only in the browser that asked for it, and five times', async () => {
+test('a code without the address works only in the browser that requested it, and has five tries', async () => {
   const { hint, email } = await fullLicense();
   const browser = new Browser(service);
   const code = await codeAfter(service, email, () => requestCode(browser, hint));
@@ -122,7 +123,7 @@ test('codes by hint and by address have one limit', async () => {
   expect((await requestCode(browser, hint)).status).toBe(429);
 });
 
-test('when two machines race for a released place, exactly one gets it, 200 times', async () => {
+test('of two machines that activate during a release, exactly one is activated, for each of 200 licenses', async () => {
   const email = `${randomUUID()}@example.com`;
   const licenses = await Promise.all(
     Array.from({ length: 200 }, () => service.issue({ email, machines_allowed: 1 })),

@@ -138,7 +138,7 @@ describe('a request that may come from another origin', () => {
     ['another port', { origin: 'http://localhost:3001' }],
     ['another scheme', { origin: 'https://localhost:3000' }],
     ['a hidden origin', { origin: 'null' }],
-    ['an origin that begins with ours', { origin: 'http://localhost:3000.evil.example' }],
+    ['an origin that begins with the accepted one', { origin: 'http://localhost:3000.evil.example' }],
     ['no origin, from another site', { origin: '', 'sec-fetch-site': 'cross-site' }],
     ['no origin, from another origin of the same site', { origin: '', 'sec-fetch-site': 'same-site' }],
     ['no origin and no sec-fetch-site', { origin: '' }],

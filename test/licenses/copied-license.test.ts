@@ -97,6 +97,7 @@ describe('license.json copied to five other machines, for a license of one machi
     const { copies, exp } = await copyToFive();
     const copy = copies[0]!;
     await copy.open();
+    // After a refusal the client tries again within 6.6 hours.
     await copy.advanceTime(exp - copy.time.wall + 7 * HOUR);
     expect(copy.client.status).toMatchObject({ kind: 'stopped', reason: 'machine_limit_reached' });
     expect(copy.sentTokens).toEqual([]);
@@ -182,7 +183,7 @@ function editToken(token: string, machine: string, kid?: string, change: object 
   return `${kid ? write({ ...read(head), kid }) : head}.${write(claims)}.${signature}`;
 }
 
-/** The latest time that a token may have. */
+/** The latest time that a token may have, in seconds. */
 const END_OF_YEAR_9999 = 253_402_300_799;
 
 describe('a copied license.json whose token was edited', () => {
@@ -236,7 +237,7 @@ describe('a copied license.json whose token was edited', () => {
       'invented',
       { exp: START / 1000 + 7 * 86_400 },
     ],
-    ['in any way, without token keys', false, undefined, {}],
+    ['with an exp in 400 days, without token keys', false, undefined, {}],
   ])('%s: the edit gains 7 days, and no activation', async (_name, areKeysShipped, kid, claims) => {
     const { copy, exp, license, start } = await copyWithEditedToken({ areKeysShipped }, (token, machine) =>
       editToken(token, machine, kid, claims),
@@ -312,7 +313,7 @@ describe('a copied license.json whose token was edited', () => {
   });
 });
 
-describe('a copied file with a stored stop:', () => {
+describe('a copy of the file of a stopped client:', () => {
   async function stoppedCopy(code: 'suspended' | 'released') {
     const { license, owner, copies } = await copyToFive();
     if (code === 'suspended') await service.setLicense(license.license_id, { staff_status: 'suspended' });
@@ -353,7 +354,7 @@ describe('a copied file with a stored stop:', () => {
 });
 
 describe('a released machine whose stored token was replaced', () => {
-  // docs/clients.md, "What copying the file gains".
+  // docs/clients.md#what-copying-the-file-gains describes this.
   const REPLACEMENTS: [name: string, change: (token: string, machine: string) => string, calls: string[]][] =
     [
       ['text that is not a token', () => 'not a token', ['/v1/heartbeat 403']],

@@ -9,6 +9,7 @@ import { Service } from '../support/harness.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: 'moved here' };
 const NOW = '2026-11-20T13:00:00.000Z';
+/** The fault of a row whose key cannot be used. */
 const KNOWN_KEY = 'a license has this key already, or had it until it was replaced';
 const COLUMNS: ImportColumn[] = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'];
 

@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 let state = seed;
-/** A number from 0 to n - 1 (mulberry32). */
+/** Returns a random number from 0 to n - 1, by the algorithm mulberry32. */
 function random(n: number): number {
   state = (state + 0x6d2b79f5) | 0;
   let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -67,8 +67,9 @@ const rowsOf = (keys: readonly string[]) =>
 
 /** The numbers of licenses and audit events. */
 async function counts() {
-  const [row] = await service.sql<{ licenses: number; entries: number }>(
-    `select (select count(*)::int from license) as licenses, (select count(*)::int from audit_event) as entries`,
+  const [row] = await service.sql<{ licenses: number; auditEvents: number }>(
+    `select (select count(*)::int from license) as licenses,
+       (select count(*)::int from audit_event) as "auditEvents"`,
   );
   return row!;
 }
@@ -97,14 +98,14 @@ describe('a file', () => {
     expect(imported).toEqual({ imported: 3 });
     const common = { key_generation: 1, staff_status: 'active', purchase_id: null };
     const defaults = { ...common, machines_allowed: 3, expires_at: null, on_expiry: 'stop' };
-    const result = { machines_allowed: 7, expires_at: new Date('2030-01-04T00:00:00Z'), on_expiry: 'keep' };
+    const custom = { machines_allowed: 7, expires_at: new Date('2030-01-04T00:00:00Z'), on_expiry: 'keep' };
     expect(await rowsOf([a, b, c])).toEqual([
-      { ...common, ...result, email: 'ada@example.com', key_hint: a.slice(-2) },
+      { ...common, ...custom, email: 'ada@example.com', key_hint: a.slice(-2) },
       { ...defaults, email: 'bob@example.com', key_hint: b.slice(-2) },
       { ...defaults, email: 'eve@example.com', key_hint: c.slice(-2) },
     ]);
-    const { licenses, entries } = before;
-    expect(await counts()).toEqual({ licenses: licenses + 3, entries: entries + 1 });
+    const { licenses, auditEvents } = before;
+    expect(await counts()).toEqual({ licenses: licenses + 3, auditEvents: auditEvents + 1 });
     expect(
       await service.sql(
         'select actor, action, license_id, reason, change from audit_event order by id desc limit 1',
@@ -153,7 +154,8 @@ describe('a file', () => {
     expect(content.length).toBeGreaterThan(16 * 1024);
     expect(await importContent(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
     const result = await expectRefused(() => importContent(`${content}${lineEnd}x,x@y.z`, '--json'));
-    expect(result.at(-2)).toBe(`… and ${count - 19} more`);
+    // Every line below the header has a fault now, and the first 20 are listed.
+    expect(result.at(-2)).toBe(`… and ${count + 1 - 20} more`);
   });
 
   test.each([-1, 0, 1])(
@@ -166,6 +168,7 @@ describe('a file', () => {
       const padded = `${start.padEnd(chunkSize - 1 + shift)}\r\n`;
       const faulty = [...more, `${newKey()},no address`].join('\r\n');
       expect(await expectRefused(() => importContent(padded + faulty, '--json'))).toEqual([
+        // The header and 2,300 rows precede this line.
         'line 2302: email must be an e-mail address of at most 254 characters',
         'Nothing was imported.',
       ]);
@@ -174,7 +177,7 @@ describe('a file', () => {
     },
   );
 
-  test('does not give a license a key that was replaced', async () => {
+  test('is refused if it has a key that was replaced', async () => {
     const key = newKey();
     const file = [HEAD, ...linesOf([key])];
     expect((await importContent(file, '--json')).json).toEqual({ imported: 1 });
@@ -316,8 +319,8 @@ describe('concurrent imports', () => {
     expect(refused.stderr).toMatch(
       /^(line \d+: a license has this key already, or had it until it was replaced\n){20}… and 11980 more\n/,
     );
-    const { licenses, entries } = before;
-    expect(await counts()).toEqual({ licenses: licenses + 12_050, entries: entries + 1 });
+    const { licenses, auditEvents } = before;
+    expect(await counts()).toEqual({ licenses: licenses + 12_050, auditEvents: auditEvents + 1 });
     const owners = await service.sql('select distinct email from license where key_hash = any($1)', [
       keys.map(licenseKeyHash),
     ]);
@@ -380,6 +383,7 @@ describe('an imported license', () => {
   let license_key: string;
   let license_id: string;
   beforeAll(async () => {
+    // The last group has 0 and 1, for which people type O and L, and U, which no key of this service has.
     license_key = newKey().replace(/.{4}$/, '01UU');
     await importContent([HEAD, `${license_key},${email}`]);
     license_id = (await terminal.json(['license', 'show', license_key])).id;
@@ -396,8 +400,9 @@ describe('an imported license', () => {
       'The service cannot make this key again: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
     ]);
     const rekeyed = await terminal.json(['license', 'rekey', license_id, '--reason', 'lost']);
-    // This machine has been active since the test before.
+    // This machine has been active since the previous test.
     expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
+    // No license has the replaced key now, and its check symbol is wrong, so it is reported as mistyped.
     expect((await service.activate({ license_key, email }, 'another machine')).status).toBe(422);
     await waitForMail(rekeyed.license_key);
     expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
@@ -408,6 +413,7 @@ describe('an imported license', () => {
     await importContent([HEAD, `${key},leak@example.com`]);
     await expectRefused(() => importContent([HEAD, `${key},leak@example.com`]));
     const symbols = key.slice(5).replaceAll('-', '');
+    // The key, the key without its prefix, its symbols, and its symbols without the two of the stored hint.
     const forms = [key, key.slice(5), symbols, symbols.slice(0, 14)].flatMap(formsOfText);
     // The SHA-256 of the key is stored, because the service finds the license by it.
     const search = new LeakSearch(forms.filter(({ what }) => !what.startsWith('sha256 of ACME')));

@@ -7,7 +7,7 @@ import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
 import { machineId, Service } from '../support/harness.js';
 
-// Tests the rows of the table "When the machine or the file changes" of docs/clients.md with the client and a service.
+// These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a service.
 
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.on>[2];

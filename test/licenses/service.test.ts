@@ -39,7 +39,7 @@ test('a purchase enqueues the mail with its key, unless it is already refunded',
   expect(await jobsEnqueuedByPurchase({ isRefunded: true })).toEqual([]);
 });
 
-test('mailing a key again is recorded in the audit trail for staff, and not for a holder', async () => {
+test('a key that staff mail again is recorded in the audit trail, and one that a holder requests is not', async () => {
   const { license_id } = await service.issue();
   const sendKeyEvents = () =>
     service.sql("select actor from audit_event where license_id = $1 and action = 'license.send_key'", [
@@ -74,7 +74,7 @@ test('the key of a revoked license cannot be mailed, and the reason is given', a
   });
 });
 
-test('an empty database outside production is not taken for the wrong one', async () => {
+test('outside production an empty database is accepted, and not reported as the wrong one', async () => {
   const empty = await Service.start();
   try {
     await expect(empty.app.get(LicensesService).assertDatabaseHasLicenses()).resolves.toBeUndefined();
@@ -91,8 +91,8 @@ describe('a change', () => {
       "insert into purchase (id, transaction_id, state, recorded_on) values ($1, $1::uuid::text, 'refunded', now())",
       [purchase_id],
     );
-    const end = [license_id, purchase_id, NOW];
-    await service.sql('update license set purchase_id = $2, ended_at = $3 where id = $1', end);
+    const values = [license_id, purchase_id, NOW];
+    await service.sql('update license set purchase_id = $2, ended_at = $3 where id = $1', values);
     service.clock.set(LATER.toISOString());
     await licenses.set(license_id, { machines_allowed: 4 }, AUDIT_CONTEXT);
     expect(await rowOf(license_id)).toMatchObject({

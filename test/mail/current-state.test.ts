@@ -109,7 +109,7 @@ describe('a mail is composed from the current state when it is sent', () => {
 describe('a license key', () => {
   const importedKey = 'update license set key_hash = $2 where id = $1';
 
-  // Each statement must use both parameters.
+  // Each statement uses both parameters, because PostgreSQL cannot determine the type of an unused one.
   test.each([
     ['that was imported', importedKey],
     [

@@ -56,7 +56,7 @@ test('workers that end while their LISTEN connection breaks cause no unhandled r
   expect(thrown).toEqual([]);
 });
 
-test('a connection of the job queue that is released twice is released once', async () => {
+test('if a connection of the job queue is released twice, the second release has no effect', async () => {
   const pool = jobsPool(database.url);
   const released: unknown[] = [];
   pool.on('release', () => void released.push(1));

@@ -37,7 +37,7 @@ class Instance extends ServerProcess {
     expect(status).toBe(204);
   }
 
-  /** Reports a purchase, and waits until its mail is with the mail server, which does not answer. */
+  /** Reports a purchase, and waits until the mail server has received its mail, which it does not answer. */
   async sellAndStall(email: string): Promise<void> {
     smtp.misbehave('message', 'stall');
     const stalled = smtp.untilReached('message');

@@ -73,6 +73,7 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
       [texts.releaseDeclined.subject, /Kein Grund\./],
       [texts.release.subject, portal],
       [texts.erasureAsked.subject, portal],
+      // Data that is not personal is kept for 12 months.
       [texts.erasureReceipt.subject, /12/],
     ];
     for (const [subject, content] of expected) {

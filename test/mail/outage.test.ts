@@ -18,15 +18,15 @@ class Forwarder {
   #isShut = false;
   readonly #sockets = new Set<Socket>();
   readonly #events = new EventEmitter();
-  readonly #server = createServer((near) => {
+  readonly #server = createServer((serviceSocket) => {
     if (this.#isShut) {
-      near.on('error', () => undefined).destroy();
+      serviceSocket.on('error', () => undefined).destroy();
       this.#events.emit('refused');
       return;
     }
-    const far = connect(this.targetPort, '127.0.0.1');
-    this.#join(near, far);
-    this.#join(far, near);
+    const databaseSocket = connect(this.targetPort, '127.0.0.1');
+    this.#forward(serviceSocket, databaseSocket);
+    this.#forward(databaseSocket, serviceSocket);
   });
 
   constructor(private readonly targetPort: number) {}
@@ -55,10 +55,11 @@ class Forwarder {
     this.#server.close();
   }
 
-  #join(one: Socket, other: Socket): void {
-    this.#sockets.add(one);
-    one.pipe(other);
-    one.on('error', () => undefined).on('close', () => (this.#sockets.delete(one), other.destroy()));
+  /** Forwards the data of one socket to the other. When the first one closes, the other one is closed too. */
+  #forward(from: Socket, to: Socket): void {
+    this.#sockets.add(from);
+    from.pipe(to);
+    from.on('error', () => undefined).on('close', () => (this.#sockets.delete(from), to.destroy()));
   }
 }
 

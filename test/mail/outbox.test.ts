@@ -51,7 +51,7 @@ test('a mail that is written again replaces its own file, and no other', async (
   const [[job]] = [await jobs.untilDone('license_key', id), await jobs.untilDone('license_key', other)];
   const { mail_id } = job!;
   const before = readdirSync(outbox).toSorted();
-  writeFileSync(join(outbox, `${mail_id}.eml`), 'half a ma');
+  writeFileSync(join(outbox, `${mail_id}.eml`), 'an incomplete ma');
   // The job of a killed instance runs again, although the file was written.
   await service.sql("select graphile_worker.add_job('mail_license_key', $1::json)", [{ mail_id, about: id }]);
   await jobs.untilDone('license_key', id, 2);

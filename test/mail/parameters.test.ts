@@ -13,16 +13,16 @@ beforeAll(async () => {
 afterEach(() => void jest.restoreAllMocks());
 afterAll(() => smtp.close());
 
-/** No server listens there. */
-const NOWHERE = '127.0.0.1:9';
+/** No server listens at this address. */
+const UNUSED_ADDRESS = '127.0.0.1:9';
 
 // Parameters of Nodemailer that would redirect, drop or log mails, or change the name in EHLO, must have no effect.
 test.each([
   'logger=true&debug=true',
   'logger=true&transactionLog=true',
   '%6cogger=true&debug=true',
-  `proxy=http://${NOWHERE}`,
-  `url=smtp://${NOWHERE}`,
+  `proxy=http://${UNUSED_ADDRESS}`,
+  `url=smtp://${UNUSED_ADDRESS}`,
   'service=gmail',
   'name=canary.example.com',
   'lmtp=true',

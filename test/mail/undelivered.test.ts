@@ -120,7 +120,7 @@ test('delivered mails are no longer listed', async () => {
   expect((await ready()).warnings).toEqual([]);
 });
 
-test('a mail fails finally after 25 attempts, stays listed, and does not prevent the next one', async () => {
+test('a mail is not retried after 25 failed attempts, stays listed, and does not prevent the next one', async () => {
   await harness.smtp.stop();
   const about = await harness.sell('given-up@example.com');
   await harness.jobs.untilFailed(about);

@@ -72,9 +72,9 @@ test('a job has the id of its mail and the id of what the mail is about, and not
   await harness.jobs.untilDone('license_key_replaced', license_id);
 });
 
-test('repeated requests of a mail enqueue one job', async () => {
+test('repeated requests for a mail enqueue one job', async () => {
   harness.smtp.misbehave('rcpt', 'stall');
-  // All workers are busy.
+  // Each of these five mails keeps one of the five workers busy.
   for (let number = 0; number < 5; number += 1) {
     const stalled = harness.smtp.untilReached('rcpt');
     await harness.sell(`busy-${number}@example.com`);
@@ -112,9 +112,9 @@ test('a mail whose transaction is rolled back is not sent', async () => {
     const at = harness.service.clock.now();
     await enqueueMail(manager, 'license_key', license_id, at);
     await enqueueMail(manager, 'email_changed', license_id, at, { to: 'rolled-back@example.com' });
-    throw new Error('changed its mind');
+    throw new Error('roll back');
   });
-  await expect(rolledBack).rejects.toThrow('changed its mind');
+  await expect(rolledBack).rejects.toThrow('roll back');
   expect(await harness.waitingMails(license_id)).toEqual([]);
   expect(await harness.service.sql('select * from mail_recipient')).toEqual([]);
   expect(mailsTo('rolled-back@example.com')).toEqual([]);

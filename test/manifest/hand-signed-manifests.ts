@@ -33,9 +33,12 @@ export function signUnchecked(signed: string, content: ManifestContent, key: Key
   return { ...copies, signature, key_id, signed, signatures: [{ key_id, signature }] };
 }
 
+/** Reads a private key without a passphrase from a PEM file. */
 export const readPrivateKey = (file: string) => createPrivateKey(readFileSync(file));
+/** Returns the SHA-256 of this name in hex, in place of the digest of an image. */
 export const digest = (name: string) => hash('sha256', name);
 
+/** The manifests of a database, as one instance has them. */
 export interface Manifests extends AsyncDisposable {
   readonly service: ManifestService;
   /** Signs a content with the key and publishes it. */
@@ -80,6 +83,7 @@ export async function openManifests(databaseUrl: string, key: KeyObject): Promis
   };
 }
 
+/** Returns the part of a content that its publisher chooses. A withdrawal copies it from an earlier manifest. */
 export const offerOf = ({ version, dmg, minimum_license_expiry, also_available }: ManifestContent) => ({
   version,
   dmg,

@@ -52,7 +52,10 @@ export function signWithOpenssl(keyFile: string, file: string, passphrase?: stri
   return stdout;
 }
 
-/** Checks that openssl accepts the signatures of the document with these public keys, in order. @returns its content */
+/**
+ * Checks that openssl accepts the signatures of the document.
+ * @param xs the public key of each signature, as the `x` of its JWK, in order @returns the signed content
+ */
 export async function expectVerifiedByOpenssl(
   document: SignedManifest,
   ...xs: string[]
@@ -66,7 +69,10 @@ export async function expectVerifiedByOpenssl(
   return parseSigned(document.signed);
 }
 
-/** Checks that the service refuses a change of any byte, and openssl a change of any of forty bytes. */
+/**
+ * Checks that the service refuses a change of any byte, and openssl a change of any of forty bytes.
+ * @param x the public key, as the `x` of its JWK
+ */
 export async function expectInvalidAfterAnyChange(document: SignedManifest, x: string): Promise<void> {
   const trusted = trustedKeys([publicKeyFromX(x)]);
   const bytes = Buffer.from(document.signed, 'latin1');

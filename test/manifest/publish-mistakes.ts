@@ -3,6 +3,7 @@ import type { ManifestContent, SignedManifest } from '../../src/keys/manifests/s
 import { digest, signUnchecked } from './hand-signed-manifests.js';
 import { downloadUrl } from './publish.js';
 
+/** Returns 4 January of the year 20xx. @param number its last two digits */
 const year = (number: number) => `20${number}-01-04T00:00:00Z`;
 /** The minimum license expiries of the published versions. */
 export const [JANUARY_2025, JANUARY_2026, JANUARY_2027, JANUARY_2028, JANUARY_2029] = [
@@ -25,6 +26,7 @@ export interface Mistake {
   readonly document?: (document: SignedManifest, live: SignedManifest) => unknown;
   /** The key that signs, in place of the trusted one. */
   readonly signingKey?: KeyObject;
+  /** More arguments of the command. */
   readonly args?: string[];
 }
 
@@ -72,7 +74,7 @@ export const MISTAKES: Record<string, Mistake> = {
   },
   'the live manifest again': {
     sentence: 'This manifest is already live: there is nothing to publish.',
-    document: (_made, live) => live,
+    document: (_signedManifest, live) => live,
   },
   'the sequence of the live manifest': {
     sentence: 'The live manifest has sequence 5; this one has 5 and must be above it.',

@@ -76,13 +76,15 @@ test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two ins
         const content = first.next(`${round}.${i}`);
         return { instance: i % 2 === 0 ? first : second, content };
       });
-      const ends = await Promise.allSettled(
+      const results = await Promise.allSettled(
         attempts.map(({ instance, content }) => instance.publish(content)),
       );
-      const won = attempts.filter((_, i) => ends[i]!.status === 'fulfilled');
+      const won = attempts.filter((_, i) => results[i]!.status === 'fulfilled');
       expect(won).toHaveLength(1);
       const live = won[0]!.content;
-      const lost = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+      const lost = results.flatMap((result) =>
+        result.status === 'rejected' ? [result.reason as unknown] : [],
+      );
       expect(lost).toHaveLength(2 * PUBLISHERS - 1);
       for (const refusal of lost) expect(refusal).toEqual(new PublishRefused(refusalFor(live)));
       for (const manifests of [first, second]) {

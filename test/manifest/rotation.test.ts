@@ -13,7 +13,7 @@ const publicKeys: Record<string, string> = {};
 let service: Service;
 let terminal: Terminal;
 /** Three generations of the application. Each trusts two keys: the current one and the next. */
-let older: App;
+let oldest: App;
 let middle: App;
 let newest: App;
 /** The published documents, in order. */
@@ -29,10 +29,10 @@ beforeAll(async () => {
   service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: trusting('k1', 'k2') } });
   terminal.env['DATABASE_URL'] = service.databaseUrl;
   terminal.env['PUBLIC_URL'] = service.url;
-  [older, middle, newest] = [new App('k1', 'k2'), new App('k2', 'k3'), new App('k3', 'k4')];
+  [oldest, middle, newest] = [new App('k1', 'k2'), new App('k2', 'k3'), new App('k3', 'k4')];
 });
 afterAll(async () => {
-  for (const app of [older, middle, newest]) await app.quit();
+  for (const app of [oldest, middle, newest]) await app.quit();
   await service.close();
   terminal.close();
 });
@@ -50,7 +50,7 @@ test('a manifest with a new key is published and served without a restart of the
   expect(live.json).toMatchObject({ version: '1.2.0', sequence: 2, served: true });
   expect(live.stderr).toBe(`${service.url}/v1/manifest serves the published manifest.\n`);
   expect(await offers()).toEqual(['1.2.0', '1.2.0', '1.2.0']);
-  expect(await readShownKeys()).toEqual(['k1', 'k2']);
+  expect(await readListedKeys()).toEqual(['k1', 'k2']);
 });
 
 test('a manifest signed with a dropped key cannot be published, also with another key_id', async () => {
@@ -81,11 +81,11 @@ test('with the old key dropped, updated clients get the update, and others repor
   const live = await publish(await sign(['k3'], '1.3.0'), ['k3', 'k4']);
   expect(live.json).toMatchObject({ version: '1.3.0', sequence: 3, served: true });
   expect(await offers()).toEqual(['untrusted', '1.3.0', '1.3.0']);
-  expect(older.log).toContain('no update available: untrusted');
+  expect(oldest.log).toContain('no update available: untrusted');
   // A mirror serves an older manifest. A client that has seen a later manifest with one of its keys refuses it.
-  for (const app of [older, middle, newest]) app.mirror = JSON.stringify(documents[0]);
+  for (const app of [oldest, middle, newest]) app.mirror = JSON.stringify(documents[0]);
   expect(await offers()).toEqual(['sequence_too_low', 'sequence_too_low', 'untrusted']);
-  for (const app of [older, middle, newest]) app.mirror = undefined;
+  for (const app of [oldest, middle, newest]) app.mirror = undefined;
 });
 
 test('a client that missed the rotation gets the update if an old key signs as well', async () => {
@@ -94,12 +94,12 @@ test('a client that missed the rotation gets the update if an old key signs as w
   expect(await offers()).toEqual(['1.4.0', '1.4.0', '1.4.0']);
 });
 
-test('a stolen key affects only clients that trust it, and their other key repairs them', async () => {
+test('a stolen key affects only clients that trust it, and a manifest signed with their other key updates them again', async () => {
   // An attacker with the key and control of the network serves this manifest.
   const forged = JSON.stringify(await sign(['k1'], '9.0.0', '--first', '--sequence', '900'));
-  for (const app of [older, middle, newest]) app.mirror = forged;
+  for (const app of [oldest, middle, newest]) app.mirror = forged;
   expect(await offers()).toEqual(['9.0.0', 'untrusted', 'untrusted']);
-  for (const app of [older, middle, newest]) app.mirror = undefined;
+  for (const app of [oldest, middle, newest]) app.mirror = undefined;
   // The oldest client has seen a higher sequence with the stolen key, so this key must not sign later manifests.
   const trusted: Name[] = ['k1', 'k2', 'k3'];
   await publish(await sign(['k1', 'k2', 'k3'], '1.5.0'), trusted);
@@ -108,13 +108,13 @@ test('a stolen key affects only clients that trust it, and their other key repai
   expect(await offers()).toEqual(['1.5.1', '1.5.1', '1.5.1']);
 });
 
-test('after a restart the server shows the new keys, and serves the live manifest', async () => {
+test('after a restart the server lists the new keys in /v1/keys, and serves the live manifest', async () => {
   const environment = { MANIFEST_PUBLIC_KEYS: trusting('k3', 'k4') };
   const before = await service.call('GET', '/v1/manifest');
   const { databaseUrl, dataDir } = service;
   const restarted = await Service.start({ databaseUrl, dataDir, environment });
   try {
-    expect(await readShownKeys(restarted)).toEqual(['k3', 'k4']);
+    expect(await readListedKeys(restarted)).toEqual(['k3', 'k4']);
     const { text, headers } = await restarted.call('GET', '/v1/manifest');
     expect([text, headers['etag']]).toEqual([before.text, before.headers['etag']]);
   } finally {
@@ -158,7 +158,7 @@ class App {
 }
 
 const offers = async () => [
-  await older.checkForUpdate(),
+  await oldest.checkForUpdate(),
   await middle.checkForUpdate(),
   await newest.checkForUpdate(),
 ];
@@ -192,7 +192,7 @@ async function publish(
 }
 
 /** Reads the names of the manifest keys in /v1/keys. */
-async function readShownKeys(of = service): Promise<(string | undefined)[]> {
+async function readListedKeys(of = service): Promise<(string | undefined)[]> {
   const { keys } = (await of.call('GET', '/v1/keys')).json as { keys: { x: string; for: string }[] };
   return keys
     .filter((key) => key.for === 'update-manifest')

@@ -45,6 +45,7 @@ test('the age of the oldest data is shown in days, and not shown without data', 
     'mooring_oldest_age_days{of="telemetry_inbox"}': 3,
     'mooring_oldest_age_days{of="telemetry"}': 19,
     'mooring_oldest_age_days{of="ended_activation"}': 30,
+    // The rows of 2026-11-17 should have moved out of the inbox.
     mooring_warnings: 1,
   });
   await service.sql('truncate telemetry_inbox, telemetry, activation, license cascade');
@@ -57,6 +58,7 @@ test('the days since the most urgent erasure request was due are shown, and not 
   service.clock.set(new Date());
   const erasures = service.app.get(ErasureService);
   const { id } = await erasures.request('ada@example.com');
+  // A request is due after 30 days.
   expect((await samples())['mooring_erasure_overdue_days']).toBe(-30);
   service.clock.advance(33 * 86_400_000);
   expect(await samples()).toMatchObject({

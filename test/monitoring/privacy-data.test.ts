@@ -30,7 +30,7 @@ async function tables(): Promise<Map<string, Table>> {
   return new Map((json.tables as Table[]).map((table) => [table.name, table]));
 }
 
-test('anyone may read what is stored, why and for how long: of every table and every column', async () => {
+test('the response to an anonymous caller describes every table and every column', async () => {
   const { status, headers, json } = await read();
   expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=60']);
   const found = await service.sql<{ name: string; columns: string[] }>(

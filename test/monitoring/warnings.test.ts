@@ -8,7 +8,7 @@ beforeAll(async () => {
   service = await Service.start();
   // The job queue uses the real time and would carry requests out at once, but they must wait in these tests.
   jest.spyOn(service.app.get(ErasureService), 'runQueued').mockResolvedValue();
-  // This run is later than every time that a test sets, so that no test is warned of a missing run.
+  // This run is later than every time that a test sets, so that no test gets the warning about a missing run.
   await service.sql(
     `insert into retention_run (id, as_of, started_at, finished_at)
      values (gen_random_uuid(), '2100-01-01', '2100-01-01', '2100-01-01')`,

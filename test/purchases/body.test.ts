@@ -11,7 +11,7 @@ import {
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
 
-const LIMIT = 64 * 1024;
+const BODY_LIMIT_BYTES = 64 * 1024;
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
@@ -59,6 +59,7 @@ test('400 for a body that is not UTF-8, also if the text with replacement charac
 
 test('a body that is not UTF-8 does not count towards the limit of wrong signatures', async () => {
   const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.of(0xff), Buffer.from('"}')]);
+  // After 60 wrong signatures in a minute the answer would be 429.
   for (let sent = 0; sent < 61; sent += 1) {
     const { status, json } = await report(service, body, { secret: 'AAAA' });
     expect([status, json.code]).toEqual([400, 'malformed_request']);
@@ -95,16 +96,16 @@ test('413 over 64 KiB, with a content-length and chunked, and on other routes ov
     const body = newReport({ x: '#' });
     return body.replace('#', 'x'.repeat(size + 1 - body.length));
   };
-  for (const size of [60 * 1024, LIMIT]) {
+  for (const size of [60 * 1024, BODY_LIMIT_BYTES]) {
     const body = filled(size);
     expect([body.length, (await report(service, body)).status]).toEqual([size, 204]);
   }
   const before = await purchases();
-  for (const size of [LIMIT + 1, 10 * LIMIT]) {
+  for (const size of [BODY_LIMIT_BYTES + 1, 10 * BODY_LIMIT_BYTES]) {
     const { status, json } = await report(service, filled(size));
     expect([status, json.code]).toEqual([413, 'body_too_large']);
   }
-  const body = filled(LIMIT + 1);
+  const body = filled(BODY_LIMIT_BYTES + 1);
   const headers = Object.entries({
     host: 'x',
     'content-type': 'application/json',

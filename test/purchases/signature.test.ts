@@ -37,7 +37,7 @@ function expectRefused({ status, json, headers }: Answer): void {
   expect(headers['retry-after']).toBeUndefined();
 }
 
-test('the tests sign as the example of Standard Webhooks', () => {
+test('the headers that the tests send are those of the example of Standard Webhooks', () => {
   const example = { secret: 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', id: 'msg_p5jXN8AQM9LWM0D4loKWxJek' };
   expect(signatureHeaders('{"test": 2432232314}', { ...example, at: 1_614_265_330 })).toEqual({
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -60,7 +60,7 @@ describe('403, and nothing is stored,', () => {
     expectRefused(await send(body, { ...headers, [name]: '' }));
   });
 
-  test('without any of them', async () => expectRefused(await send(newReport(), {})));
+  test('without any of the three headers', async () => expectRefused(await send(newReport(), {})));
 
   test('for the signature of another message', async () => {
     const [body, other] = [newReport(), newReport()];
@@ -196,11 +196,12 @@ test('after 60 wrong signatures in a minute a wrong one is answered 429, and a r
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(60);
     expect((await report(busy, newReport())).status).toBe(204);
   }
+  // 60 valid reports before the limit was reached, and 3 after it.
   expect(await purchases(busy)).toBe(63);
   await end(busy);
 });
 
-test('the tests of this file have seen every documented response', async () => {
+test('the tests of this file have received every documented response', async () => {
   const withoutSecret = await Service.start();
   const answers: [status: number, answer: Answer][] = [
     [400, await report(service, '[]')],

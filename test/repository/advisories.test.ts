@@ -78,7 +78,7 @@ function advisories(severities: Record<string, string>) {
   return Object.fromEntries(each);
 }
 
-test('exit code 1 and a table if a package of a release has a moderate advisory, also if only the pages bundle the package', async () => {
+test('npm run audit prints a table and exits with code 1 if a package of a release has a moderate advisory, also one that only the pages bundle', async () => {
   const { code, stdout } = await audit(
     registryWith({ preact: 'moderate', uuid: 'low', 'axe-core': 'critical' }),
   );
@@ -102,7 +102,7 @@ test('exit code 1 and a table if a package of a release has a moderate advisory,
   expect(rows(tools)).toEqual([row('critical', 'axe-core')]);
 });
 
-test('exit code 0 if only a tool has an advisory, or no severity is above low', async () => {
+test('npm run audit exits with code 0 if the packages of a release have no advisory above low severity, whatever the tools have', async () => {
   const { code, stdout } = await audit(registryWith({ 'pg-protocol': 'low', 'axe-core': 'critical' }));
   expect(code).toBe(0);
   // pg has no row, although it depends on pg-protocol.
@@ -113,7 +113,7 @@ test('exit code 0 if only a tool has an advisory, or no severity is above low', 
   ]);
 });
 
-test('exit code 0 without advisories, after a request for every package of the lock file', async () => {
+test('npm run audit asks the registry for every package of the lock file, and exits with code 0 if there is no advisory', async () => {
   let requested: object = {};
   const { code, stdout } = await audit(registryWith({}, (body) => (requested = body)));
   expect(stdout).toMatch(
@@ -129,18 +129,18 @@ test('exit code 0 without advisories, after a request for every package of the l
   expect(pairs.toSorted()).toEqual([...new Set(locked)].toSorted());
 });
 
-test('exit code 3 and a sentence if no list of advisories is received', async () => {
+test('npm run audit prints one sentence and exits with code 3 if it receives no list of advisories', async () => {
   const outcomes = await Promise.all([
     audit((_, response) => response.writeHead(405, { allow: 'GET,HEAD' }).end()),
     audit((_, response) => response.end('<html>Please sign in</html>')),
     audit(() => undefined, '--fetch-timeout=200'),
     audit(),
   ]);
-  const nothing = (reason: RegExp) => ({
+  const nothingChecked = (reason: RegExp) => ({
     code: 3,
     stdout: expect.stringMatching(new RegExp(`^Nothing was checked: .*${reason.source}.*\\n$`, 'i')),
   });
   expect(outcomes).toEqual(
-    [/405 Method Not Allowed/, /<html>|JSON/, /timeout|timed out/, /ECONNREFUSED/].map(nothing),
+    [/405 Method Not Allowed/, /<html>|JSON/, /timeout|timed out/, /ECONNREFUSED/].map(nothingChecked),
   );
 });

@@ -86,7 +86,7 @@ function forbiddenImports({ path, folder, imports }: SourceFile): string[] {
     .map((file) => `${path} imports ${file}`);
 }
 
-/** Injected classes and validated bodies that a file imports as types only: at run time NestJS finds no class, and does nothing. */
+/** Finds the injected classes and validated bodies that a file imports as types only, so that NestJS cannot use the class. */
 function lostMetadata({ path, imports, tree }: SourceFile): string[] {
   const types = new Set(imports.flatMap(({ file, types }) => types.filter((name) => mayBeClass(file, name))));
   const hasDecorator = (node: ts.Node, name = /./) =>
@@ -103,7 +103,7 @@ function lostMetadata({ path, imports, tree }: SourceFile): string[] {
   });
 }
 
-/** Whether a name may be a class. Of the packages, only these classes are injected. Of a source, its text is searched. */
+/** Whether an imported name may be a class. From packages, the service injects only the listed classes. */
 function mayBeClass(file: string | undefined, name: string): boolean {
   if (file === undefined) return /^(DataSource|EntityManager|Repository|ModuleRef)$/.test(name);
   const source = sources.find(({ path }) => path === `${file}.ts`);
@@ -144,8 +144,10 @@ describe('imports between folders', () => {
     }
     expect(cycleIn(folders)).toBeUndefined();
     const files = sources.map(({ path, imports }) => {
-      const kept = imports.filter(({ names, types }) => names.length === 0 || names.length > types.length);
-      return [path.replace(/\.ts$/, ''), new Set(kept.flatMap(({ file }) => file ?? []))] as const;
+      const runtimeImports = imports.filter(
+        ({ names, types }) => names.length === 0 || names.length > types.length,
+      );
+      return [path.replace(/\.ts$/, ''), new Set(runtimeImports.flatMap(({ file }) => file ?? []))] as const;
     });
     expect(cycleIn(new Map(files))).toBeUndefined();
     expect(
@@ -217,13 +219,13 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/embedded/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
   'core/config.ts': { 'node:net': ['isIPv4'] }, // parses a text
   'core/connection-urls.ts': { 'node:net': ['BlockList', 'isIP'] }, // parses a text
-  'http/parsing/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // names of status codes
+  'http/parsing/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // has the names of statuses
   'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // parses a text
   'monitoring/metrics/metrics.service.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
   'mail/mailer.ts': { nodemailer: ['createTransport'] }, // sends mail to SMTP_URL
   'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // runs jobs in the database
 };
-/** The command of an operator, which calls the URL that the operator gives. */
+/** The only file that may call `fetch`: a command of the operator, which calls the URL that the operator gives. */
 const FETCHES = ['cli/manifest/live-manifest.ts'];
 
 describe('outgoing connections', () => {
@@ -250,7 +252,7 @@ describe('outgoing connections', () => {
     expect(drivers.filter((path) => folderOf(path) !== 'database')).toEqual([]);
   });
 
-  test('only the command that reads a live manifest calls fetch, opens a web socket or loads an unlisted module later', () => {
+  test('only the command that reads a live manifest calls fetch, opens a web socket or imports an unlisted module dynamically', () => {
     const calling = inAllFiles(({ path, tree }) =>
       [...nodesOf(tree)].some(
         (node) =>

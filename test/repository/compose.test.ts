@@ -39,7 +39,7 @@ test('each setting that .env may have is described in .env.example', () => {
   expect([...names(/\$\{([A-Z_]+)/g, text)].filter((name) => !documented.has(name))).toEqual([]);
 });
 
-test('without a profile there is one instance; with the proxy there are two that differ in their port alone', () => {
+test('without a profile there is one instance; with the proxy there are two that differ only in their published port', () => {
   expect(Object.keys(services).filter((name) => !services[name]!.profiles)).toEqual(['service', 'postgres']);
   const { ports: published, ...one } = service;
   const { ports: hidden, profiles, ...other } = second;
@@ -47,6 +47,7 @@ test('without a profile there is one instance; with the proxy there are two that
   expect([published, hidden, profiles]).toEqual([['127.0.0.1:3000:3000'], [], ['proxy']]);
   const grace = Number(/^(\d+)s$/.exec(service.stop_grace_period!)![1]);
   const delay = Number(/:-(\d+)/.exec(service.environment['SHUTDOWN_DELAY_SECONDS']!)![1]);
+  // After the delay a shutdown may take 10 seconds (src/server/serve.ts). Then Docker may kill the process.
   expect(grace).toBeGreaterThan(delay + 10);
 });
 
@@ -62,7 +63,7 @@ test('the proxy has its configuration, which takes the addresses of the instance
   );
 });
 
-test('each container has only the secrets that it needs, and only that of the operator can change them', () => {
+test('each container has only the secrets that it needs, and only the container of the operator can change them', () => {
   const mounts = (of: ComposeService) => of.volumes.map((volume) => volume.split(':'));
   const secrets = (of: ComposeService) => mounts(of).filter(([from]) => from!.startsWith('./secrets'));
   const tokens = ['./secrets/mooring/tokens', service.environment['TOKEN_KEYS_DIR']!];
@@ -104,7 +105,7 @@ test('the environment of an instance is valid in production, and only the databa
   expect(config.databaseUrl).toBe('postgres://mooring:a-password@postgres:5432/mooring?sslmode=disable');
 });
 
-test('the proxy publishes purchases only with PUBLISH_PURCHASES=yes', () => {
+test('the proxy forwards /v1/purchases only with PUBLISH_PURCHASES=yes', () => {
   const rule =
     /\.if strneq\("\$\{PUBLISH_PURCHASES\}","yes"\)\n +http-request return status 404 .* \/v1\/purchases \}\n\.endif\n/;
   expect(configuration.replaceAll(/^\n/gm, '')).toMatch(rule);

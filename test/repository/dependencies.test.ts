@@ -26,7 +26,7 @@ function namesIn(file: string): string[] {
   ]);
 }
 
-/** Packages that report users, operators or developers to a third party. */
+/** Packages that send data about users, operators or developers to a third party. */
 const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
   // Counts installations, by address and package, from an install script.
   ['install-time analytics', /^@scarf\/|(^|[/-])scarf$/],
@@ -59,7 +59,7 @@ const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
     /^@opentelemetry\/(exporter|otlp|auto-instr|sdk-node)|^@(google-cloud|azure)\/opentelemetry/,
   ],
   ['remote flags and experiments', /^@?(launchdarkly|statsig|optimizely|splitsoftware|growthbook)([/-]|$)/],
-  // These packages fetch from or report to their maker at run time.
+  // These packages call a server of their publisher at run time.
   [
     'update checks of tools',
     /^(update-notifier|update-check|simple-update-notifier|opencollective|@nuxt\/telemetry)$/,
@@ -139,17 +139,17 @@ describe('a package that reports to third parties', () => {
     'v8-to-istanbul',
     'has-tostringtag',
     'ws',
-  ])('is not %s', (name) => expect(reporter(name)).toBeUndefined());
+  ])('is not recognised in the name %s', (name) => expect(reporter(name)).toBeUndefined());
 });
 
 describe.each(LOCK_FILES)('the lock file %s', (file) => {
   const locked = lockedIn(file);
 
-  test('names no address to download from: each installation chooses its registry', () => {
+  test('contains no download address, so that each installation uses its own registry', () => {
     expect(locked.filter(([, { resolved }]) => resolved).map(([path]) => path)).toEqual([]);
   });
 
-  test('holds the integrity of every package', () => {
+  test('contains the integrity of every package', () => {
     const without = locked.filter(
       ([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
     );
@@ -168,14 +168,14 @@ describe('the client', () => {
     file.endsWith('.ts'),
   );
 
-  test.each(sources)('%s imports only its neighbours and Node', (file) => {
+  test.each(sources)('%s imports only files of its folder and modules of Node', (file) => {
     const imported = [...read(`client/src/${file}`).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(
       ([, name]) => name!,
     );
     expect(imported.filter((name) => !/^(\.\/[\w-]+\.js|node:\w+(\/\w+)?)$/.test(name))).toEqual([]);
   });
 
-  // A computer's name often has the name of its owner: only what a person types is ever sent as hostname_hint.
+  // The name of a computer often contains the name of its owner. The client sends only what a person types as hostname_hint.
   const NAME_OF_THE_MACHINE =
     /\bhostname\s*\(|\{[^}]*\bhostname\b[^}]*\}\s*=\s*|\bimport\s*\{[^}]*\bhostname\b|\bos\.hostname\b|['"`]hostname['"`]|scutil|ComputerName|LocalHostName|\bHOSTNAME\b|COMPUTERNAME|userInfo\s*\(|os\.userInfo/;
 
@@ -193,7 +193,7 @@ describe('the client', () => {
   ])('code that reads such a name is found: %s', (line) => expect(line).toMatch(NAME_OF_THE_MACHINE));
 });
 
-test.each(['judges', 'mutation'] as const)('npm run %s installs nothing without a reason', async (folder) => {
+test.each(['judges', 'mutation'] as const)('each package of npm run %s has a reason', async (folder) => {
   const url = new URL('../../scripts/dependency-reasons.mjs', import.meta.url);
   const { SEPARATELY_INSTALLED } = (await import(url.href)) as {
     SEPARATELY_INSTALLED: Record<typeof folder, object>;

@@ -33,7 +33,7 @@ async function createSparseFile(name: string, bytes: number): Promise<string> {
 
 /** Prepares a manifest of an image in a separate process. @returns the manifest's `dmg`, and the peak memory of the process */
 async function prepareManifest(image: string): Promise<{ dmg: object; peakBytes: number }> {
-  // The process reports its own peak: getrusage would include that of the process from which it was forked.
+  // The process reports its own peak, because getrusage would include the peak of the process from which it was forked.
   const report = `import fs from 'node:fs';
     process.on('exit', () => {
       const own = fs.existsSync('/proc/self/status') && /VmHWM:\\s+(\\d+) kB/.exec(fs.readFileSync('/proc/self/status', 'utf8'));
@@ -55,11 +55,11 @@ test('an image of 3 GiB gets the hash that other programs compute, in hardly mor
     await createSparseFile('large.dmg', 3 * GIB),
     await createSparseFile('small.dmg', MIB),
   ];
-  const { peakBytes: base } = await prepareManifest(small);
+  const { peakBytes: smallPeakBytes } = await prepareManifest(small);
   const { dmg, peakBytes } = await prepareManifest(large);
   expect(dmg).toEqual({ url: 'https://dl.example.com/App.dmg', size: 3 * GIB, sha256: SHA256_OF_3_GIB });
   expect(peakBytes).toBeLessThan(200 * MIB);
-  expect(peakBytes - base).toBeLessThan(40 * MIB);
+  expect(peakBytes - smallPeakBytes).toBeLessThan(40 * MIB);
 });
 
 test.each([1, MIB - 1, MIB, MIB + 1, 3 * MIB + 17])(
@@ -93,7 +93,7 @@ describe('the progress bar', () => {
     expect(written.join('')).not.toContain('\n');
   });
 
-  test('is not drawn where there is no terminal', () => {
+  test('is not drawn if the output is no terminal', () => {
     const { written, show } = createBar({ isTTY: false });
     for (let done = 0; done <= 100; done++) show(done, 100);
     expect(written).toEqual([]);

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
 /*
- * Checks what `npm run judges` installs, and that .ci/run runs it. The judges themselves run apart from these tests.
+ * The judges are third-party tools that check the contract of the service (CONTRIBUTING.md#judges-from-outside). These tests do
+ * not run them; they check what `npm run judges` installs, and that .ci/run runs it.
  */
 
 interface Locked {
@@ -85,6 +86,7 @@ describe('the judges', () => {
       env: {
         PATH: process.env['PATH'],
         HOME: folder,
+        // No server listens on this port.
         npm_config_registry: 'http://127.0.0.1:9/',
         npm_config_cache: join(folder, 'cache'),
         npm_config_fetch_retries: '0',

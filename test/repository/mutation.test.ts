@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 
 /*
- * Checks what `npm run mutation` installs, and that its list of survivors matches the current sources. The mutants themselves
- * run apart from these tests.
+ * Checks what `npm run mutation` installs, and that its list of surviving mutants matches the current sources. These tests do not
+ * run the mutants.
  */
 
 interface Survivor {
@@ -35,13 +35,13 @@ function isCurrent({ file, in: line, original }: Survivor, text: string): boolea
   return file !== '' && lines.includes(line) && text.includes(original);
 }
 
-describe('the list of survivors', () => {
+describe('the list of surviving mutants', () => {
   test('names texts that the sources have', () => {
     const outdated = survivors.filter((entry) => !isCurrent(entry, read(entry.file)));
     expect(outdated).toEqual([]);
   });
 
-  test('is not current if a text is gone', () => {
+  test('is outdated if a source no longer has the text of an entry', () => {
     const entry = {
       file: 'x',
       mutator: '',

@@ -44,11 +44,13 @@ export function parse(path: string, text: string): SourceFile {
   return { path, folder: folderOf(path), text, imports, tree };
 }
 
+/** All TypeScript files below src, sorted by their paths. */
 export const sources: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .toSorted()
   .map((path) => parse(path, readFileSync(join(SRC, path), 'utf8')));
 
+/** The top folder of a path below src; for a file that is directly in src its name without extension. */
 export function folderOf(path: string): string {
   return path.split('/')[0]!.replace(/\.ts$/, '');
 }

@@ -74,7 +74,7 @@ describe('npm run sbom', () => {
   }
 
   test('lists each package of a release with its purl, integrity and license, the same wherever it runs', async () => {
-    // The copy has only the files that the Dockerfile copies: no installed package could be read instead of the lock file.
+    // The copy has only the files that the Dockerfile copies, so the script can read the lock file but no installed package.
     const scripts = /^COPY (.+) scripts\/$/m.exec(read('Dockerfile'))![1]!.split(' ');
     for (const name of ['package.json', 'package-lock.json', '.npmrc', 'web', ...scripts])
       cpSync(join(root, name), join(temporaryFolder, name), { recursive: true });

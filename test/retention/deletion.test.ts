@@ -56,13 +56,13 @@ const DELETED: Case[] = [
     ...DUE_ON_20_NOVEMBER,
   },
   {
-    what: 'a license whose expiry was set when it was long past',
+    what: 'a license whose expiry was set to a time that was long past',
     table: 'license',
     values: () => ({ on_expiry: 'stop', expires_at: '2020-01-01', end_changed_at: ENDED.ended_at }),
     ...DUE_ON_20_NOVEMBER,
   },
   {
-    what: 'a license whose end was changed long before it came',
+    what: 'a license whose expiry was set long before the license expired',
     table: 'license',
     values: () => ({ on_expiry: 'stop', expires_at: '2025-11-20', end_changed_at: '2025-01-01' }),
     ...DUE_ON_20_NOVEMBER,
@@ -200,6 +200,7 @@ test('a license is deleted with its activations and their release requests', asy
       return { license, activation, request };
     }),
   );
+  // The second license ended a day later, so it is not due.
   expect((await harness.run(NOW)).deleted).toEqual({ license: 1 });
   for (const [index, { license, activation, request }] of ids.entries()) {
     expect([
@@ -255,13 +256,13 @@ test.each([
 ])('all due rows of %s are deleted, in batches of 5,000', async (table, values) => {
   await harness.sql(`
     create table batch (rows integer);
-    create function note_batch() returns trigger language plpgsql as
-      $$ begin insert into batch select count(*) from gone; return null; end $$;
-    create trigger note_batch after delete on ${table} referencing old table as gone
-      for each statement execute function note_batch();
+    create function record_batch() returns trigger language plpgsql as
+      $$ begin insert into batch select count(*) from deleted_rows; return null; end $$;
+    create trigger record_batch after delete on ${table} referencing old table as deleted_rows
+      for each statement execute function record_batch();
     insert into ${table} select ${values} from generate_series(1, 10001) n`);
   expect((await harness.run(NOW)).deleted).toEqual({ [table]: 10_001 });
   const batches = await harness.sql<{ rows: number }>('select rows from batch');
   expect(batches.map(({ rows }) => rows)).toEqual([5_000, 5_000, 1]);
-  await harness.sql('drop function note_batch cascade; drop table batch');
+  await harness.sql('drop function record_batch cascade; drop table batch');
 });

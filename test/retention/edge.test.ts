@@ -12,11 +12,11 @@ afterAll(() => harness.close());
 
 /**
  * Stores telemetry of these days as earlier runs leave it: all rows are in partitions, and none is in the inbox.
- * @param before the day of the tested run; the rows are moved by a run a year earlier, when none of them is due
+ * @param testedDay the day of the tested run; a run a year earlier, when none of the rows is due, moves them
  */
-async function storeInPartitions(days: Record<string, number>, before: string): Promise<void> {
+async function storeInPartitions(days: Record<string, number>, testedDay: string): Promise<void> {
   await harness.receive(days);
-  const [year, ...rest] = before.split('-');
+  const [year, ...rest] = testedDay.split('-');
   const report = await harness.run(`${Number(year) - 1}-${rest.join('-')}T12:00:00Z`);
   expect([report.deleted, await harness.days('telemetry')]).toEqual([{}, days]);
 }
@@ -76,8 +76,8 @@ test.each([
 ])('a run for %s in December %i also creates the partitions of the current months', async (asOf, year) => {
   const clock = new FakeClock(new Date(`${year}-12-31T23:30:00Z`));
   await harness.run(`${asOf}T12:00:00Z`, harness.instance(clock));
-  const ofClock = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];
-  expect(await harness.partitions()).toEqual(expect.arrayContaining(ofClock));
+  const currentMonths = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];
+  expect(await harness.partitions()).toEqual(expect.arrayContaining(currentMonths));
 });
 
 test('a run records its times, its as_of, and by table the deleted rows and the oldest day', async () => {

@@ -16,7 +16,7 @@ let service: Service;
 let harness: RetentionHarness;
 beforeAll(async () => {
   service = await Service.start();
-  harness = RetentionHarness.on(service.databaseUrl);
+  harness = RetentionHarness.forDatabase(service.databaseUrl);
   await harness.disableRollUp();
 });
 beforeEach(() => service.clock.set(NOW));
@@ -163,7 +163,7 @@ test('a license that is corrected during a run keeps its activations', async () 
   expect((await service.heartbeat(license.token)).status).toBe(200);
 });
 
-/** Applies only the rule that deletes licenses, without ending activations before. */
+/** Applies only the rule that deletes licenses. No activation is ended before. */
 async function deleteLicenses(changeOfRule = {}): Promise<number> {
   const rule = {
     ...createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'license')!,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import {
@@ -64,7 +64,7 @@ async function findLeaks(): Promise<string[]> {
 }
 
 /** Whether a run has ended. */
-const isOver = (run: Promise<unknown>) => Promise.race([run.then(() => true), turn(false)]);
+const isOver = (run: Promise<unknown>) => Promise.race([run.then(() => true), nextTurn(false)]);
 
 async function rewriteTimes(): Promise<Record<string, string>> {
   const rows = await service.sql<{ table_name: string; rewritten_at: Date }>('select * from file_rewrite');
@@ -161,15 +161,15 @@ test('a run waits for a transaction that can read deleted rows and ends soon, an
   await reader.query('begin isolation level repeatable read; select 1');
   await service.sql('select txid_current()');
   const run = retention.run();
-  // The last statement of the run is that with which it looks for such transactions.
+  // The run repeats this statement while it waits, so PostgreSQL shows it as the last statement of the connection.
   const waiting = `select from pg_stat_activity where query like '%pg_prepared_xacts%' and pid <> pg_backend_pid()`;
-  while ((await service.sql(waiting)).length === 0) await turn();
+  while ((await service.sql(waiting)).length === 0) await nextTurn();
   await reader.query('commit');
   await reader.end();
   expect(await run).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
 });
 
-test('a rewrite sets the lock timeout of a run again, also if it fails, and a table of an earlier version is not rewritten', async () => {
+test('a rewrite restores the lock timeout of the run, also if it fails, and a table of an earlier version is not rewritten', async () => {
   await service.sql(`insert into file_rewrite values ('no_such_table', false, '2000-01-01')`);
   await withMaintenanceConnection(server.url, async (dataSource) => {
     const runner = dataSource.createQueryRunner();
@@ -202,6 +202,7 @@ test('a run gives up on a table that is being read, so that heartbeats are answe
 });
 
 test('a large table is rewritten every 21 days, and only in LARGE_TABLE_HOUR', async () => {
+  // Each row has more than 512 bytes, so the table is larger than the limit.
   const rows = LARGE_TABLE_BYTES / 512;
   await service.sql(
     `insert into audit_event (id, actor, action, change, reason, at)
@@ -214,14 +215,14 @@ test('a large table is rewritten every 21 days, and only in LARGE_TABLE_HOUR', a
     expect((await retention.run())!.failed).toEqual([]);
     return (await rewriteTimes())['audit_event'] !== last;
   };
-  // The last rewrite was on a day of November 2026.
+  // The last rewrite was late in November 2026. On 10 December the 21 days are not over; LARGE_TABLE_HOUR is 3.
   expect(await rewritten('2026-12-10T03:05:00Z')).toBe(false);
   expect(await rewritten('2026-12-20T02:59:00Z')).toBe(false);
   expect(await rewritten('2026-12-20T04:00:00Z')).toBe(false);
   expect(await rewritten('2026-12-21T03:05:00Z')).toBe(true);
 });
 
-test('a table that was not rewritten in time has a warning until it is', async () => {
+test('a table that was not rewritten in time causes a warning until it is rewritten', async () => {
   const warning = 'A table was last rewritten on 2026-12-01: its file may still hold what was erased since.';
   const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
   expect(await warnings()).not.toContain(warning);
@@ -232,7 +233,7 @@ test('a table that was not rewritten in time has a warning until it is', async (
 });
 
 /** Tables without personal data: anonymous telemetry, counts, names of jobs and random bytes. */
-const IMPERSONAL = [
+const TABLES_WITHOUT_PERSONAL_DATA = [
   'telemetry',
   'telemetry_inbox',
   'telemetry_inbox_draining',
@@ -262,5 +263,5 @@ test('every table is rewritten or has no personal data', () => {
     ...createRetentionPolicy({ taxRetentionYears: 10 }).map(({ table }) => table),
     ...Object.keys(EXEMPT_TABLES),
   ];
-  expect([...REWRITTEN_TABLES, ...IMPERSONAL].toSorted()).toEqual(tables.toSorted());
+  expect([...REWRITTEN_TABLES, ...TABLES_WITHOUT_PERSONAL_DATA].toSorted()).toEqual(tables.toSorted());
 });

@@ -82,13 +82,14 @@ export class RetentionHarness {
     this.retention = this.instance();
   }
 
+  /** Creates a database, which `close` drops. */
   static async start(): Promise<RetentionHarness> {
     const { url, drop } = await createDatabase();
-    return RetentionHarness.on(url, drop);
+    return RetentionHarness.forDatabase(url, drop);
   }
 
-  /** Uses the database of a service. If `drop` is not given, the service drops the database. */
-  static on(databaseUrl: string, drop?: () => Promise<void>): RetentionHarness {
+  /** Uses an existing database, such as that of a service. @param drop drops the database; `close` calls it */
+  static forDatabase(databaseUrl: string, drop?: () => Promise<void>): RetentionHarness {
     const database = new pg.Pool({ connectionString: databaseUrl, max: 6, options: '-c timezone=UTC' });
     database.on('error', () => undefined);
     return new RetentionHarness(databaseUrl, database, drop);
@@ -99,7 +100,7 @@ export class RetentionHarness {
     await this.drop?.();
   }
 
-  /** Creates the retention service of another instance. */
+  /** Creates a retention service like that of another instance. */
   instance(clock: Clock = this.clock, environment: Record<string, string> = {}): RetentionService {
     const config = new Config({ DATA_DIR: tmpdir(), DATABASE_URL: this.databaseUrl, ...environment });
     return new RetentionService(new DatabaseUrl(this.databaseUrl), clock, config);
@@ -110,7 +111,7 @@ export class RetentionHarness {
     await this.sql(`insert into fleet_week values ('2100-01-03') on conflict do nothing`);
   }
 
-  /** Runs the retention without rewriting files, which `file-rewrite.test.ts` tests, and expects that no step fails. */
+  /** Runs the retention for the time `asOf`, without rewriting files, and expects that no step fails. */
   async run(asOf: string, retention = this.retention): Promise<RetentionReport> {
     await this.sql('update file_rewrite set rewritten_at = $1', [this.clock.now()]);
     const report = await retention.run(new Date(asOf));
@@ -133,7 +134,7 @@ export class RetentionHarness {
     return row;
   }
 
-  /** Inserts this many rows of each day into the inbox, with random ids. */
+  /** Inserts telemetry rows with random ids into the inbox. @param days the number of rows by day */
   async receive(days: Readonly<Record<string, number>>): Promise<void> {
     await this.sql(
       `insert into telemetry_inbox (id, received_on, uptime_hours, soc_name)
@@ -151,7 +152,7 @@ export class RetentionHarness {
     return Object.fromEntries(rows.map(({ day, rows }) => [day, rows]));
   }
 
-  /** The months that telemetry has a partition for, as `2026_11`. */
+  /** The months for which `telemetry` has a partition, such as `2026_11`, in ascending order. */
   async partitions(): Promise<string[]> {
     const rows = await this.sql<{ name: string }>(
       `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'telemetry'::regclass order by 1`,

@@ -14,7 +14,8 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const purchase = randomUUID();
-const [ended, ending, valid] = [randomUUID(), randomUUID(), randomUUID()];
+// The license `due` is deleted by the run at NOW. The license `ended` is due a day later, and its activation is ended.
+const [due, ended, valid] = [randomUUID(), randomUUID(), randomUUID()];
 const license = (id: string, ended_at: string, purchase_id: string) =>
   `insert into license values ('${id}', sha256('${id}'), 'AB', 1, null, 'active', 1, null, 'keep', ${purchase_id}, '2010-01-01', ${ended_at}, '2010-01-01');`;
 const activation = (license_id: string, ended_at: string) =>
@@ -24,8 +25,8 @@ const activation = (license_id: string, ended_at: string) =>
 const telemetry = (table: string, day: string, rows: number) =>
   `insert into ${table} (id, received_on, soc_name) select gen_random_uuid(), '${day}', n::text from generate_series(1, ${rows}) n;`;
 
-// Two months that are due as a whole, one that is partly due, and due rows in other tables. It is one query, because the
-// test runs it many times.
+// Creates two months that are due as a whole, one that is partly due, and due rows in other tables. It is one query, because
+// the test runs it many times.
 const FILL = `
   delete from telemetry; delete from telemetry_inbox; delete from activation; delete from license; delete from purchase;
   delete from one_time_code; delete from fleet_week;
@@ -37,16 +38,16 @@ const FILL = `
   ${telemetry('telemetry_inbox', '2026-11-20', 8)}
   insert into fleet_week values ('2026-11-08');
   insert into purchase values ('${purchase}', 't', 'ada@example.com', 'paid', '2015-05-05', true);
-  ${license(ended, "'2025-11-20'", 'null')} ${license(ending, "'2025-11-21'", 'null')}
+  ${license(due, "'2025-11-20'", 'null')} ${license(ended, "'2025-11-21'", 'null')}
   ${license(valid, 'null', `'${purchase}'`)}
-  ${activation(ended, "'2026-10-20'")} ${activation(ending, 'null')} ${activation(ending, "'2025-11-21'")}
+  ${activation(due, "'2026-10-20'")} ${activation(ended, 'null')} ${activation(ended, "'2025-11-21'")}
   ${activation(valid, "'2025-11-20'")} ${activation(valid, 'null')}
   insert into one_time_code (id, email, created_at, expires_at) values
     (gen_random_uuid(), 'ada@example.com', '2010-01-01', '2026-11-19'),
     (gen_random_uuid(), 'ada@example.com', '2010-01-01', '${NOW}');`;
 
 /** The rows that a run may change, without values that differ from run to run. */
-async function state() {
+async function readState() {
   return {
     partitions: await harness.partitions(),
     detached:
@@ -82,7 +83,7 @@ afterEach(restoreQuery);
 
 /** Terminates the connection of a run at its n-th statement. @returns the run's statements, as it sends them */
 function killAt(number: number): string[] {
-  const seen: string[] = [];
+  const statements: string[] = [];
   const isOfRun = (client: unknown) =>
     (client as { connectionParameters: { application_name?: string } }).connectionParameters
       .application_name === 'mooring (maintenance)';
@@ -90,22 +91,23 @@ function killAt(number: number): string[] {
     const statement = args[0] as string | { text: string };
     const text = typeof statement === 'string' ? statement : statement.text;
     // TypeORM sends statements of its own before the run sets its lock_timeout.
-    const isCounted = isOfRun(this) && (seen.length > 0 || text.includes('lock_timeout'));
-    if (isCounted && seen.push(text.trim()) === number)
+    const isCounted = isOfRun(this) && (statements.length > 0 || text.includes('lock_timeout'));
+    if (isCounted && statements.push(text.trim()) === number)
       await harness.sql('select pg_terminate_backend($1, 5000)', [this.processID]);
     return Reflect.apply(query, this, args) as unknown;
   } as typeof query;
-  return seen;
+  return statements;
 }
 
-test('a run that is killed at any statement deletes no row that must stay, and the next run ends in the usual state', async () => {
+test('a run that is killed at any statement deletes no row that must stay, and the next run has the result of a run that was not killed', async () => {
   await harness.sql(FILL);
-  const seen = killAt(Infinity);
+  const statements = killAt(Infinity);
   await harness.run(NOW);
   restoreQuery();
-  const expected = await state();
+  const expected = await readState();
   expect(expected).toMatchObject({
     detached: [],
+    // 6 rows that are not due, and 307 from the inbox.
     telemetry: Array(313).fill(expect.anything()),
     inbox: Array(8).fill(expect.anything()),
     weeks: [{ week_end: '2026-11-08' }, { week_end: '2026-11-15' }],
@@ -122,8 +124,8 @@ test('a run that is killed at any statement deletes no row that must stay, and t
     /^drop/,
     /unlock/,
   ])
-    expect(seen.some((text) => step.test(text))).toBe(true);
-  for (let number = 1; number <= seen.length; number += 1) {
+    expect(statements.some((text) => step.test(text))).toBe(true);
+  for (let number = 1; number <= statements.length; number += 1) {
     await harness.sql(FILL);
     const before = await keptIds();
     killAt(number);
@@ -131,7 +133,7 @@ test('a run that is killed at any statement deletes no row that must stay, and t
     restoreQuery();
     expect({ number, keptIds: await keptIds() }).toEqual({ number, keptIds: before });
     await harness.run(NOW);
-    expect({ number, ...(await state()) }).toEqual({ number, ...expected });
+    expect({ number, ...(await readState()) }).toEqual({ number, ...expected });
     expect(await keptIds()).toEqual(before);
   }
 });

@@ -33,8 +33,8 @@ async function expectFinished(): Promise<void> {
   expect(tables).toEqual([]);
 }
 
-/** Begins to detach a month while another connection reads telemetry, and calls `interrupt` to end the detaching halfway. */
-async function detachHalf(month: string, interrupt: (pid: number) => Promise<unknown>): Promise<void> {
+/** Begins to detach a month while another connection reads telemetry, and calls `interrupt`, which must end it half detached. */
+async function detachHalfway(month: string, interrupt: (pid: number) => Promise<unknown>): Promise<void> {
   const reader = await harness.database.connect();
   const run = new pg.Client(harness.databaseUrl);
   run.on('error', () => undefined);
@@ -42,10 +42,10 @@ async function detachHalf(month: string, interrupt: (pid: number) => Promise<unk
   const { rows } = await run.query<{ pid: number }>('select pg_backend_pid() as pid');
   await reader.query('begin; select count(*) from telemetry');
   const detach = run.query(`alter table telemetry detach partition telemetry_${month} concurrently`);
-  const failed = expect(detach).rejects.toThrow();
+  const rejection = expect(detach).rejects.toThrow();
   while ((await pendingDetaches()).length === 0) await pause(5);
   await interrupt(rows[0]!.pid);
-  await failed;
+  await rejection;
   await reader.query('rollback');
   reader.release();
   await run.end().catch(() => undefined);
@@ -62,14 +62,14 @@ test.each([
   ['cancelled', 'pg_cancel_backend($1)'],
   ['killed', 'pg_terminate_backend($1)'],
 ])('the next run completes the detaching of a run that was %s', async (_how, end) => {
-  await detachHalf('2024_10', (pid) => harness.sql(`select ${end}`, [pid]));
+  await detachHalfway('2024_10', (pid) => harness.sql(`select ${end}`, [pid]));
   // PostgreSQL detaches no other partition before this one, so the run completes it before it detaches the older month.
   expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
   await expectFinished();
 });
 
 test('a half detached month is deleted without a wait for readers of telemetry', async () => {
-  await detachHalf('2024_09', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
+  await detachHalfway('2024_09', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
   const reader = await harness.database.connect();
   await reader.query('begin; select count(*) from telemetry');
   expect((await harness.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 3 });
@@ -79,7 +79,7 @@ test('a half detached month is deleted without a wait for readers of telemetry',
 });
 
 test('a half detached month that is not due does not delay the deletion of an older one, and is kept until it is due', async () => {
-  await detachHalf('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
+  await detachHalfway('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
   expect((await harness.run('2026-10-15T00:05:00Z')).deleted).toEqual({ telemetry: 3 });
   expect(await pendingDetaches()).toEqual([]);
   expect(await harness.days('telemetry_2024_10')).toEqual({ '2024-10-31': 4 });
@@ -89,7 +89,7 @@ test('a half detached month that is not due does not delay the deletion of an ol
 
 test('a detached and a half detached month are both deleted in one run', async () => {
   await harness.sql('alter table telemetry detach partition telemetry_2024_09');
-  await detachHalf('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
+  await detachHalfway('2024_10', (pid) => harness.sql('select pg_terminate_backend($1)', [pid]));
   expect((await harness.run(NOW)).deleted['telemetry']).toBe(12);
   await expectFinished();
 });

@@ -75,12 +75,15 @@ test('a refunded license keeps its end when an earlier revocation is lifted', as
   expect(await endOf(license_id)).toBe(NOW);
 });
 
-test.each(['suspended', 'active'] as const)('a license that is %s has no end', async (staff_status) => {
-  const { transaction_id, license_id } = await recordPurchase();
-  await service.setLicense(license_id, { staff_status });
-  await report(transaction_id, 'disputed');
-  expect(await endOf(license_id)).toBeNull();
-});
+test.each(['suspended', 'active'] as const)(
+  'a license that is %s has no end, also if its purchase is disputed',
+  async (staff_status) => {
+    const { transaction_id, license_id } = await recordPurchase();
+    await service.setLicense(license_id, { staff_status });
+    await report(transaction_id, 'disputed');
+    expect(await endOf(license_id)).toBeNull();
+  },
+);
 
 /** When the end of a license was last changed. */
 async function changedAt(id: string): Promise<string> {
@@ -106,7 +109,7 @@ test.each<[what: string, terms: LicenseChange, change: LicenseChange, isChange: 
   ['a revocation', {}, REVOKED, true],
   ['a revocation that is lifted', REVOKED, { staff_status: 'active' }, true],
   ['the same values again', { ...EXPIRED, ...REVOKED }, { ...EXPIRED, ...REVOKED }, false],
-  ['an expiry of a license that keeps running', KEEPS, { expires_at: new Date('2025-01-01') }, false],
+  ['a new expiry of a license with on_expiry: keep', KEEPS, { expires_at: new Date('2025-01-01') }, false],
   ['a suspension', EXPIRED, { staff_status: 'suspended' }, false],
   ['another number of machines', EXPIRED, { machines_allowed: 3 }, false],
   ['another address', EXPIRED, { email: 'other@example.com' }, false],

@@ -10,7 +10,7 @@ import { Service } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 import { scrape } from '../support/http/scrape.js';
 
-/* The service reports a retention that does not work: a run that never finishes, and rows that are overdue. */
+/* The service reports if the retention does not work: if no run finishes, or if rows are overdue. */
 
 const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 // A Sunday, because `fleet_week.week_end` is one.
@@ -21,7 +21,7 @@ let harness: RetentionHarness;
 let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start({ environment: { METRICS_PORT: '0' } });
-  harness = RetentionHarness.on(service.databaseUrl);
+  harness = RetentionHarness.forDatabase(service.databaseUrl);
   await harness.disableRollUp();
   terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
   await service.sql(
@@ -142,12 +142,13 @@ describe('a retention run that never finishes', () => {
   // `mooring status` uses the system clock, for which a rewrite that was recorded at the test's time would be too old.
   beforeEach(() => service.sql('delete from retention_run; delete from file_rewrite'));
 
+  /** Creates a trigger that executes a statement when a run records its end. */
   const onFinish = (statement: string) =>
     service.sql(
       `create function on_finish() returns trigger language plpgsql as $$ begin ${statement} return new; end $$;
        create trigger on_finish before update on retention_run for each row execute function on_finish()`,
     );
-  const undo = () => service.sql('drop function on_finish cascade');
+  const dropTrigger = () => service.sql('drop function on_finish cascade');
   /** Holds the lock of the retention in another connection. @returns a function that releases it */
   const holdLock = async () => {
     const other = await service.database.connect();
@@ -160,8 +161,8 @@ describe('a retention run that never finishes', () => {
 
   test.each<[what: string, breakRuns: () => Promise<unknown>]>([
     ['hangs', holdLock],
-    ['fails', () => onFinish(`raise 'planted';`).then(() => undo)],
-    ['is killed', () => onFinish('perform pg_terminate_backend(pg_backend_pid());').then(() => undo)],
+    ['fails', () => onFinish(`raise 'planted';`).then(() => dropTrigger)],
+    ['is killed', () => onFinish('perform pg_terminate_backend(pg_backend_pid());').then(() => dropTrigger)],
   ])('because it %s each hour is reported after a day, until one finishes', async (_what, breakRuns) => {
     await runAt(START);
     const repair = (await breakRuns()) as () => Promise<unknown>;

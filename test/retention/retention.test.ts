@@ -6,42 +6,25 @@ import { RetentionJob } from '../../src/retention/retention.job.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 import { whileHeld } from '../support/tables.js';
+import { RetentionHarness } from './harness.js';
 
 let service: Service;
+let harness: RetentionHarness;
 let retention: RetentionService;
 beforeAll(async () => {
   service = await Service.start();
+  harness = RetentionHarness.forDatabase(service.databaseUrl);
   retention = service.app.get(RetentionService);
 });
 afterEach(() => service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry'));
-afterAll(() => service.close());
+afterAll(async () => {
+  await harness.close();
+  await service.close();
+});
 
-/** Inserts this many rows of each day into the inbox, with random ids. */
-async function receive(days: Record<string, number>): Promise<void> {
-  for (const [day, rows] of Object.entries(days)) {
-    await service.sql(
-      `insert into telemetry_inbox (id, received_on, uptime_hours, soc_name)
-       select gen_random_uuid(), $1::date, n, $1::date::text || ' ' || n from generate_series(1, $2) n`,
-      [day, rows],
-    );
-  }
-}
-
-async function days(
-  table: 'telemetry_inbox' | 'telemetry_waiting' | 'telemetry',
-): Promise<Record<string, number>> {
-  const rows = await service.sql<{ day: string; rows: number }>(
-    `select received_on::text as day, count(*)::int as rows from ${table} group by 1 order by 1`,
-  );
-  return Object.fromEntries(rows.map(({ day, rows }) => [day, rows]));
-}
-
-const partitions = async () => {
-  const rows = await service.sql<{ name: string }>(
-    `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'telemetry'::regclass order by 1`,
-  );
-  return rows.map(({ name }) => name.replace('telemetry_', ''));
-};
+const receive = (rowsByDay: Record<string, number>) => harness.receive(rowsByDay);
+const days = (table: 'telemetry_inbox' | 'telemetry_waiting' | 'telemetry') => harness.days(table);
+const partitions = () => harness.partitions();
 
 /** The ids of the rows of each partition, in the order in which they are stored. */
 const rowsByPartition = () =>
@@ -61,7 +44,7 @@ test('rows of past days are moved with all their values, and rows of today stay 
   expect(await service.sql('select * from telemetry order by id')).toEqual(before);
 });
 
-test('rows are moved in the order of their random ids, so that their position does not show when they came', async () => {
+test('rows are moved in the order of their random ids, so that their position does not show when they arrived', async () => {
   await receive({ '2026-10-30': 300, '2026-10-31': 300, '2026-11-01': 300, '2026-11-02': 300 });
   const arrival = await service.sql<{ id: string }>('select id::text from telemetry_inbox order by ctid');
   expect(arrival.map(({ id }) => id)).not.toEqual(arrival.map(({ id }) => id).toSorted());
@@ -72,7 +55,7 @@ test('rows are moved in the order of their random ids, so that their position do
     ['telemetry_2026_11', 600],
   ]);
   for (const { ids } of moved) expect(ids).toEqual(ids.toSorted());
-  // All rows have the same transaction id, so that it does not show when they came either.
+  // All rows have the same transaction id, so it does not show when they arrived either.
   expect(await service.sql('select distinct xmin::text from telemetry')).toHaveLength(1);
 });
 
@@ -205,7 +188,7 @@ test('each partition is a calendar month, and there is no default partition, whi
   expect(bounds.length).toBeGreaterThan(4);
 });
 
-test('a service that starts does the runs that it missed', async () => {
+test('a service that starts performs the run that was missed', async () => {
   await receive({ '2026-11-10': 2, '2026-11-20': 1 });
   const late = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
   await late.close();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
 afterAll(() => harness.close());
 
-/** Runs a function while another transaction is open that has run `statement`. */
+/** Calls `work` while another transaction, which has executed `statement`, is open. */
 async function during<T>(statement: string, work: () => Promise<T>): Promise<T> {
   const other = await harness.database.connect();
   try {
@@ -59,6 +59,7 @@ test('a run and a dry run report each failed step by its table', async () => {
   const report = await harness.retention.run(asOf);
   await harness.sql('alter table another rename to fleet_week');
   await harness.sql('alter table elsewhere rename to activation');
+  // Several steps use the same table, and the rule of licenses also reads activations.
   const failedTables = (of: typeof report) => of!.failed.map(({ table }) => table);
   expect(failedTables(dry)).toEqual(['activation', 'fleet_week', 'activation', 'license']);
   expect(failedTables(report)).toEqual(['fleet_week', 'activation', 'fleet_week', 'activation', 'license']);
@@ -102,7 +103,7 @@ test('while the inbox is being read, a run retries, and moves its rows as soon a
   expect((await run).telemetry_rows_moved).toBe(4);
 });
 
-test('while the inbox is being read for long, a run skips the move and does the rest, and the next run moves the rows', async () => {
+test('while a long transaction reads the inbox, a run skips the move and does the rest, and the next run moves the rows', async () => {
   await harness.receive({ '2026-11-19': 4 });
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   const report = await during('select count(*) from telemetry_inbox', () => harness.retention.run(asOf));
@@ -114,10 +115,11 @@ test('while the inbox is being read for long, a run skips the move and does the 
   expect((await harness.run(NOW)).telemetry_rows_moved).toBe(4);
 });
 
-test('a step gives up after 5 seconds on a table that another transaction has locked', async () => {
+test('a step gives up after its lock timeout on a table that another transaction has locked', async () => {
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   const locked = 'lock table one_time_code in access exclusive mode';
   const report = await during(locked, () => harness.retention.run(asOf));
+  // The step file_rewrite waits too, because it reads the size of the table.
   const lockTimeout = { message: expect.stringContaining('lock timeout') };
   expect(report!.failed).toMatchObject([
     { table: 'one_time_code', error: lockTimeout },
@@ -126,7 +128,7 @@ test('a step gives up after 5 seconds on a table that another transaction has lo
   expect((await harness.run(NOW)).deleted).toEqual({ one_time_code: 1 });
 });
 
-test('while the rows of a table are being moved, no insert into it is possible, so that truncating it loses none', async () => {
+test('while the rows of an inbox are being moved, no row can be inserted into it, so that truncating it loses none', async () => {
   await harness.receive({ '2026-11-19': 4 });
   const { run } = await during('lock table telemetry in access exclusive mode', async () => {
     const run = harness.run(NOW);

@@ -16,16 +16,16 @@ import { RetentionHarness } from './harness.js';
  */
 
 const TODAY = new Date();
-const after = (days: number) => new Date(TODAY.getTime() + days * DAY_MS);
-const PAST = `${after(-400).toISOString().slice(0, 19)}Z`;
-const FUTURE = `${after(400).toISOString().slice(0, 19)}Z`;
+const daysFromToday = (days: number) => new Date(TODAY.getTime() + days * DAY_MS);
+const PAST = `${daysFromToday(-400).toISOString().slice(0, 19)}Z`;
+const FUTURE = `${daysFromToday(400).toISOString().slice(0, 19)}Z`;
 
 let service: Service;
 let harness: RetentionHarness;
 let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
-  harness = RetentionHarness.on(service.databaseUrl);
+  harness = RetentionHarness.forDatabase(service.databaseUrl);
   await harness.disableRollUp();
   terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
 });
@@ -84,8 +84,8 @@ async function buyLicense(): Promise<License> {
 }
 
 /** Runs the retention this many days from today. */
-async function retain(days: number) {
-  const asOf = after(days);
+async function runRetention(days: number) {
+  const asOf = daysFromToday(days);
   harness.clock.set(asOf);
   service.clock.set(asOf);
   return harness.run(asOf.toISOString());
@@ -104,7 +104,7 @@ const CHANGED: [
     (id) => patch(id, { on_expiry: 'stop' }),
   ],
   [
-    'staff set the date of a license that stops',
+    'staff set the date of a license with on_expiry: stop',
     () => service.issue({ on_expiry: 'stop', expires_at: new Date(FUTURE) }),
     (id) => patch(id, { expires_at: PAST }),
   ],
@@ -127,8 +127,9 @@ test.each(CHANGED)(
     const license = await create();
     const { token, activation } = (await service.activate(license)).json;
     await setPastEnd(license.license_id);
+    // 330 days are less than the 11 months after which the activation would be ended.
     for (const days of [1, 330]) {
-      expect((await retain(days)).deleted).not.toHaveProperty('license');
+      expect((await runRetention(days)).deleted).not.toHaveProperty('license');
       expect((await service.heartbeat(token)).json.code).toBe('license_expired');
       expect((await service.activate(license)).json.code).toBe('license_expired');
     }
@@ -149,7 +150,7 @@ test.each(CREATED)(
   'a license created by %s with a past date is kept, and activates once the date is corrected',
   async (_by, create) => {
     const license = await create();
-    expect((await retain(1)).deleted).not.toHaveProperty('license');
+    expect((await runRetention(1)).deleted).not.toHaveProperty('license');
     expect((await service.activate(license)).json.code).toBe('license_expired');
     service.clock.set(TODAY);
     await patch(license.license_id, { expires_at: FUTURE });

@@ -23,7 +23,7 @@ function logoFile(name: string, content: string | Buffer): string {
   return file;
 }
 
-test('the brand and its logo are public, and an SVG logo that is opened alone runs no script', async () => {
+test('the brand and its logo are public, and an SVG logo that is opened as a page runs no script', async () => {
   service = await Service.start({
     environment: {
       PRODUCT_NAME: 'Example Editor',
@@ -62,7 +62,7 @@ test('the brand and its logo are public, and an SVG logo that is opened alone ru
   });
 });
 
-test('without settings the brand is the name of the product, and there is no logo', async () => {
+test('without settings the product name is PRODUCT, and there is no logo', async () => {
   service = await Service.start();
   expect((await service.call('GET', '/brand')).json).toMatchObject({
     product_name: 'com.example.app',
@@ -76,8 +76,8 @@ test('without settings the brand is the name of the product, and there is no log
 
 test.each([
   ['a PNG image', 'logo.png', PNG, 'image/png'],
-  ['an SVG image with a declaration', 'declared.svg', `<?xml version="1.0"?>${SVG}`, 'image/svg+xml'],
-])('%s is a logo', (_what, name, content, type) => {
+  ['an SVG image with an XML declaration', 'declared.svg', `<?xml version="1.0"?>${SVG}`, 'image/svg+xml'],
+])('%s is accepted as a logo', (_what, name, content, type) => {
   const { image } = new Logo(new Config({ LOGO_FILE: logoFile(name, content) }));
   expect(image).toEqual({ type, bytes: Buffer.from(content) });
 });
@@ -86,7 +86,11 @@ test.each([
   ['missing', () => join(folder, 'nowhere.png'), /^LOGO_FILE cannot be read: .*nowhere\.png \(ENOENT\)\.$/],
   ['a web page', () => logoFile('page.svg', '<!doctype html>'), /^LOGO_FILE must be a PNG or SVG image\.$/],
   ['empty', () => logoFile('empty.png', ''), /^LOGO_FILE must be a PNG or SVG image\.$/],
-  ['too large', () => logoFile('large.svg', SVG.padEnd(102_401)), /^LOGO_FILE must have at most 100 KiB\.$/],
+  [
+    'too large',
+    () => logoFile('large.svg', SVG.padEnd(100 * 1024 + 1)),
+    /^LOGO_FILE must have at most 100 KiB\.$/,
+  ],
 ])('a logo that is %s is refused with one sentence', (_what, makeFile, sentence) => {
   const config = new Config({ LOGO_FILE: makeFile() });
   expect(() => new Logo(config)).toThrow(sentence);

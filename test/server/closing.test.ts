@@ -38,6 +38,6 @@ test('a shutdown answers complete requests, closes connections with incomplete o
   const [line] = logged.map((text) => JSON.parse(text) as Record<string, unknown>);
   expect(logged).toHaveLength(1);
   expect(line).toMatchObject({ msg: 'requests ended', answered: 1, cut: 1 });
-  // An incomplete request had a second to become complete.
+  // The service waits a second for the rest of an incomplete request.
   expect(line!['milliseconds']).toBeGreaterThan(900);
 });

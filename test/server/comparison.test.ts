@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { createDatabase } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
 
-test('the servers of `npm run bench` give the responses of the service', async () => {
+test('the servers that `npm run bench` compares with the service send the same responses as the service', async () => {
   const { Processes } = await importFromBench('load/processes.mjs');
   const { makeData, seatIds } = await importFromBench('load/data.mjs');
   const { startServers } = await importFromBench('comparison/start-servers.mjs');
@@ -14,7 +14,7 @@ test('the servers of `npm run bench` give the responses of the service', async (
   const processes = new Processes();
   try {
     const data = await makeData(database.url, directory, seatIds(20));
-    // This throws if a response differs.
+    // `startServers` throws if a response differs.
     const { servers } = await startServers(processes, data);
     expect(servers.map(({ name }: { name: string }) => name)).toEqual([
       'service',

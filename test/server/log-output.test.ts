@@ -44,7 +44,7 @@ test.each([
   opened.push(stdout);
   const { server, port } = await launch({ stdout });
   await server.ready();
-  // Several times the capacity of a pipe.
+  // The log lines of 1,500 requests exceed the capacity of a pipe several times.
   for (let sent = 0; sent < 1_500; sent += 100) {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest')),

@@ -37,7 +37,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Runs the simulation. @param more additional environment variables @throws if it prints no page */
 async function simulate(more: Record<string, string> = {}): Promise<Run> {
+  // The simulated day takes 0.04 minutes.
   const args = ['--clients', '200', '--days', '1', '--seed', SEED, '--minutes', '0.04'];
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...more };
   const child = spawn(process.execPath, ['bench/simulation/simulate.mjs', ...args], { cwd: root, env });
@@ -62,7 +64,7 @@ function tableOf(page: string, ...head: string[]): string[][] {
   return rows.find(([first]) => head.every((cell, i) => first![i] === cell))?.slice(2) ?? [];
 }
 
-const number = (words: string | undefined) => Number(words?.replaceAll(',', ''));
+const parseCount = (cell: string | undefined) => Number(cell?.replaceAll(',', ''));
 
 test('a day with two outages has no wrong response and loses no acknowledged activation', () => {
   const checks = tableOf(faultless.page, '', 'seen', 'wrong');
@@ -77,11 +79,11 @@ test('a day with two outages has no wrong response and loses no acknowledged act
 test('the reported numbers of responses add up, and every planned event happened', () => {
   const rows = tableOf(faultless.page, '', 'answer', 'how many');
   const total = /: ([\d,]+) requests/.exec(faultless.page)?.[1];
-  expect(rows.reduce((sum, [, , many]) => sum + number(many), 0)).toBe(number(total));
+  expect(rows.reduce((sum, [, , count]) => sum + parseCount(count), 0)).toBe(parseCount(total));
   const answers = rows.map(([route, answer]) => `${route}: ${answer}`);
-  // Every client has activated, and the outages have caused failed calls.
+  // Almost all of the 200 clients have activated, and the outages have caused failed calls.
   const activated = rows.filter(([route, answer]) => route === 'activation' && answer!.startsWith('20'));
-  expect(activated.reduce((sum, [, , many]) => sum + number(many), 0)).toBeGreaterThanOrEqual(190);
+  expect(activated.reduce((sum, [, , count]) => sum + parseCount(count), 0)).toBeGreaterThanOrEqual(190);
   expect(answers).toEqual(expect.arrayContaining(['heartbeat: 200', 'manifest: 200']));
   expect(answers.filter((answer) => answer.includes('no answer'))).not.toEqual([]);
   const events = tableOf(faultless.page, '', 'simulated time (UTC)').map(([name]) => name);
@@ -115,6 +117,6 @@ test('the loss of an acknowledged activation is detected', () => {
   expect(lost).toEqual(['every acknowledged activation is there', expect.any(String), '1']);
 });
 
-test('nothing but the results is left on the disk', () => {
+test('a simulation leaves only its results in the temporary folder', () => {
   expect(readdirSync(folder).filter((name) => !name.startsWith('mooring-simulation-'))).toEqual([]);
 });

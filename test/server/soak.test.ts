@@ -8,14 +8,14 @@ import { importFromBench } from '../support/import-from-bench.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /*
- * Requests of every kind, also refused, malformed and interrupted ones, leave no memory and no socket in use. bench/soak/soak.mjs
+ * Requests of every kind, also refused, malformed and aborted ones, leave no memory and no socket in use. bench/soak/soak.mjs
  * makes the same kinds of requests for minutes, except those for sign-in codes.
  */
 
 const ACTIVATIONS = 20;
 /** The number of requests of each kind in a round. */
 const REQUESTS_PER_KIND = 100;
-/** A leak of a little over a kilobyte for each request of two rounds exceeds this; without a leak the growth is a sixth. */
+/** A leak of a little over a kilobyte for each request of two rounds exceeds this; without a leak the growth is a sixth of it. */
 const MAX_HEAP_GROWTH_BYTES = 3 * 2 ** 20;
 /** The connections to the database, the listening sockets, and one connection that `fetch` of this test keeps open. */
 const MAX_SOCKETS = 24;
@@ -59,29 +59,29 @@ async function readMemory(): Promise<Memory> {
   return memory as Memory;
 }
 
-/** Makes requests of all kinds concurrently, so in any order. @returns the unexpected responses */
-async function round(): Promise<string[]> {
+/** Sends REQUESTS_PER_KIND requests of each kind, ten of each at once. @returns the unexpected responses */
+async function sendRound(): Promise<string[]> {
   const wrong: string[] = [];
-  for (let time = 0; time < REQUESTS_PER_KIND; time += 10) {
-    const asked = Object.entries(load.kinds).flatMap(([kind, ask]) =>
+  for (let sent = 0; sent < REQUESTS_PER_KIND; sent += 10) {
+    const requests = Object.entries(load.kinds).flatMap(([kind, send]) =>
       Array.from({ length: 10 }, async () => {
-        const result = await ask();
+        const result = await send();
         // This test makes more requests for codes than their limits allow.
         const isLimited = kind === 'code' && (result === 429 || result === 503);
         if (result !== true && !isLimited) wrong.push(`${kind} ${result}`);
       }),
     );
-    await Promise.all(asked);
+    await Promise.all(requests);
   }
   return wrong;
 }
 
 test('thousands of requests of every kind, also invalid ones, leave no memory and no socket in use', async () => {
-  // The first round allocates what is kept: connections to the database, compiled code.
-  expect(await round()).toEqual([]);
+  // The first round allocates memory that stays in use: connections to the database and compiled code.
+  expect(await sendRound()).toEqual([]);
   const before = await readMemory();
-  expect(await round()).toEqual([]);
-  expect(await round()).toEqual([]);
+  expect(await sendRound()).toEqual([]);
+  expect(await sendRound()).toEqual([]);
   const after = await readMemory();
   expect(after.heap - before.heap).toBeLessThan(MAX_HEAP_GROWTH_BYTES);
   load.end();

@@ -13,8 +13,8 @@ describe('a setting that cannot be used', () => {
   const SECRET = 'canary-secret-5f1c';
 
   const cases: [what: string, settings: Record<string, string>, sentence: RegExp][] = [
-    ['PORT', { PORT: 'http' }, /^PORT must be a whole number from 0 to 65535\.$/],
-    ['PORT', { PORT: '65536' }, /^PORT must /],
+    ['PORT without a number', { PORT: 'http' }, /^PORT must be a whole number from 0 to 65535\.$/],
+    ['PORT above 65535', { PORT: '65536' }, /^PORT must /],
     ['HOST 0.0.0.0 in development', { HOST: '0.0.0.0', NODE_ENV: 'development' }, /^Development mode .*HOST/],
     ['HOST 0.0.0.0 without NODE_ENV', { HOST: '0.0.0.0' }, /^Development mode .*NODE_ENV/],
     ['HOST :: without NODE_ENV', { HOST: '::' }, /^Development mode .*NODE_ENV/],
@@ -90,7 +90,7 @@ describe('a setting that cannot be used', () => {
       /^In production these settings must be given: MANIFEST_PUBLIC_KEYS \(/,
     ],
     [
-      'production on plain http',
+      'production with an http PUBLIC_URL',
       {
         NODE_ENV: 'production',
         DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
@@ -102,7 +102,7 @@ describe('a setting that cannot be used', () => {
       /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
     ],
   ];
-  const dataDir = join(folder, 'never-made');
+  const dataDir = join(folder, 'never-created');
 
   test.each(cases)('%s is refused with one sentence that contains no secret', (_what, settings, sentence) => {
     const refusal = refusalOf({ PORT: '0', DATA_DIR: dataDir, ...settings });
@@ -111,7 +111,7 @@ describe('a setting that cannot be used', () => {
     expect(refusal).not.toContain(SECRET);
   });
 
-  // Only these cases run in a process, because the output of a refusal does not depend on the setting.
+  // Only these cases start a process, because every refusal is printed in the same way.
   const IN_A_PROCESS = [
     'HOST 0.0.0.0 without NODE_ENV',
     'DATABASE_URL',

@@ -28,14 +28,14 @@ function launch(settings: Record<string, string>, options?: ProcessOptions): Ser
   return server;
 }
 
-/** Starts the service with an existing database on a free port. */
+/** Starts the service on a free port, with the database of this file. */
 async function launchWithDatabase(settings: Record<string, string> = {}, options?: ProcessOptions) {
   const port = await freePort();
   const server = launch({ PORT: String(port), DATABASE_URL: database.url, ...settings }, options);
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** Waits for the `curl` line of the welcome, and parses it like a shell. */
+/** Waits for the `curl` line that the service prints at its start. @returns the request of that line */
 async function readPrintedCall(server: ServerProcess) {
   const line = await server.waitForOutput('stderr', /^curl -sS (\S+) -H '([\w-]+): ([^']*)' -d '([^']*)'$/m);
   const [, url, header, value, body] = line as unknown as string[];
@@ -45,9 +45,9 @@ async function readPrintedCall(server: ServerProcess) {
 describe('with a database of its own', () => {
   const dataDir = join(folder, 'data');
   const cluster = join(dataDir, 'postgres');
-  const postmaster = () => readPidFile(cluster)?.pid ?? 0;
+  const postmasterPid = () => readPidFile(cluster)?.pid ?? 0;
   const start = () => launch({ PORT: '0', DATA_DIR: dataDir });
-  // Ends what a failed test has left.
+  // Ends the PostgreSQL processes that a failed test has left.
   afterAll(() => postgresProcessesIn(cluster).forEach((pid) => process.kill(pid, 'SIGQUIT')));
   let port: string;
   let token: string;
@@ -81,14 +81,14 @@ describe('with a database of its own', () => {
     expect(json).toMatchObject({ email: 'admin@example.com', role: 'admin' });
 
     // After SIGKILL the PostgreSQL of the service still runs, as after a crash.
-    const orphan = postmaster();
+    const orphan = postmasterPid();
     await server.end('SIGKILL');
     expect(isPostmaster(orphan, cluster)).toBe(true);
   });
 
   test('with given manifest keys the service has no sample manifest, because it has no private key to sign one', async () => {
-    const own = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
-    const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'own keys'), ...own };
+    const ownKeys = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'own keys'), ...ownKeys };
     const server = await launch(settings).ready();
     const { json } = await call(`http://127.0.0.1:${settings.PORT}`, 'GET', '/v1/manifest');
     expect(json.code).toBe('no_version_published');
@@ -106,13 +106,13 @@ describe('with a database of its own', () => {
     process.kill(pid!, 'SIGINT');
     process.kill(pid!, 'SIGINT');
     expect(await server.exited).toEqual({ code: 0, signal: null });
-    expect(isPostmaster(postmaster(), cluster)).toBe(false);
+    expect(isPostmaster(postmasterPid(), cluster)).toBe(false);
     expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
   });
 
   test('SIGTERM ends the service with exit code 0, and leaves neither a PostgreSQL process nor postgres.json', async () => {
     const server = await start().ready();
-    const running = postmaster();
+    const running = postmasterPid();
     expect(isPostmaster(running, cluster)).toBe(true);
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(isPostmaster(running, cluster)).toBe(false);
@@ -151,7 +151,7 @@ describe('with an existing database', () => {
       waiting = rowCount!;
     }
     server.child.kill('SIGTERM');
-    // Waits until the service has got the signal, and accepts no new connection.
+    // Waits until the service has received the signal and accepts no new connection.
     while (
       await fetch(`${url}/health/live`).then(
         () => true,
@@ -172,7 +172,7 @@ describe('with an existing database', () => {
   });
 
   test('if port 3000 is in use and no port is set, the service uses the next free port and prints it', async () => {
-    // If another process has the port already, the test works as well.
+    // If another process uses the port already, the test works as well.
     const taken = createServer().listen(3000, '127.0.0.1');
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
     const server = await launch({ DATABASE_URL: database.url }).ready();
@@ -200,24 +200,25 @@ describe('with an existing database', () => {
 test('connections without a request, or with an incomplete one, do not delay the end', async () => {
   const port = await freePort();
   const server = await launch({ PORT: String(port), DATA_DIR: join(folder, 'held') }).ready();
-  const halves = [
+  const incompleteRequests = [
     '',
     'GET /v1/manifest HT',
     'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{',
   ];
   const sockets = await Promise.all(
-    halves.map(async (half) => {
+    incompleteRequests.map(async (text) => {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
       await once(socket, 'connect');
-      socket.write(half);
+      socket.write(text);
       return socket;
     }),
   );
-  const ends = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
   // A service that does not end within 10 seconds exits with another code (`src/server/serve.ts`).
   expect((await server.end('SIGTERM')).code).toBe(0);
+  // Node.js itself may close some of these connections, and the service does not count those.
   expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
-  await Promise.all(ends);
+  await Promise.all(closed);
 });
 
 test('three services that start at once on an empty database apply each migration once, and all get ready', async () => {

@@ -8,10 +8,12 @@ import { CLI, Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
+/** The message of each failure: personal data and a license key, which no output may contain. */
 const CANARY = 'Key (email)=(ada.canary@example.com) MOOR_E6S7-Z8KJ-TB3R-QKX6';
 const preload = ['--import', new URL('../support/processes/throws-on-signal.mjs', import.meta.url).href];
 const dir = mkdtempSync(join(tmpdir(), 'mooring-uncaught-'));
 
+/** Each signal makes `throws-on-signal.mjs` fail in another way; `line` is the expected log line. */
 const FAILURES: [signal: NodeJS.Signals, what: string, line: object][] = [
   ['SIGUSR2', 'an exception', { error: 'TypeError', at: expect.stringContaining('throws-on-signal.mjs') }],
   [

@@ -58,6 +58,7 @@ interface Setup {
   readonly byPasskey: string;
 }
 
+/** Creates a staff member with a passkey and three sessions, and what the operations need. */
 async function setUp(): Promise<Setup> {
   service.clock.set(NOW);
   const email = `person-${(caseCount += 1)}@example.com`;
@@ -66,27 +67,27 @@ async function setUp(): Promise<Setup> {
   const authenticator = new Authenticator(ORIGIN);
   const created = authenticator.create((await owner.post('passkeys/options', {})).json.options);
   const { passkey } = (await owner.post('passkeys', { response: created })).json;
-  const thief = new Browser(service);
-  const thiefOptions = (await thief.post('session/options', {})).json.options;
-  await thief.post('session', { response: authenticator.get(thiefOptions) });
+  const passkeyBrowser = new Browser(service);
+  const passkeyOptions = (await passkeyBrowser.post('session/options', {})).json.options;
+  await passkeyBrowser.post('session', { response: authenticator.get(passkeyOptions) });
   const newPasskey = new Authenticator(ORIGIN).create(
-    (await thief.post('passkeys/options', {})).json.options,
+    (await passkeyBrowser.post('passkeys/options', {})).json.options,
   );
-  const newcomer = new Browser(service);
-  const newcomerOptions = (await newcomer.post('session/options', {})).json.options;
+  const signInBrowser = new Browser(service);
+  const signInOptions = (await signInBrowser.post('session/options', {})).json.options;
   service.clock.advance(SESSION_AGE_MS);
   return {
     id: (await owner.get('session')).json.id,
     passkeyId: passkey.id,
     link: await createPrintedLink(service, email),
     signIn: {
-      challenge: newcomer.cookies.get('mooring_challenge')!,
-      response: authenticator.get(newcomerOptions),
+      challenge: signInBrowser.cookies.get('mooring_challenge')!,
+      response: authenticator.get(signInOptions),
     },
-    enrolment: { challenge: thief.cookies.get('mooring_challenge')!, response: newPasskey },
+    enrolment: { challenge: passkeyBrowser.cookies.get('mooring_challenge')!, response: newPasskey },
     owner: staffCookie(owner),
     other: staffCookie(other),
-    byPasskey: staffCookie(thief),
+    byPasskey: staffCookie(passkeyBrowser),
   };
 }
 
@@ -113,6 +114,7 @@ class StaffCase {
     return names.some((name) => this.operations.includes(name));
   }
 
+  /** Reads the session of a cookie. @returns the status: 200, or 401 if the session has ended */
   async read(cookie: string): Promise<number> {
     const { status, text } = await this.gates.call('GET', `${API}/session`, { staff: cookie });
     expect([200, 401]).toContain(status);

@@ -50,7 +50,7 @@ describe('a link', () => {
     expect((await signIn(secret)).json.code).toBe('link_invalid');
   });
 
-  test('works once, also for concurrent requests', async () => {
+  test('signs in only one of several concurrent requests', async () => {
     const secret = await createLink();
     // The lock makes at least two requests read the link before one can use it.
     const lockHolder = await service.database.connect();
@@ -178,7 +178,7 @@ describe('a session', () => {
     expect((await browser.get('session')).json.code).toBe('sign_in_required');
   });
 
-  test('of a holder is not accepted by the support API, whichever name its cookie has', async () => {
+  test('of a holder is not accepted by the support API, also in the cookie of staff', async () => {
     const { license_id } = await service.issue();
     for (const owner of [{ license_id }, { email: 'grace@example.com' }]) {
       const cookie = await service.app

@@ -146,7 +146,7 @@ describe('the last admin', () => {
   test('cannot be removed or given another role', async () => {
     const id = await staff.findId('root@example.com');
     await setAdmins(id);
-    // The id may be in upper case.
+    // A client may send the id in upper case.
     for (const spelled of [id, id.toUpperCase()]) {
       for (const refused of [
         await admin.post(`staff/${spelled}/remove`, REASON),
@@ -170,6 +170,7 @@ describe('the last admin', () => {
       (id) => staff.remove(id, AUDIT_CONTEXT),
       (id) => staff.setRole(id, 'support', AUDIT_CONTEXT),
     ];
+    // The rounds try each of the four pairs of changes twice.
     for (let round = 0; round < 8; round += 1) {
       const { staff_id: one } = await staff.ensure(newEmail(), 'admin', AUDIT_CONTEXT);
       const { staff_id: two } = await staff.ensure(newEmail(), 'admin', AUDIT_CONTEXT);
@@ -192,7 +193,7 @@ describe('a mailed link', () => {
     )![1]!;
   const signIn = (link: string) => new Browser(service, ORIGIN).post('session/link', { link });
 
-  test('cannot be derived from LICENSE_KEY_SECRET and its id', async () => {
+  test('has a secret that cannot be derived from LICENSE_KEY_SECRET and the id of the link', async () => {
     const { id, email } = await addStaff();
     await admin.post(`staff/${id}/link`);
     const [row] = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);
@@ -206,7 +207,7 @@ describe('a mailed link', () => {
     expect((await signIn(linkOf(email))).status).toBe(204);
   });
 
-  test('is mailed to its person, signs in once, and is recorded in the audit trail', async () => {
+  test('is mailed to the staff member, signs in once, and is recorded in the audit trail', async () => {
     const { id, email } = await addStaff();
     const { status, text } = await admin.post(`staff/${id}/link`);
     expect([status, text]).toEqual([202, '']);
@@ -222,12 +223,12 @@ describe('a mailed link', () => {
     expect((await signIn(link)).json.code).toBe('link_invalid');
   });
 
-  test('expires after 30 minutes, and is invalid if its person has a passkey', async () => {
+  test('expires after 30 minutes, and is invalid if the staff member has a passkey', async () => {
     const { id, email } = await addStaff();
     const mailLink = async () => {
       await admin.post(`staff/${id}/link`);
       const rows = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);
-      for (const { id: about } of rows) await harness.jobs.untilDone('staff_link', about);
+      for (const { id: linkId } of rows) await harness.jobs.untilDone('staff_link', linkId);
       return linkOf(email);
     };
     const expired = await mailLink();
@@ -246,7 +247,7 @@ describe('a mailed link', () => {
     expect([refused.status, refused.json.code]).toEqual([409, 'has_passkey']);
   });
 
-  test('is in no link, job or audit event, neither as it is nor in hex', async () => {
+  test('has its secret in no row of links, jobs and audit events, neither as text nor in hex', async () => {
     const { id, email } = await addStaff();
     await admin.post(`staff/${id}/link`);
     const [row] = await service.sql<{ id: string }>('select id from staff_link where staff_id = $1', [id]);
@@ -295,10 +296,10 @@ describe('tokens', () => {
       .get(StaffTokensService)
       .create(email, AUDIT_CONTEXT)
       .catch((error: unknown) => error);
-    const isOver = result.then(() => true);
+    const hasEnded = result.then(() => true);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     const isWaiting = async () => (await service.sql(waiting)).length > 0;
-    while (!(await Promise.race([isOver, isWaiting()])));
+    while (!(await Promise.race([hasEnded, isWaiting()])));
     await removal.query('commit');
     removal.release();
     expect(await result).toMatchObject({ code: 'not_found' });

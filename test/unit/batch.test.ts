@@ -19,6 +19,7 @@ test('a caller above the limit of waiting callers gets a connection error, until
   expect(await first).toBe(0);
   while (finishRunning.length === 0) await nextTurn();
   const answers = Promise.all([...waiting, batch.add(5)]);
+  // Ends each batch after it starts. Four items are left, so 20 turns are more than enough.
   for (let turn = 0; turn < 20; turn += 1) {
     finishRunning.shift()?.();
     await nextTurn();

@@ -89,7 +89,7 @@ describe('an accent colour', () => {
     ['#ffffff', '#000000', 21],
     ['#777777', '#ffffff', 4.48],
     ['#0b5a73', '#0b5a73', 1],
-  ])('%s has with %s the contrast of WCAG, %d', (one, other, ratio) => {
+  ])('has the contrast that WCAG 2.2 defines: %s and %s give %d', (one, other, ratio) => {
     expect(contrast(one, other)).toBeCloseTo(ratio, 2);
     expect(contrast(other, one)).toBeCloseTo(ratio, 2);
   });
@@ -116,7 +116,7 @@ describe('an accent colour', () => {
     );
   });
 
-  test('that can be read on dark pages is not changed there', () => {
+  test('with too little contrast on light pages is refused, and an accepted one is used there unchanged', () => {
     expect(deriveAccent('#1a73e8')).toBeNull();
     expect(deriveAccent('#0b5a73')).toMatchObject({ light: '#0b5a73' });
   });

@@ -27,5 +27,6 @@ test.each([
   ['3.2.0.dev0', '3.2.0', -1],
   ['3.1.9+451', '3.2.0', -1],
 ])('%s compared with %s is %d', (a, b, sign) => {
+  // `+ 0` and `0 - sign` avoid -0, which toEqual distinguishes from 0.
   expect([Math.sign(compareBuilds(a, b)), Math.sign(compareBuilds(b, a)) + 0]).toEqual([sign, 0 - sign]);
 });

@@ -23,6 +23,7 @@ describe('a time that a person types', () => {
     '2027-01-04T24:00:00Z',
     '2027-01-04T12:30:00',
     '2027-01-04 12:30:00Z',
+    // These times are before 1970, or after the year 9999 in UTC.
     '0000-01-01',
     '1969-12-31T23:59:59Z',
     '9999-12-31T23:59:59-12:00',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { utcDay } from '../../src/core/clock.js';
+import { DAY_MS, utcDay } from '../../src/core/clock.js';
 import { firstDayKept } from '../../src/retention/cutoff.js';
 
 /** Whether retention still keeps a row of this day. */
@@ -60,7 +60,6 @@ function addMonths(day: string, months: number): string {
 }
 
 test('for any day and any number of months: a row is kept through the day before its period ends, and deleted on the day on which the period ends', () => {
-  const DAY_MS = 86_400_000;
   const someDay = fc
     .integer({ min: Date.UTC(1995, 0, 1) / DAY_MS, max: Date.UTC(2105, 0, 1) / DAY_MS })
     .map((days) => utcDay(new Date(days * DAY_MS)));

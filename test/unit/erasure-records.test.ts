@@ -36,6 +36,7 @@ interface Identity {
  * @param rows of the table `database_identity`
  * @param incarnation of the database itself
  * @param cancelled ids of the erasure requests that were cancelled in it
+ * @returns `statements` has the first two words of each query
  */
 function fakeDatabase(rows: Identity[], incarnation: string, cancelled: readonly string[] = []) {
   const statements: string[] = [];
@@ -95,6 +96,7 @@ describe('reading TOMBSTONE_FILE:', () => {
       withoutDatabase: block({ at: NOON }),
       earlier: block({ database: otherDatabase, at: beforeNoon(1) }),
       whenCopied: block({ database: otherDatabase, at: NOON }),
+      // A negative number gives a time after noon.
       later: block({ database: otherDatabase, at: beforeNoon(-1) }),
       undated: block({ database: otherDatabase }),
     };
@@ -132,6 +134,7 @@ describe('reading TOMBSTONE_FILE:', () => {
     await records.recordCancelled(fakeDatabase([own], 'a'), id);
     expect(await readTombstones(file)).toEqual({ erased: [], cancelled: [id] });
     const origins: TombstoneOrigin[] = [];
+    // The callback excludes no block: `push` returns a number above 0.
     await readTombstones(file, (origin) => origins.push(origin) > 0);
     expect(origins.at(-1)).toEqual({ at: expect.any(Date), database: own.id });
   });
@@ -201,10 +204,12 @@ describe('addresses that a restore brought back', () => {
     const [ids, statements] = [[randomUUID(), randomUUID()], new Map<string, unknown[]>()];
     const query = async (sql: string, values: unknown[]) => {
       statements.set(sql.trim().split(/\s+/, 3).join(' '), values);
+      // Each other statement affects three rows, as the driver reports it.
       return sql.startsWith('select id from license') ? ids.map((id) => ({ id })) : [[], 3];
     };
     const [email, at] = ['ada@example.com', beforeNoon(1_000)];
     const manager = { query } as unknown as EntityManager;
+    // The result counts licenses and purchases, and no other rows.
     expect(await clearErasedAddress(manager, { email, at }, NOON)).toBe(ids.length + 3);
     expect(statements.get('update license set')).toEqual([ids, NOON]);
     expect(statements.get('update purchase set')).toEqual([email, at]);
@@ -221,6 +226,7 @@ describe('addresses that a restore brought back', () => {
       { email: first, at: NOON },
       { email: last, at: NOON },
     ]);
+    // Two full batches, and an empty one that shows that no address is left.
     expect(tables.filter((table) => table === 'license')).toHaveLength(3);
   });
 });

@@ -23,7 +23,8 @@ import { derivePurchaseIds } from '../../src/keys/purchase-ids.js';
 import { deriveStaffLink } from '../../src/keys/staff-link.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
-const KEY_MATERIAL = new URL('../../dist/keys/key-material.js', import.meta.url).href;
+/** The compiled module, which a child process imports. */
+const KEY_MATERIAL_MODULE = new URL('../../dist/keys/key-material.js', import.meta.url).href;
 let dir: string;
 beforeEach(async () => (dir = await mkdtemp(join(tmpdir(), 'key-material-'))));
 afterEach(async () => rm(dir, { recursive: true }));
@@ -66,7 +67,7 @@ describe('the secret of license keys', () => {
   });
 
   test('that cannot be written completely leaves no file and no part of one', async () => {
-    const script = `import('${KEY_MATERIAL}').then((m) => m.licenseKeySecret({ dataDir: process.argv[1] }))
+    const script = `import('${KEY_MATERIAL_MODULE}').then((m) => m.licenseKeySecret({ dataDir: process.argv[1] }))
       .catch((error) => console.log(error.code))`;
     // The process may not write a single byte to a file.
     const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
@@ -108,6 +109,7 @@ describe('the key ring', () => {
     await mkdir(join(dir, 'keys/tokens'), { recursive: true });
     await writeFile(join(dir, 'keys/tokens/ring.json'), '{');
     await expect(openKeyRing(config(), NOW)).rejects.toThrow('ring.json is not JSON.');
+    expect(await readFile(join(dir, 'keys/tokens/ring.json'), 'utf8')).toBe('{');
     await rm(join(dir, 'keys'), { recursive: true });
     await writeFile(join(dir, 'keys'), '');
     await expect(openKeyRing(config(), NOW)).rejects.toMatchObject({ code: 'ENOTDIR' });

@@ -26,6 +26,7 @@ const CLAIMS: LicenseClaims = {
   iat: START / 1000,
   exp: START / 1000 + 7 * 86_400,
 };
+/** The interval at which a watcher reloads the ring. */
 const RELOAD_MS = 2_000;
 
 /**
@@ -90,7 +91,7 @@ class KeyDirectory {
     const isRing = name === 'ring.json';
     if (isRing) this.onRingRead();
     this.ringReads += Number(isRing);
-    await this.scheduler.schedule(Promise.resolve(), `read ${name.slice(0, 9)}`);
+    await this.scheduler.schedule(Promise.resolve(), `read ${name}`);
     this.ringReads -= Number(isRing);
     if (isFailing || text === undefined) {
       this.faults += 1;
@@ -104,17 +105,19 @@ class KeyDirectory {
   }
 
   change(command: Command): void {
-    const of = (state: KeyState) => this.#entries.find((entry) => entry.state === state);
     if (command === 'break ring.json') this.#breakRing();
     else if (command === 'rotate') this.#promote('verifying');
     else if (command === 'revoke the active key') this.#promote('revoked');
-    else this.#write(this.#withState(of('verifying'), 'revoked'));
+    else this.#write(this.#withState(this.#keyIn('verifying'), 'revoked'));
   }
 
   #promote(oldActive: KeyState): void {
-    const of = (state: KeyState) => this.#entries.find((entry) => entry.state === state);
-    this.#entries = this.#withState(of('active'), oldActive);
-    this.#write([...this.#withState(of('next'), 'active'), this.#create('next')]);
+    this.#entries = this.#withState(this.#keyIn('active'), oldActive);
+    this.#write([...this.#withState(this.#keyIn('next'), 'active'), this.#create('next')]);
+  }
+
+  #keyIn(state: KeyState): RingEntry | undefined {
+    return this.#entries.find((entry) => entry.state === state);
   }
 
   #withState(which: RingEntry | undefined, state: KeyState): RingEntry[] {
@@ -161,8 +164,8 @@ class RingObserver {
     const since = Date.parse(ring.keys[0]!.since);
     const version = (since - START) / 1_000;
     const entries = directory.versions[version]!;
-    const lines = entries.map(({ kid, state }) => ({ kid, state, since: rfc3339(new Date(since)) }));
-    expect(ring.keys).toEqual(lines);
+    const expectedKeys = entries.map(({ kid, state }) => ({ kid, state, since: rfc3339(new Date(since)) }));
+    expect(ring.keys).toEqual(expectedKeys);
     expect(ring.active.kid).toBe(entries.find(({ state }) => state === 'active')!.kid);
     const usable = entries.filter(({ state }) => state !== 'revoked').map(({ kid }) => kid);
     expect(ring.publishedKeys().map(({ kid }) => kid)).toEqual(usable);

@@ -45,6 +45,7 @@ async function setStates(change: Partial<Record<KeyState, KeyState>>): Promise<v
   await writeRing(dir, changed);
 }
 
+/** Adds a new key in this state. @param pem returns the text of its file @returns its kid */
 async function addKey(
   state: KeyState,
   pem: (pair: { privateKey: KeyObject; publicKey: KeyObject }) => string,
@@ -278,7 +279,7 @@ describe('a ring that is wrong is refused in one sentence:', () => {
     ['another key', async () => writeFile(await activeFile(), otherPem()), /does not hold the key /],
     ['a public next key', async () => void (await addKey('next', publicPem)), /lacks the private half/],
     [
-      'a file elsewhere',
+      'a file in another folder',
       async () =>
         writeRing(
           dir,
@@ -288,9 +289,9 @@ describe('a ring that is wrong is refused in one sentence:', () => {
     ],
   ];
 
-  test.each(cases)('%s', async (_name, spoil, sentence) => {
+  test.each(cases)('%s', async (_name, makeInvalid, sentence) => {
     await createKeyRing(dir, NOW);
-    await spoil();
+    await makeInvalid();
     await expect(KeyRing.open(dir)).rejects.toThrow(sentence);
   });
 });

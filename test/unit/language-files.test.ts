@@ -28,14 +28,14 @@ function readLanguages(settings: Record<string, string> = {}): Languages {
   return new Languages(config, new AppLogger('info', destination));
 }
 
-const put = (name: string, content: unknown) =>
+const writeLanguageFile = (name: string, content: unknown) =>
   writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
 const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
 test('a complete file adds a language to pages and mails, without a warning', () => {
   const messages = structuredClone(ENGLISH) as unknown as { portal: Record<string, string> };
   messages.portal['question'] = 'Waar is mijn licentie actief?';
-  put('nl.json', messages);
+  writeLanguageFile('nl.json', messages);
   const languages = readLanguages({ MAIL_LANGUAGE: 'nl' });
   expect(languages.views.map(({ tag }) => tag)).toEqual(['en', 'de', 'fr', 'ja', 'nl']);
   expect(languages.textsOf('nl', 'portal')).toMatchObject({
@@ -47,7 +47,7 @@ test('a complete file adds a language to pages and mails, without a warning', ()
 });
 
 test('an incomplete file is used, with English messages in place of those that it lacks', () => {
-  put('nl.json', { portal: { name: 'Licentieportaal' } });
+  writeLanguageFile('nl.json', { portal: { name: 'Licentieportaal' } });
   const languages = readLanguages();
   expect(languages.find('nl').messages.portal).toEqual({ ...ENGLISH.portal, name: 'Licentieportaal' });
   expect(logged()).toMatchObject([
@@ -61,7 +61,7 @@ test('an incomplete file is used, with English messages in place of those that i
 });
 
 test('a file for a language of the service replaces some of its messages', () => {
-  put('de.json', { portal: { name: 'Lizenzen' } });
+  writeLanguageFile('de.json', { portal: { name: 'Lizenzen' } });
   const before = readLanguages({ LANGUAGES_DIR: '' }).views.find(({ tag }) => tag === 'de');
   const languages = readLanguages();
   expect(languages.find('de').messages.portal).toEqual({
@@ -73,7 +73,7 @@ test('a file for a language of the service replaces some of its messages', () =>
 
 test('a file for English replaces the messages that are in the pages', () => {
   expect(readLanguages().views[0]).toEqual({ tag: 'en', version: null });
-  put('en.json', { portal: { name: 'Licenses' } });
+  writeLanguageFile('en.json', { portal: { name: 'Licenses' } });
   expect(readLanguages().views[0]).toEqual({ tag: 'en', version: expect.any(String) });
 });
 
@@ -81,44 +81,44 @@ describe('a message that cannot be used is replaced, and the warning names it', 
   test.each<[string, object, string]>([
     ['an object', { portal: { name: {} } }, 'portal.name must be a text'],
     ['a number', { portal: { name: 7 } }, 'portal.name must be a text'],
-    ['blank', { portal: { name: ' ' } }, 'portal.name must be a text'],
+    ['a blank text', { portal: { name: ' ' } }, 'portal.name must be a text'],
     ['a list', { portal: [] }, 'portal must be an object'],
     ['two lines', { portal: { name: 'a\nb' } }, 'portal.name has a control character'],
-    ['a placeholder more', { portal: { name: '{email}' } }, 'portal.name must have these placeholders: none'],
+    ['extra placeholder', { portal: { name: '{email}' } }, 'portal.name must have these placeholders: none'],
     [
-      'a placeholder less',
+      'a missing placeholder',
       { portal: { session: { as: 'Aangemeld' } } },
       'portal.session.as must have these placeholders: {email}',
     ],
     [
-      'a text without forms',
+      'a text in place of plural forms',
       { portal: { data: { ends: 'x' } } },
       'portal.data.ends must be an object with the form other',
     ],
     [
-      'no form other',
+      'no plural form `other`',
       { portal: { data: { ends: { one: 'x' } } } },
       'portal.data.ends must be an object with the form other',
     ],
     [
-      'an unknown form',
+      'an unknown plural form',
       { portal: { data: { ends: { other: 'x', several: 'y' } } } },
       'portal.data.ends may have these forms only: zero, one, two, few, many, other',
     ],
     ['an unknown name', { portal: { nmae: 'x' } }, 'portal.nmae is no message'],
     [
-      'a name of JavaScript',
+      'the name of a JavaScript property',
       JSON.parse('{"portal":{"__proto__":{"name":"x"}}}') as object,
       'portal.__proto__ is no message',
     ],
   ])('%s', (_what, content, problem) => {
-    // In a complete language a file may have these messages alone, so that the warning is about them.
+    // All other messages are given, so that the warning is about these alone.
     const others = { ...(structuredClone(ENGLISH) as unknown as Record<string, unknown>) };
     const [[section, members]] = Object.entries(content) as [[string, object]];
     others[section] = Array.isArray(members)
       ? members
       : merge(others[section] as Record<string, unknown>, members as Record<string, unknown>);
-    put('nl.json', others);
+    writeLanguageFile('nl.json', others);
     const { messages } = readLanguages().find('nl');
     expect(messages).toEqual(ENGLISH);
     expect(logged()).toHaveLength(1);
@@ -126,11 +126,13 @@ describe('a message that cannot be used is replaced, and the warning names it', 
   });
 });
 
+/** Replaces members of a section of messages; in the groups `data` and `session`, only the changed members are replaced. */
 function merge(target: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
   const merged = { ...target };
   for (const [name, value] of Object.entries(changes)) {
     const before = merged[name];
     const isGroup = name === 'data' || name === 'session';
+    // An assignment to `__proto__` would add no member.
     Object.defineProperty(merged, name, {
       value: isGroup ? { ...(before as object), ...(value as object) } : value,
       enumerable: true,
@@ -143,7 +145,7 @@ function merge(target: Record<string, unknown>, changes: Record<string, unknown>
 
 test('plural forms of the language are kept', () => {
   const ends = { one: 'jedna #', few: 'kilka #', many: 'wiele #', other: 'inne #' };
-  put('pl.json', { portal: { data: { ends } } });
+  writeLanguageFile('pl.json', { portal: { data: { ends } } });
   expect(readLanguages().find('pl').messages.portal.data.ends).toEqual(ends);
 });
 
@@ -151,13 +153,13 @@ test.each<[string, string, string, string]>([
   ['no JSON', 'nl.json', '{"portal":', 'it is no JSON object'],
   ['a list', 'nl.json', '[]', 'it is no JSON object'],
   ['too large', 'nl.json', `{"x":"${'x'.repeat(300_000)}"}`, 'it has more than 256 KiB'],
-  ['named in another form', 'nl-be.json', '{}', 'its name must be a language tag: nl-BE.json'],
-  ['named by no language', 'texts_1.json', '{}', 'its name must be a language tag, such as nl.json'],
+  ['named in the wrong case', 'nl-be.json', '{}', 'its name must be a language tag: nl-BE.json'],
+  ['not named by a tag', 'texts_1.json', '{}', 'its name must be a language tag, such as nl.json'],
 ])(
   'a file that is %s is not used, and the service starts with the others',
   (_what, name, content, reason) => {
-    put(name, content);
-    put('sv.json', { portal: { name: 'Licenser' } });
+    writeLanguageFile(name, content);
+    writeLanguageFile('sv.json', { portal: { name: 'Licenser' } });
     mkdirSync(join(folder, 'folder.json'));
     const tags = readLanguages().views.map(({ tag }) => tag);
     expect(tags).toEqual(['en', 'de', 'fr', 'ja', 'sv']);
@@ -169,7 +171,7 @@ test.each<[string, string, string, string]>([
   },
 );
 
-test('a folder that does not exist is a warning', () => {
+test('a folder that does not exist gives a warning', () => {
   const languages = readLanguages({ LANGUAGES_DIR: join(folder, 'none') });
   expect(languages.views).toHaveLength(4);
   expect(logged()).toMatchObject([
@@ -177,7 +179,7 @@ test('a folder that does not exist is a warning', () => {
   ]);
 });
 
-test('MAIL_LANGUAGE without a file is a warning, and one that is no language tag ends the start', () => {
+test('a MAIL_LANGUAGE without a file gives a warning, and one that is no language tag stops the start', () => {
   expect(readLanguages({ MAIL_LANGUAGE: 'nl' }).find(undefined).tag).toBe('en');
   expect(logged()).toMatchObject([{ msg: 'MAIL_LANGUAGE has no file, so mails are in English' }]);
   expect(readLanguages({ MAIL_LANGUAGE: 'DE' }).find(undefined).tag).toBe('de');

@@ -31,7 +31,7 @@ test('all searches of a test file together find something by chance in less than
 });
 
 test('a search that would find something by chance in more than one of a million runs fails instead', () => {
-  // A given value of four bytes is in about one of 4,096 random megabytes.
+  // A given value of four bytes is in about one of 4,300 random megabytes.
   const rawBytes = { what: 'four bytes', bytes: Buffer.from([127, 0, 0, 77]), binary: true };
   expect(() => new LeakSearch([rawBytes]).in(Buffer.alloc(1_000_000))).toThrow(/match by chance/);
 });

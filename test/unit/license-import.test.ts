@@ -42,7 +42,7 @@ describe('a header', () => {
       ['license_key', 'email', 'SeatsPerCustomer'],
     ],
     [
-      'a license key without a digit',
+      'the shape of a license key without a digit',
       `Column 3 ${unknownColumn}`,
       ['license_key', 'email', 'SEATSPERCVSTOMEW'],
     ],

@@ -57,7 +57,7 @@ describe('a license key', () => {
     expect(hasValidCheckSymbol(canonical)).toBe(holds);
   });
 
-  test('is canonical as derived, and its check symbol holds', () => {
+  test('is canonical as derived, and its check symbol is valid', () => {
     fc.assert(
       fc.property(derivedKey, (key) => {
         expect(key).toMatch(/^MOOR_([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/);
@@ -120,7 +120,7 @@ describe('a license key', () => {
 });
 
 describe('the check symbol', () => {
-  test('holds only for exactly 16 symbols of the alphabet', () => {
+  test('is valid only with exactly 16 symbols of the alphabet', () => {
     const zeros = (count: number) => `MOOR_${'0'.repeat(count)}`;
     expect([14, 15, 16, 17, 18].map((count) => hasValidCheckSymbol(zeros(count)))).toEqual([
       false,

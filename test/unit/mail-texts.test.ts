@@ -215,7 +215,7 @@ describe('the mails about a license', () => {
 describe('the mails about an erasure', () => {
   async function mailsOf(...rows: object[]): Promise<Mails> {
     const mails = new Mails(rows);
-    const erasures = { replay: async () => undefined } as unknown as ErasureService;
+    const erasures = {} as ErasureService;
     const jobs = { register: () => undefined } as unknown as JobWorker;
     await new ErasureMails(erasures, mails.dataSource, mails.mail, jobs, config).onModuleInit();
     return mails;

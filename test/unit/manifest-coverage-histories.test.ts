@@ -21,10 +21,15 @@ const EXPIRES = new Date('2027-02-18T13:00:00Z');
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const trusted = [trustedKey(publicJwk(publicKey).x)];
 
+/** The minimums of versions. */
 const YEARS = [2024, 2025, 2026, 2027].map((year) => `${year}-01-01T00:00:00Z`);
-const BETWEEN = [2023, 2024, 2025, 2026, 2027].map((year) => `${year}-07-01T00:00:00Z`);
+/** Expiries of licenses before, between and after the minimums. */
+const MID_YEARS = [2023, 2024, 2025, 2026, 2027].map((year) => `${year}-07-01T00:00:00Z`);
 
-/** An action of a publisher. A number selects one of the choices that exist then. */
+/**
+ * An action of a publisher. `choice` selects one of the versions that are possible then; `lowered` is the number of steps by
+ * which the minimum becomes lower. 'withdraw' goes back to the newest version below the live one, 'go back' to any older one.
+ */
 type Step =
   | { readonly action: 'publish'; readonly minimum: string | null }
   | { readonly action: 'refresh'; readonly lowered: number }
@@ -74,7 +79,7 @@ class Publishing {
       );
     }
     // Computed from the plain history, without the state of the server: a later manifest with a lower version withdraws
-    // a version.
+    // a version. `latest` has the last manifest of each version.
     const latest = this.history.filter(
       (each, i) => !this.history.slice(i + 1).some((b) => !isBelow(each, b) && !isBelow(b, each)),
     );
@@ -139,7 +144,7 @@ function newestCovered(
 }
 
 test('after any publications and withdrawals, a license is offered the newest version it covers, and the server agrees', () => {
-  const expiries = [null, undefined, ...YEARS, ...BETWEEN];
+  const expiries = [null, undefined, ...YEARS, ...MID_YEARS];
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(19), (steps, runningChoice) => {
       const publishing = new Publishing();

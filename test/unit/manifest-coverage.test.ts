@@ -49,6 +49,7 @@ function manifestOf(
 describe('versions', () => {
   test.each(vectors.compare_versions)('compareVersions($a, $b) has the sign $sign', ({ a, b, sign }) => {
     expect(Math.sign(compareVersions(a, b))).toBe(sign);
+    // `+ 0` avoids -0, which toBe distinguishes from 0.
     expect(Math.sign(compareVersions(b, a))).toBe(-sign + 0);
   });
 
@@ -103,16 +104,16 @@ describe('what a license covers', () => {
   );
 
   test.each([
-    ['the same minimum keeps only what was there', y27, y27, ['2', '1']],
-    ['a raised minimum keeps the version before', y28, y27, ['3', '2', '1']],
-    ['a lowered minimum drops what is not needed', y25, y27, ['1']],
-    ['a version without a minimum needs no other', null, y27, []],
+    ['the same minimum keeps the older versions, without the previous one', y27, y27, ['2', '1']],
+    ['a raised minimum keeps the previous version too', y28, y27, ['3', '2', '1']],
+    ['a lowered minimum drops each version that no license needs', y25, y27, ['1']],
+    ['a version without a minimum needs no older version', null, y27, []],
   ])('%s', (_name, newMinimum, minimum, kept) => {
     const previous = manifestOf(entry('3', minimum), [entry('2', y25), entry('1', null)]);
     expect(versions(alsoAvailable(newMinimum, previous))).toEqual(kept);
   });
 
-  test('release after release, every license is offered the newest version it covers, and a manifest stays valid', () => {
+  test('after any series of new versions, a license is offered the newest version it covers, and each manifest is valid', () => {
     const minimum = fc.constantFrom(null, ...YEARS);
     fc.assert(
       fc.property(fc.array(minimum, { minLength: 1, maxLength: 12 }), minimum, (minimums, expiry) => {

@@ -28,7 +28,7 @@ describe('a text that looks personal', () => {
     ['a name that macOS gives, with an apostrophe alone', "James' iMac"],
     ['a name that macOS gives, without a model', 'iMac-von-Jane'],
     ['a name that macOS gives, with a model', 'MacBook-Pro-von-Jane'],
-    ['a name in code', 'adas_macmini'],
+    ['a name of a machine in snake case', 'adas_macmini'],
     ['a name that Windows gives, in capitals', 'DESKTOP_ABCDEFG'],
     ['a name that Windows gives, with a digit within', 'laptop-ab12cd3'],
     ['a name that Windows gives, with a digit first', 'laptop-9k2m4x7q'],
@@ -47,7 +47,7 @@ describe('a text that looks personal', () => {
     ['an IPv6 address at the end of a sentence', 'fe80::1...'],
     ['a whole IPv6 address before a port', '2001:db8:1aa:2aa:3aa:4aa:5aa:6aa:50443'],
     ['an e-mail address of full-width characters', 'ａｄａ＠ｂ'],
-    ['an entity that cannot be read', 'Detec&nosuch;tor'],
+    ['an HTML entity that cannot be decoded', 'Detec&nosuch;tor'],
     ...['http', 'https', 'ftp', 'ftps', 'ws', 'wss', 'rtsp', 'rtsps', 'mailto', 'tel'].map((scheme) => [
       'a URL without slashes',
       `${scheme}:ada`,
@@ -102,6 +102,7 @@ test.each(['app.www.routes:3', 'app.localhost:3', 'decade123456:3', 'deadbeef000
   (frame) => expect(frameLooksPersonal(frame)).toBe(false),
 );
 
+/** HTML entities, each with the text that it is decoded to. A soft hyphen (`shy`) is invisible, and is removed. */
 const ENTITIES = {
   amp: '&',
   bsol: '\\',
@@ -111,8 +112,6 @@ const ENTITIES = {
   equals: '=',
   gt: '>',
   hyphen: '-',
-};
-const MORE_ENTITIES = {
   lowbar: '_',
   lt: '<',
   num: '#',
@@ -141,7 +140,7 @@ test.each([
   ['a\u2010b', 'a-b'],
   ['a\u3002b', 'a.b'],
   ['a\u2236b', 'a:b'],
-  ...Object.entries({ ...ENTITIES, ...MORE_ENTITIES }).map(([name, sign]) => [`a&${name};b`, `a${sign}b`]),
+  ...Object.entries(ENTITIES).map(([name, sign]) => [`a&${name};b`, `a${sign}b`]),
 ])('%s is decoded to %s', (text, read) => expect(readDecodings(text!)?.at(-1)).toBe(read));
 
 test('a text is decoded five times at most, and one that is still encoded then cannot be read', () => {
@@ -160,13 +159,13 @@ test.each<[member: string, value: unknown, isKept: boolean]>([
   ['crash_frame', `${'x'.repeat(119)}:1`, false],
   ['crash_sig', 1_234_567_890_123_456, false],
   ['crash_sig', ['0123456789abcdef'], false],
-])('%s of %j: is it kept? %s', (member, value, isKept) => {
+])('%s of %j is kept: %s', (member, value, isKept) => {
   const { values, dropped } = readTelemetry({ [member]: value });
   expect(values[(TELEMETRY_NAMES as readonly string[]).indexOf(member)]).toBe(isKept ? value : null);
   expect(dropped).toEqual(isKept ? [] : [member]);
 });
 
-test('counts are integers, and everything else is text', () => {
+test('counts and durations are integers, and all other fields are text', () => {
   const integers = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'integer');
   expect(integers.toSorted()).toEqual([
     'camera_count',

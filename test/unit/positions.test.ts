@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { MAX_LAG_MS, MAX_POSITION_AGE_MS, PrimaryPositions } from '../../src/heartbeat/primary-positions.js';
 
 const START = Date.parse('2026-11-20T13:00:00Z');
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 let positions: PrimaryPositions;
 beforeEach(() => void (positions = new PrimaryPositions()));
@@ -18,7 +18,7 @@ function requiredAfter(milliseconds: number): string | undefined {
 }
 
 test('a replica may lag by a minute, and confirm heartbeats for a day without the primary', () => {
-  expect([MAX_LAG_MS, MAX_POSITION_AGE_MS]).toEqual([MINUTE, 24 * 60 * MINUTE]);
+  expect([MAX_LAG_MS, MAX_POSITION_AGE_MS]).toEqual([MINUTE_MS, 24 * 60 * MINUTE_MS]);
 });
 
 test('before a position of the primary is known, no replica is used', () => {
@@ -26,30 +26,30 @@ test('before a position of the primary is known, no replica is used', () => {
 });
 
 test('in the first minute a replica needs the position that was read at the start', () => {
-  expect(requiredAfter(MINUTE)).toBe('0/0');
+  expect(requiredAfter(MINUTE_MS)).toBe('0/0');
 });
 
 test('a replica needs all that was written more than a minute ago', () => {
-  expect(requiredAfter(10 * MINUTE)).toBe(`0/${9 * MINUTE}`);
-  expect(positions.requiredPosition(START + 10 * MINUTE + 1)).toBe(`0/${9 * MINUTE + 2_000}`);
+  expect(requiredAfter(10 * MINUTE_MS)).toBe(`0/${9 * MINUTE_MS}`);
+  expect(positions.requiredPosition(START + 10 * MINUTE_MS + 1)).toBe(`0/${9 * MINUTE_MS + 2_000}`);
 });
 
 test('while the primary is unavailable, a replica needs the last known position of the primary, and is used for a day', () => {
-  requiredAfter(MINUTE);
-  expect(positions.requiredPosition(START + 3 * MINUTE)).toBe(`0/${MINUTE}`);
-  expect(positions.requiredPosition(START + MINUTE + MAX_POSITION_AGE_MS)).toBe(`0/${MINUTE}`);
-  expect(positions.requiredPosition(START + MINUTE + MAX_POSITION_AGE_MS + 1)).toBeUndefined();
+  requiredAfter(MINUTE_MS);
+  expect(positions.requiredPosition(START + 3 * MINUTE_MS)).toBe(`0/${MINUTE_MS}`);
+  expect(positions.requiredPosition(START + MINUTE_MS + MAX_POSITION_AGE_MS)).toBe(`0/${MINUTE_MS}`);
+  expect(positions.requiredPosition(START + MINUTE_MS + MAX_POSITION_AGE_MS + 1)).toBeUndefined();
 });
 
 test('after a clock was set back, a replica needs the newest position', () => {
-  requiredAfter(MINUTE);
-  positions.record('0/later', START - 60 * MINUTE);
-  expect(positions.requiredPosition(START - 60 * MINUTE)).toBe('0/later');
+  requiredAfter(MINUTE_MS);
+  positions.record('0/later', START - 60 * MINUTE_MS);
+  expect(positions.requiredPosition(START - 60 * MINUTE_MS)).toBe('0/later');
 });
 
 test('a clock that is set back while the primary is unavailable does not extend the use of a replica', () => {
-  requiredAfter(MINUTE);
-  expect(positions.requiredPosition(START - 60 * MINUTE)).toBeUndefined();
+  requiredAfter(MINUTE_MS);
+  expect(positions.requiredPosition(START - 60 * MINUTE_MS)).toBeUndefined();
 });
 
 test('of two positions read in one millisecond, the lower one is enough', () => {

@@ -44,6 +44,7 @@ const versionsOf = (...published: ManifestContent[]) => {
   return versions;
 };
 
+/** Makes the checks that precede a publication. @param published the earlier manifests; the last is live */
 const publish = (
   content: ManifestContent,
   published: ManifestContent[] = [live],
@@ -67,7 +68,7 @@ describe('may be published', () => {
 
   test('the first manifest', () => publish({ ...next, previous: null }, []));
 
-  test('the highest sequence that is not too high', () => {
+  test('a sequence up to 999,999,999 above the live one', () => {
     publish({ ...next, sequence: 1_000_000_006 });
     publish({ ...next, previous: null, sequence: 999_999_999 }, []);
     const tooHigh = () => publish({ ...next, previous: null, sequence: 1_000_000_000 }, []);
@@ -90,7 +91,7 @@ describe('may be published', () => {
 });
 
 describe('is refused', () => {
-  const older = {
+  const versionWithoutHttps = {
     version: '1.0',
     dmg: { ...live.dmg, url: 'http://dl.example.com/a' },
     minimum_license_expiry: null,
@@ -106,11 +107,15 @@ describe('is refused', () => {
       'This manifest expired at 2026-11-20T13:00:00Z.',
       { ...next, expires_at: '2026-11-20T13:00:00Z' },
     ],
-    ['a url without https', 'Every url of a manifest must be https.', { ...next, dmg: older.dmg }],
+    [
+      'a url without https',
+      'Every url of a manifest must be https.',
+      { ...next, dmg: versionWithoutHttps.dmg },
+    ],
     [
       'an older version with a url without https',
       'Every url of a manifest must be https.',
-      { ...next, also_available: [older] },
+      { ...next, also_available: [versionWithoutHttps] },
     ],
     [
       'a minimum raised for a published version',
@@ -124,7 +129,7 @@ describe('is refused', () => {
       [forEveryone],
     ],
     [
-      'a minimum raised for an older version that lapsed licenses are offered',
+      'a minimum raised for an older version that expired licenses are offered',
       'Version 3.1 is published already, and its minimum license expiry cannot be raised.',
       { ...next, also_available: [{ ...old, minimum_license_expiry: '2025-06-01T00:00:00Z' }] },
       [{ ...live, ...old, sequence: 6 }, live],
@@ -147,7 +152,7 @@ describe('is refused', () => {
       [{ ...live, ...old, sequence: 5 }, { ...live, version: '3.0', sequence: 6 }, live],
     ],
     [
-      'a predecessor where there is none',
+      'a predecessor when no manifest is live',
       'No manifest is live, so previous must be null (sign with --first).',
       next,
       [],
@@ -200,7 +205,7 @@ describe('is refused', () => {
       { isWithdrawal: true },
     ],
     [
-      'the sequence that is live',
+      'the sequence of the live manifest',
       'The live manifest has sequence 7; this one has 7 and must be above it.',
       { ...next, sequence: 7 },
     ],
@@ -210,7 +215,7 @@ describe('is refused', () => {
       { ...next, previous: manifestDigest('another') },
     ],
     [
-      'a second first manifest',
+      'a manifest without a predecessor when another one is live',
       'Another manifest is live now (sequence 7, version 3.2.0): sign again on top of it.',
       { ...next, previous: null },
     ],
@@ -220,7 +225,7 @@ describe('is refused', () => {
       { ...next, version: '3.1.10' },
     ],
     [
-      'a withdrawal that takes nothing back',
+      'a withdrawal to a higher version',
       'This manifest withdraws nothing: the live version is 3.2.0, and this one is 3.3.0.',
       next,
       [live],
@@ -263,6 +268,7 @@ describe('is refused', () => {
 
   test.each(refusals)('%s', (_what, sentence, ...call) => {
     expect(() => publish(...call)).toThrow(new PublishRefused(sentence));
+    // toThrow compares only the message of an error object, so the class is checked too.
     expect(() => publish(...call)).toThrow(PublishRefused);
   });
 });

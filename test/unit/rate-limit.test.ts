@@ -1,16 +1,20 @@
 import { expect, test } from '@jest/globals';
 import { RateLimit } from '../../src/http/limits/rate-limit.js';
 
-const codesOf = (limit: RateLimit, ...who: string[]) =>
-  who.map((each) => {
+// The parameters of RateLimit: the limit of attempts, the period in seconds, the limit of known clients, and the clock.
+
+/** Makes one attempt for each client, in this order. @returns `counted` or the error code of each */
+const codesOf = (limit: RateLimit, ...clients: string[]) =>
+  clients.map((client) => {
     try {
-      limit.count(each);
+      limit.count(client);
       return 'counted';
     } catch (refused) {
       return (refused as { code: string }).code;
     }
   });
 
+/** @returns the header `retry-after` of the refusal, or undefined if the work is not refused */
 const retryAfter = (work: () => void) => {
   try {
     work();
@@ -56,7 +60,7 @@ test('above the limit of known clients, those with the fewest attempts are forgo
   // Forgets `once`, then `once too`.
   codesOf(limit, 'd', 'e');
   expect(codesOf(limit, 'twice', 'twice')).toEqual(['counted', 'too_many_requests']);
-  // Its earlier attempt no longer counts.
+  // The earlier attempt of `once` no longer counts.
   expect(codesOf(limit, 'once', 'once', 'once', 'once')).toEqual([
     ...Array<string>(3).fill('counted'),
     'too_many_requests',

@@ -4,6 +4,9 @@ import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { LIMITS_OF_PRODUCTION as LIMITS } from '../support/limits.js';
 import { extendLimits } from '../support/request-limits.js';
 
+/** No step of a request takes this long, even on a slow computer that runs the tests. */
+const SLOW_STEP_MS = 40_000;
+
 test('the time limits of production let each answer to a client go out within 2 seconds', () => {
   expect(LIMITS.answer).toBeLessThan(2_000);
   // No step ends after the limit of the answer, whatever part of the database is unavailable.
@@ -25,5 +28,5 @@ test('the connections of requests have these time limits', () => {
 test('tests that are not about the time limits have limits that even a slow computer does not exceed', () => {
   const wide = extendLimits(LIMITS);
   const names = ['connection', 'statement', 'silence', 'idleInTransaction', 'answer', 'telemetry'] as const;
-  for (const name of names) expect(wide[name]).toBeGreaterThan(40_000);
+  for (const name of names) expect(wide[name]).toBeGreaterThan(SLOW_STEP_MS);
 });

@@ -76,7 +76,7 @@ test('a failure is logged, and the erasures and the next run still start', async
   expect(calls).toEqual(['retention', 'erasures', 'retention', 'erasures']);
 });
 
-test('a run that never ends is given up after half an hour, so that the erasures and the next run can start', async () => {
+test('a run that never ends is abandoned after half an hour, so that the erasures and the next run can start', async () => {
   const answers = [new Promise<never>(() => undefined), Promise.resolve(REPORT)];
   const job = jobOf(() => answers.shift()!);
   jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMEOUTS] });

@@ -17,7 +17,8 @@ import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/k
 import { revokeKey, RotationRefused, rotateKeys } from '../../src/keys/tokens/rotation.js';
 
 const START = new Date('2026-11-20T13:00:00.000Z');
-const ROTATION = new URL('../../dist/keys/tokens/rotation.js', import.meta.url).href;
+/** The compiled module, which child processes import. */
+const ROTATION_MODULE = new URL('../../dist/keys/tokens/rotation.js', import.meta.url).href;
 const BUSY = 'Another command changes the ring just now: try again.';
 const CLAIMS: LicenseClaims = {
   iss: 'mooring',
@@ -163,10 +164,11 @@ describe('a rotation', () => {
   });
 
   test('that cannot be written changes no file, and leaves no key behind', async () => {
-    // The ring has more than 1,024 bytes, and the process may write at most 1,024 bytes to a file: the key, but not the ring.
+    // The ring has more than 1,024 bytes, and the process may write at most 1,024 bytes to a file (two blocks of 512 bytes).
+    // So it can write the key, but not the ring.
     for (let i = 1; i <= 6; i++) await rotateKeys(dir, at(i * 5));
     const before = await folderContents();
-    const script = `import('${ROTATION}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
+    const script = `import('${ROTATION_MODULE}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
       .catch((error) => console.log(error.code))`;
     const limited = ['-c', 'ulimit -f 2; exec "$0" "$@"', process.execPath, '-e', script, dir];
     const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -277,7 +279,8 @@ describe('a broken ring is not changed:', () => {
 test('a next key whose time is an hour ahead was made with a wrong clock, and delays no rotation', async () => {
   const text = await readFile(join(dir, 'ring.json'), 'utf8');
   const made = parseRing(text);
-  const since = (milliseconds: number) =>
+  /** Sets the time of the keys so that the next key becomes old enough this long after `at(60)`. */
+  const setSince = (milliseconds: number) =>
     writeRing(
       dir,
       made.map((entry) => ({
@@ -285,9 +288,9 @@ test('a next key whose time is an hour ahead was made with a wrong clock, and de
         since: new Date(at(60).getTime() - 5_000 + milliseconds).toISOString(),
       })),
     );
-  await since(3_599_999);
+  await setSince(3_599_999);
   await expect(rotateKeys(dir, at(60))).rejects.toThrow('try again in 3600 s');
-  await since(3_600_000);
+  await setSince(3_600_000);
   expect((await rotateKeys(dir, at(60))).map(({ state }) => state)).toEqual(['verifying', 'active', 'next']);
 });
 
@@ -338,7 +341,7 @@ describe('concurrent commands', () => {
       }
     };
     await Promise.all([rotator(), rotator(), rotator(), revoker('verifying'), revoker('active')]);
-    await expectSound(revoked);
+    await expectUsableRing(revoked);
     await expectNoOrphans();
     expect(revoked.size).toBeGreaterThan(5);
   });
@@ -347,7 +350,7 @@ describe('concurrent commands', () => {
     // All processes use one clock that runs ten thousand times as fast as the real one.
     const script = `
       const [dir, start, began] = process.argv.slice(1);
-      const { revokeKey, rotateKeys } = await import('${ROTATION}');
+      const { revokeKey, rotateKeys } = await import('${ROTATION_MODULE}');
       const { readFile } = await import('node:fs/promises');
       const now = () => new Date(Number(start) + (Date.now() - Number(began)) * 10_000);
       const refused = (error) => { if (error.constructor.name !== 'RotationRefused') throw error; };
@@ -376,14 +379,14 @@ describe('concurrent commands', () => {
     const revoked = output.flatMap(([stdout]) => stdout.match(/^\S+/gm)!);
     expect(new Set(revoked).size).toBe(revoked.length);
     expect(revoked.length).toBeGreaterThanOrEqual(1 + 3 * 8);
-    await expectSound(new Set(revoked));
+    await expectUsableRing(new Set(revoked));
     // The lock of the killed process is free.
     await rotateKeys(dir, new Date('2099-01-01T00:00:00Z'));
   });
 });
 
 /** Expects that the revoked keys are still revoked, that exactly one key signs, and that a server can open the ring. */
-async function expectSound(revoked: ReadonlySet<string>): Promise<void> {
+async function expectUsableRing(revoked: ReadonlySet<string>): Promise<void> {
   const entries = await ring();
   const of = (state: KeyState) => entries.filter((entry) => entry.state === state);
   expect(of('revoked').map(({ kid }) => kid)).toEqual(expect.arrayContaining([...revoked]));

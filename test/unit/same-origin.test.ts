@@ -33,7 +33,7 @@ test.each<[boolean, Record<string, string>]>([
   [false, {}],
   [true, { cookie: COOKIE }],
   [true, { cookie: '' }],
-])('is a write refused? %j with the headers %j', (refused, headers) => {
+])('a write is refused: %j, with the headers %j', (refused, headers) => {
   for (const method of ['POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS'])
     expect([method, isRefused(method, headers)]).toEqual([method, refused]);
 });

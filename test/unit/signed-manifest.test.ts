@@ -84,7 +84,7 @@ function withChange(change: (copy: ManifestContent) => object): unknown {
   return { ...content, ...change(structuredClone(content)) };
 }
 
-function byteChanged(buffer: Buffer, index: number): Buffer {
+function withByteChanged(buffer: Buffer, index: number): Buffer {
   const copy = Buffer.from(buffer);
   copy[index] = (copy[index] ?? 0) ^ 1;
   return copy;
@@ -110,18 +110,19 @@ describe('a signed manifest', () => {
     const bytes = Buffer.from(made.signed);
     const signature = Buffer.from(made.signature, 'base64url');
     expect(await verifier.accepts(bytes, signature)).toBe(true);
+    // Only some bytes are changed, because each verification by openssl starts a process.
     for (let i = 0; i < bytes.length; i += 45) {
-      expect([i, await verifier.accepts(byteChanged(bytes, i), signature)]).toEqual([i, false]);
+      expect([i, await verifier.accepts(withByteChanged(bytes, i), signature)]).toEqual([i, false]);
     }
     for (let i = 0; i < signature.length; i += 9) {
-      expect([i, await verifier.accepts(bytes, byteChanged(signature, i))]).toEqual([i, false]);
+      expect([i, await verifier.accepts(bytes, withByteChanged(signature, i))]).toEqual([i, false]);
     }
   });
 
   test('is refused by the service after a change of any one byte', () => {
     const bytes = Buffer.from(manifest.signed);
     for (let i = 0; i < bytes.length; i += 1) {
-      const doc = { ...manifest, signed: byteChanged(bytes, i).toString() };
+      const doc = { ...manifest, signed: withByteChanged(bytes, i).toString() };
       expect(() => verifyManifest(doc, trusted)).toThrow('The signature of the manifest is wrong');
     }
   });
@@ -375,8 +376,8 @@ function signManifestUnchecked(signed: string): unknown {
 test('a signature is 64 bytes in base64url, with no text before or after them', () => {
   const signature = Buffer.alloc(64, 7).toString('base64url');
   expect(isSignature(signature)).toBe(true);
-  for (const other of [`A${signature}`, `${signature}A`, signature.slice(1), `${signature.slice(0, -1)}x`])
-    expect(isSignature(other)).toBe(false);
+  for (const wrong of [`A${signature}`, `${signature}A`, signature.slice(1), `${signature.slice(0, -1)}x`])
+    expect(isSignature(wrong)).toBe(false);
 });
 
 test('all spellings of a version have one canonical text, which no other version has', () => {

@@ -83,7 +83,7 @@ describe('a limit per day', () => {
     expect(nextDay).toEqual(['counted', 'counted', 'reached', 'over']);
   });
 
-  test('starts again from zero when the clock is set back a day', () => {
+  test('starts again from zero when the clock is set back to the day before', () => {
     const limit = new DailyLimit(0);
     expect(limit.count(midnight)).toBe('reached');
     expect(limit.count(after(-1))).toBe('reached');

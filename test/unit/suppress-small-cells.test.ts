@@ -62,7 +62,7 @@ describe('what is shown of a table', () => {
     });
   });
 
-  test('has one `other` if something is hidden, at the end and without a value, and else none', () => {
+  test('ends with one cell `other` without a value if cells are hidden and the total is not small, and else has none', () => {
     forAnyTable((counted) => {
       const { shown, other, hidden } = publish(counted);
       const expected = { value: null, value_2: null, is_other: true, heartbeats: sum(hidden) };

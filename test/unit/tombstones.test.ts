@@ -113,9 +113,9 @@ test('a line that lacks only its line break counts', async () => {
 test.each([
   ['another table', `staff ${randomUUID()}`],
   ['no id', 'license'],
-  ['an id and more', `license ${randomUUID()}0`],
+  ['a longer id', `license ${randomUUID()}0`],
   ['a word before the table', `x license ${randomUUID()}`],
-  ['a statement', "license ' or true --"],
+  ['an SQL statement', "license ' or true --"],
 ])('a line with %s is ignored', async (_what, line) => {
   mkdirSync(join(file, '..'));
   writeFileSync(file, `${line}\n`);

@@ -159,6 +159,7 @@ describe('a service in production', () => {
       ),
   );
 
+  // A URL parser reads the host 127.1 as 127.0.0.1.
   test.each(['https://licensing.example.com', 'http://localhost:3000', 'http://[::1]:3000', 'http://127.1'])(
     'may have the PUBLIC_URL %s',
     (PUBLIC_URL) => expect(new Config({ ...production, PUBLIC_URL }).production).toBe(true),

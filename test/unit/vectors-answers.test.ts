@@ -116,14 +116,19 @@ describe('confirmations.json, as the service writes it', () => {
       await createTokenKey(dir, 'next', new Date()),
     ]);
     const claims = JSON.parse(tokens.claims) as LicenseClaims;
-    const binding = {
+    const activation = {
       activation_id: claims.sub,
       license_id: claims.lic,
       machine: claims.mch,
       expires_at: new Date(claims.lxp! * 1000),
     };
     const [first] = confirmations;
-    const answer = tokenResponse(await KeyRing.open(dir), claims.aud, binding, new Date(claims.iat * 1000));
+    const answer = tokenResponse(
+      await KeyRing.open(dir),
+      claims.aud,
+      activation,
+      new Date(claims.iat * 1000),
+    );
     expect(JSON.stringify(answer)).toBe(JSON.stringify(first!.body));
   });
 });

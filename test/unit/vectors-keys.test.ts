@@ -93,12 +93,12 @@ describe('machine-ids.json', () => {
     const { platform, source, text, uuid, machine_id, mch } = vector;
     expect(machine_id).toBe(uuid && hash('sha256', uuid));
     expect(machine_id && machineDigest(Buffer.from(machine_id, 'hex'))).toBe(mch);
-    const found = await readMachineId(hostWhere(platform, source, text)).catch(() => null);
+    const found = await readMachineId(hostWithSource(platform, source, text)).catch(() => null);
     expect(found).toBe(machine_id);
   });
 
   /** A computer on which only this source can be read. */
-  function hostWhere(platform: string, source: string, text: string): Host {
+  function hostWithSource(platform: string, source: string, text: string): Host {
     const readSource = async (requested: string) => {
       if (requested !== source) throw new Error('not there');
       return text;
