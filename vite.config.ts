@@ -30,7 +30,7 @@ export default defineConfig({
         support: inWeb('support/index.html'),
         privacy: inWeb('privacy/index.html'),
       },
-      // One file for what pages share: each further file would cost a visitor a request and its headers.
+      // One file for what pages share: each further file would cost a request and its headers.
       output: {
         codeSplitting: { groups: [{ name: 'shared', test: /web\/shared|preact/, minShareCount: 2 }] },
       },
