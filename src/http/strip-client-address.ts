@@ -78,16 +78,18 @@ function hideAddress(socket: Socket): void {
 }
 
 function removeUnreadHeaders(request: IncomingMessage): void {
-  const names = Object.keys(request.headers).filter((name) => !READ_HEADERS.has(name));
-  if (names.length === 0) return;
-  // `headersDistinct` is read before the raw headers change, because at the first read Node goes through their original number.
-  const distinct = request.headersDistinct;
-  for (const name of names) {
-    delete request.headers[name];
-    delete distinct[name];
+  const { headers: all, rawHeaders: allRaw } = request;
+  const headers: IncomingMessage['headers'] = {};
+  const headersDistinct: IncomingMessage['headersDistinct'] = {};
+  const rawHeaders: string[] = [];
+  for (let index = 0; index < allRaw.length; index += 2) {
+    const [rawName, value] = [allRaw[index]!, allRaw[index + 1]!];
+    const name = rawName.toLowerCase();
+    if (!READ_HEADERS.has(name)) continue;
+    headers[name] = all[name];
+    (headersDistinct[name] ??= []).push(value);
+    rawHeaders.push(rawName, value);
   }
-  const raw = request.rawHeaders;
-  for (let index = raw.length - 2; index >= 0; index -= 2) {
-    if (!READ_HEADERS.has(raw[index]!.toLowerCase())) raw.splice(index, 2);
-  }
+  // New objects take half the time of deleting from those of Node, which a request of almost every client would need.
+  Object.assign(request, { headers, headersDistinct, rawHeaders });
 }
