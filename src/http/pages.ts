@@ -24,7 +24,10 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Headers of a page itself, which have no effect on its files. They are added to SECURITY_HEADERS and replace headers of the same name. */
+/**
+ * Headers of a page itself, which have no effect on its files. They are added to SECURITY_HEADERS and replace headers of the same
+ * name.
+ */
 const PAGE_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'cross-origin-opener-policy': 'same-origin',
