@@ -588,8 +588,8 @@ test('the history shows how long ago something was, with the exact time on focus
     expect(await boxes()).toEqual(before);
   }
   await time.focus();
-  expect(await exactTimeBeside(page, '[aria-labelledby=history] time')).toMatch(
-    /^"20 November 2026 at 13:\d\d UTC"$/,
+  expect(await exactTimeBeside(page, '[aria-labelledby=history] time')).toBe(
+    `"20 November 2026 at ${new Date(now).toISOString().slice(11, 16)} UTC"`,
   );
   await browser.expectAccessibleLayout(page);
 });
