@@ -60,13 +60,17 @@ export function createOldestDueQuery(
   return { sql, value: computeCutoff(rule, asOf) };
 }
 
-/** Counts the rows that `deleteExpired` would delete. */
+/** Counts the rows that `deleteExpired` would delete, including rows that the run would move to the table before. */
 export async function countDeletable(
   runner: QueryRunner,
   rule: RetentionRule,
   times: RunTimes,
 ): Promise<number> {
-  const sql = `select count(*)::integer as rows from ${rule.table} where ${formatDeletableCondition(rule)}`;
+  const tables = rule.movedFrom ? [rule.table, rule.movedFrom] : [rule.table];
+  const counts = tables.map(
+    (table) => `(select count(*) from ${table} where ${formatDeletableCondition(rule)})`,
+  );
+  const sql = `select (${counts.join(' + ')})::integer as rows`;
   const { rows } = await queryOne<{ rows: number }>(runner, sql, createParameters(rule, times));
   return rows;
 }

@@ -15,6 +15,8 @@ export interface RetentionRule {
   readonly days?: number;
   /** SQL statement that the deletion contains (`with`); the table `expired` has the ids of the rows to delete. */
   readonly beforeDelete?: string;
+  /** Table or view with the `keptFrom` of rows that a run moves to `table` before it deletes. */
+  readonly movedFrom?: string;
   /** SQL condition over the row that must also hold for the row to be due. */
   readonly condition?: string;
   /** SQL condition over the row that must hold before a due row is deleted; `$2` is the time 14 days before the run. */
@@ -32,6 +34,7 @@ export const createRetentionPolicy = ({
     description: 'Anonymous telemetry',
     period: '24 months from the day it was received',
     keptFrom: 'received_on',
+    movedFrom: 'telemetry_waiting',
     months: 24,
   },
   {
