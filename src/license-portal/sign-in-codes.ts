@@ -11,6 +11,7 @@ import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
+import { CODE_MAIL } from '../mail/waiting-mail.js';
 
 export const CODE_LIFETIME_MINUTES = 10;
 const MAX_CODE_TRIES = 5;
@@ -50,7 +51,7 @@ export class SignInCodes implements OnModuleInit {
   onModuleInit(): void {
     // Any client can cause these mails. They have workers of their own, so that mails about purchases do not wait for them.
     const options = { pool: 'sign_in_codes', timeoutMs: DELIVERY_TIMEOUT_MS } as const;
-    this.mail.register('sign_in_code', (id, language) => this.compose(id, language), options);
+    this.mail.register(CODE_MAIL, (id, language) => this.compose(id, language), options);
   }
 
   /**
@@ -68,7 +69,7 @@ export class SignInCodes implements OnModuleInit {
         'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
         [id, nonce, email, now, expires_at],
       );
-      await enqueueMail(manager, 'sign_in_code', id, now, { isUrgent, language });
+      await enqueueMail(manager, CODE_MAIL, id, now, { isUrgent, language });
     });
     return id;
   }

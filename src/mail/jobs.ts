@@ -4,8 +4,8 @@ import { EntityManager } from 'typeorm';
 export type JobIds = Readonly<Record<string, string>>;
 
 interface JobOptions {
-  /** A waiting job with the same key is replaced. */
-  readonly key?: string;
+  /** A waiting job with the same key is replaced. A running one goes on, and loses its key. */
+  readonly key: string;
   /** The job does not run before this time; the default is now. */
   readonly runAt?: Date;
   /** Jobs with a lower number run first; the default is 0. */
@@ -17,11 +17,11 @@ export async function addJob(
   manager: EntityManager,
   task: string,
   ids: JobIds,
-  { key, runAt, priority }: JobOptions = {},
+  { key, runAt, priority }: JobOptions,
 ): Promise<void> {
   await manager.query(
     'select graphile_worker.add_job($1, $2::json, job_key := $3, run_at := $4, priority := $5)',
-    [task, JSON.stringify(ids), key ?? null, runAt ?? null, priority ?? null],
+    [task, JSON.stringify(ids), key, runAt ?? null, priority ?? null],
   );
 }
 

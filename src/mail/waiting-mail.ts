@@ -3,6 +3,9 @@ import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
 import { MAIL_TASK_PREFIX } from './mail.service.js';
 
+/** The kind of mail that every client can request, once for each address. */
+export const CODE_MAIL = 'sign_in_code';
+
 /** A mail with a failed attempt to deliver, which may be tried again. */
 export interface FailingMail {
   readonly kind: string;
@@ -23,7 +26,7 @@ export interface WaitingMail {
   readonly late: number;
   /** Mails with a failed attempt, including those after their last attempt. */
   readonly failed: number;
-  /** The first hundred failing mails, oldest first. */
+  /** The first hundred failing mails: sign-in codes last, because many can be requested, and otherwise the oldest first. */
   readonly failing: FailingMail[];
 }
 
@@ -42,10 +45,12 @@ interface Row {
  */
 export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 
+/** SQL condition of a job that no later job with its key replaced while it ran. All jobs are added with a key. */
+export const IS_CURRENT = 'key is not null';
+
 /** Reads the waiting and the failing mails, without personal data. */
 export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
-  // A job without a key was replaced by a later one while it was being sent.
-  const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK_PREFIX}') and key is not null`;
+  const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK_PREFIX}') and ${IS_CURRENT}`;
   const [count, rows] = await Promise.all([
     queryOne<Omit<WaitingMail, 'failing'>>(
       dataSource,
@@ -58,7 +63,7 @@ export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMa
     queryRows<Row>(
       dataSource,
       `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (${HAS_FAILED})
-       order by created_at limit 100`,
+       order by task_identifier = '${MAIL_TASK_PREFIX}${CODE_MAIL}', created_at limit 100`,
     ),
   ]);
   return { ...count, failing: rows.map(failingMail) };

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { queryOne } from '../database/sql.js';
 import { JobWorker } from '../mail/job-worker.js';
-import { HAS_FAILED } from '../mail/waiting-mail.js';
+import { HAS_FAILED, IS_CURRENT } from '../mail/waiting-mail.js';
 
 /** The numbers of unfinished jobs of a task. */
 export interface JobCounts {
@@ -23,7 +23,7 @@ const BACKLOG = `
                    count(*) filter (where attempts < max_attempts and locked_at is null
                                       and run_at < now() - interval '5 minutes') as late,
                    count(*) filter (where ${HAS_FAILED}) as failing
-            from graphile_worker.jobs group by 1) of_task) as jobs`;
+            from graphile_worker.jobs where ${IS_CURRENT} group by 1) of_task) as jobs`;
 
 /** Counts the jobs that are not done, including those that will not be attempted again. */
 @Injectable()

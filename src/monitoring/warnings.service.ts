@@ -8,16 +8,11 @@ import { SharedResult } from './shared-result.js';
 import { createRetentionPolicy, type RetentionRule } from '../retention/policy.js';
 import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../erasure/erasure-state.js';
-import { readWaitingMail, type WaitingMail } from '../mail/waiting-mail.js';
+import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../mail/waiting-mail.js';
 import { ManifestService } from '../manifest/manifest.service.js';
 
 /** A mail is reported as undelivered after this many attempts: mail servers often ask for a retry once or twice. */
 const MIN_REPORTED_ATTEMPTS = 3;
-/**
- * Failures of this mail are no warning; `mooring status`, the support page and the metrics report them. The mail is sent only
- * if a license has the typed address, so a public warning would reveal whether an address has a license.
- */
-const CODE_MAIL = 'sign_in_code';
 /** The publisher is warned this long before the live manifest expires (docs/keys.md#publishing). */
 const MANIFEST_WARNING_DAYS = 14;
 
@@ -157,6 +152,8 @@ export class WarningsService {
     if (this.config.production && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
+    // A code is mailed only if a license has the typed address, so a public warning would reveal whether an address has a
+    // license. `mooring status`, the support page and the metrics report such failures.
     const undeliveredMails = failing.filter(
       ({ kind, attempts }) => attempts >= MIN_REPORTED_ATTEMPTS && kind !== CODE_MAIL,
     );

@@ -212,6 +212,7 @@ describe('a request for a code does not show whether a license has the address',
 
   test('/health/ready has no warning about sign-in codes that cannot be mailed, and one about other mails', async () => {
     const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings;
+    const removals: (() => Promise<unknown>)[] = [];
     const addFailedMail = async (kind: string) => {
       const key = `${kind} ${randomUUID()}`;
       await service.sql(
@@ -222,11 +223,12 @@ describe('a request for a code does not show whether a license has the address',
         "update graphile_worker._private_jobs set attempts = 5, last_error = 'a test' where key = $1",
         [key],
       );
-      return () => service.sql('select graphile_worker.remove_job($1)', [key]);
+      removals.push(() => service.sql('select graphile_worker.remove_job($1)', [key]));
     };
-    const removals = [await addFailedMail('sign_in_code')];
+    // The warnings are derived from the first hundred failing mails.
+    for (let count = 0; count < 100; count += 1) await addFailedMail('sign_in_code');
     expect(await warnings()).toEqual([]);
-    removals.push(await addFailedMail('license_key'));
+    await addFailedMail('license_key');
     expect(await warnings()).toEqual([expect.stringMatching(/^Undelivered mails: 1, because a test;/)]);
     for (const remove of removals) await remove();
   });

@@ -72,8 +72,13 @@ describe('the metrics of the database', () => {
       await add('erasure', 'b', '1 day');
       await add('unknown_task', 'c', '-1 hour');
       await add('another_unknown_task', 'd', '1 day');
+      await add('erasure', 'replaced while it ran', '1 day');
       await service.sql(
-        `update graphile_worker._private_jobs set attempts = max_attempts where key in ('b', 'd')`,
+        `update graphile_worker._private_jobs set attempts = max_attempts
+         where key in ('b', 'd', 'replaced while it ran')`,
+      );
+      await service.sql(
+        `update graphile_worker._private_jobs set key = null where key = 'replaced while it ran'`,
       );
     });
     expect(only(changes, 'mooring_jobs')).toEqual({
@@ -84,6 +89,7 @@ describe('the metrics of the database', () => {
       'mooring_jobs_failing{task="other"}': 1,
     });
     await service.sql(`select graphile_worker.remove_job(key) from unnest('{a,b,c,d}'::text[]) key`);
+    await service.sql('delete from graphile_worker._private_jobs where key is null');
   });
 
   test('have the age of the last retention run, and the number of tables at which it failed', async () => {
