@@ -56,14 +56,22 @@ export class Transport {
     const { timers, signal } = this.#dependencies;
     const abort = new AbortController();
     let end!: (reason: string) => void;
-    const ended = new Promise<NoAnswer>((resolve) => (end = (reason) => resolve(noAnswer(reason))));
+    let hasResponse = false;
+    const ended = new Promise<NoAnswer>(
+      (resolve) => (end = (reason) => resolve(noAnswer(reason, { hasResponse }))),
+    );
     const close = () => end('closed');
     const timer = timers.set(() => end('timeout'), CALL_TIMEOUT_MS);
     signal.addEventListener('abort', close);
     if (signal.aborted) close();
     try {
       // The race ends the call even if `fetch` ignores its signal.
-      return await Promise.race([ended, this.#exchange(call, abort.signal)]);
+      return await Promise.race([
+        ended,
+        this.#exchange(call, abort.signal, () => {
+          hasResponse = true;
+        }),
+      ]);
     } finally {
       timers.clear(timer);
       signal.removeEventListener('abort', close);
@@ -71,10 +79,11 @@ export class Transport {
     }
   }
 
-  async #exchange(call: Call, signal: AbortSignal): Promise<Answer | NoAnswer> {
+  async #exchange(call: Call, signal: AbortSignal, onResponse: () => void): Promise<Answer | NoAnswer> {
     let response: Response | undefined;
     try {
       response = await this.#dependencies.fetch(this.#baseUrl + call.path, requestOf(call, signal));
+      onResponse();
       // The service never sends a redirect; a captive portal does.
       if (
         response.status < 200 ||

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
 import { LicenseProblem } from '../../client/src/client.js';
 import { parseRetryAfter } from '../../client/src/retry-after.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
@@ -30,7 +29,7 @@ function confirm(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-const problemType = { 'content-type': 'application/problem+json' };
+const PROBLEM_TYPE = { 'content-type': 'application/problem+json' };
 
 describe('over a real socket', () => {
   test('the request for the manifest has no body, cookie, credential or other data that identifies the caller', async () => {
@@ -71,25 +70,33 @@ describe('over a real socket', () => {
   });
 
   test('a call ends after ten seconds, with no response or with an incomplete one', async () => {
+    expect(CALL_TIMEOUT_MS).toBe(10_000);
     const time = new FakeTime();
     const url = await service((request, response) => {
       if (request.url === '/trickle') response.writeHead(200).write('{');
     });
+    let response: Promise<unknown> | undefined;
     const dependencies = {
-      fetch: realFetch,
+      fetch: (url: string, init: RequestInit) => {
+        const received = realFetch(url, init);
+        response = received;
+        return received;
+      },
       clock: time.clock,
       timers: time.timers,
       signal: new AbortController().signal,
     };
     const transport = new Transport(url, dependencies);
-    for (const path of ['/silence', '/trickle']) {
+    for (const [path, hasResponse] of [
+      ['/silence', false],
+      ['/trickle', true],
+    ] as const) {
       const answer = transport.call({ method: 'GET', path });
-      while (time.pending.size === 0) await wait(5);
-      await wait(50);
+      if (hasResponse) await response;
       const [timer] = time.pending;
       expect(timer!.due - time.monotonic).toBe(CALL_TIMEOUT_MS);
       timer!.work();
-      expect(await answer).toMatchObject({ kind: 'no_answer', reason: 'timeout', hasResponse: false });
+      expect(await answer).toMatchObject({ kind: 'no_answer', reason: 'timeout', hasResponse });
       expect(time.pending.size).toBe(0);
     }
   });
@@ -215,7 +222,7 @@ describe('an answer', () => {
   });
 
   test.each(['http://localhost:1', 'http://127.1.2.3', 'http://[::1]:8080', 'https://x.example/a//'])(
-    'may come from %s',
+    'may come from the base URL %s, without its slashes at the end',
     async (baseUrl) => {
       const urls: string[] = [];
       await call(async (url) => (urls.push(url), new Response()), baseUrl);
@@ -262,7 +269,7 @@ test('a problem is handed to the caller with its members', async () => {
     request_id: 'r',
     docs: 'd',
   };
-  const baseUrl = await service((_, r) => r.writeHead(422, problemType).end(JSON.stringify(body)));
+  const baseUrl = await service((_, r) => r.writeHead(422, PROBLEM_TYPE).end(JSON.stringify(body)));
   const computer = await Computer.make();
   await computer.open({ baseUrl, fetch: realFetch });
   const error = await computer.client.activate(KEY, 'no address').catch((caught: unknown) => caught);
