@@ -68,10 +68,10 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
       await flood({ begin: { port, rates: { code: rate } } });
       const [floodMeasurements, times] = await Promise.all([
         measureHeartbeats(seconds, heartbeats, pid, readProcessorTime),
-        keyMailTimes({ port, data, mails, seconds }),
+        measureKeyMails({ port, data, mails, seconds }),
       ]);
       keyMails.push(...times);
-      if (round === rounds) codeMail = await holderCodeTime({ port, mails, seat: data.seats[0] });
+      if (round === rounds) codeMail = await measureHolderCode({ port, mails, seat: data.seats[0] });
       await flood({ end: true });
       measured.flood.push({ ...floodMeasurements, codes: (await flood({ collect: true })).kinds.code });
     }
@@ -91,8 +91,11 @@ async function measureHeartbeats(seconds, heartbeats, pid, readProcessorTime) {
   return { ...(await heartbeats({ collect: true })).kinds.heartbeat, processorMs };
 }
 
-/** Reports a purchase each second of the flood. @returns milliseconds from each report to the mail with the license key */
-async function keyMailTimes({ port, data, mails, seconds }) {
+/**
+ * Reports a purchase each second of the flood, except at its end.
+ * @returns milliseconds from each report to the mail with the license key
+ */
+async function measureKeyMails({ port, data, mails, seconds }) {
   const { Webhook } = await import('standardwebhooks');
   const webhook = new Webhook(data.settings.PURCHASE_WEBHOOK_SECRET);
   const buy = async () => {
@@ -124,7 +127,7 @@ async function keyMailTimes({ port, data, mails, seconds }) {
 }
 
 /** A holder who signed in with a license key requests a code during the flood. @returns milliseconds until the mail arrives */
-async function holderCodeTime({ port, mails, seat: { email, cookie } }) {
+async function measureHolderCode({ port, mails, seat: { email, cookie } }) {
   const headers = {
     'content-type': 'application/json',
     cookie: `mooring_holder=${cookie}`,

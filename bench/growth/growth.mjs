@@ -7,8 +7,8 @@ import { Fault } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
-import { retentionUnderLoad } from './retention.mjs';
-import { startTimes } from './start.mjs';
+import { measureRetentionUnderLoad } from './retention.mjs';
+import { measureStarts } from './start.mjs';
 
 /** The number of activations of each database that the load uses. */
 const SAMPLE_SIZE = 20_000;
@@ -44,8 +44,8 @@ async function measureAll(environment, options) {
   for (const size of options.sizes)
     databases.push(await makeDatabase(environment, `growth_${size}`, size, SAMPLE_SIZE));
   const measurementsByKind = await measureRequests(environment, databases, options);
-  const starts = await startTimes(environment, databases);
-  const retention = await retentionUnderLoad(environment, options);
+  const starts = await measureStarts(environment, databases);
+  const retention = await measureRetentionUnderLoad(environment, options);
   return {
     version: await postgresVersion(environment.url),
     databases,

@@ -22,7 +22,7 @@ const MAX_ROUNDS = 5;
  * Measures how a large retention run affects heartbeats, which are sent at a steady rate. Each round measures them without
  * the run first, and then during the run.
  */
-export async function retentionUnderLoad(environment, { due, rounds }) {
+export async function measureRetentionUnderLoad(environment, { due, rounds }) {
   const { makeDatabase } = await import('./data.mjs');
   const { url, data } = await makeDatabase(environment, 'growth_retention', LICENSES, SAMPLE_SIZE);
   const server = await environment.processes.startService(data.settings);

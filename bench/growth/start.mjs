@@ -9,7 +9,7 @@ const STARTS_MEASURED = 10;
  * largest database in alternation, and in development with the embedded database, as `npm start` runs it. The first start in
  * development, which creates the database, is reported separately.
  */
-export async function startTimes({ processes, folder, progress }, databases) {
+export async function measureStarts({ processes, folder, progress }, databases) {
   progress('start-up');
   const smallestAndLargest = [databases[0], databases.at(-1)];
   const times = smallestAndLargest.map(() => []);

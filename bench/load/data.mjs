@@ -12,8 +12,8 @@ const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
 /** The prefix of activation ids. A number of 12 digits follows it, so that a pgbench script can make the same ids. */
 export const SEAT_ID_PREFIX = '0198c000-0000-7000-8000-';
-const LICENSE_ID = '0198c000-0000-7000-9000-';
-export const licenseId = (number) => id(LICENSE_ID, number);
+const LICENSE_ID_PREFIX = '0198c000-0000-7000-9000-';
+export const licenseId = (number) => id(LICENSE_ID_PREFIX, number);
 const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 

@@ -27,7 +27,7 @@ export function kindsOf(port, data) {
   const nextHeartbeat = requestsOf('telemetry', data);
   const kinds = {
     ...Object.fromEntries(measuredKinds),
-    // Above the limits of requests for codes the status is 503 (of all addresses together) or 429 (of one address).
+    // A request for a code above the limit of all addresses together gets 503, above the limit of one address 429.
     code: sendPooled(() => codeRequest(data.seats), 202),
     purchase: sendPooled(() => purchaseReport(data.webhookSecret), 204),
     malformed: sendPooled(

@@ -9,7 +9,7 @@ export class MailSink {
   #events = new EventEmitter().setMaxListeners(0);
   #server = createServer((socket) => this.#serve(socket));
 
-  /** @param delayMs from a mail's last line to the answer */
+  /** @param delayMs the time from the last line of a mail to the reply */
   constructor(delayMs) {
     this.delayMs = delayMs;
   }

@@ -35,7 +35,7 @@ const AUTHENTICATOR = {
   isUserVerified: true,
 };
 
-/** The pages: what a person waits for, and the goals for it. The audit trail and the fleet are views of the support page. */
+/** The pages, each with the element that a person waits for, who is signed in (`as`), and the goals for the load. */
 const PAGES = [
   { name: 'portal, signed out', path: '/portal/', selector: 'form input', goal: { kib: 30, ms: 1_500 } },
   {

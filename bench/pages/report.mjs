@@ -8,17 +8,17 @@ const MAX_MOVE_MS = 60_000;
 /** Makes the text of the results page. */
 export function report({ rows, move }, rounds) {
   const kib = ({ bytes }) => (bytes / 1024).toFixed(1);
-  const goals = ({ goal, bytes, usableMs, shift }) =>
+  const hasReachedGoals = ({ goal, bytes, usableMs, shift }) =>
     [
       shift <= MAX_SHIFT,
       ...(goal.kib ? [bytes <= goal.kib * 1024] : []),
       ...(goal.ms ? [usableMs <= goal.ms] : []),
     ].every(Boolean);
-  const limit = ({ goal }) =>
+  const describeGoals = ({ goal }) =>
     [goal.kib && `${goal.kib} KiB`, goal.ms && formatTime(goal.ms), `shift ${MAX_SHIFT}`]
       .filter(Boolean)
       .join(', ');
-  const hasReachedMove = move.clicks <= MAX_CLICKS && move.codes === 1 && move.ms <= MAX_MOVE_MS;
+  const hasReachedMoveGoal = move.clicks <= MAX_CLICKS && move.codes === 1 && move.ms <= MAX_MOVE_MS;
   return `# The pages on a slow phone, and the move to a new machine
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:pages -- --rounds ${rounds} --write\` in a Chromium with an empty cache, 1.6 Mbit/s, 150 ms
@@ -35,7 +35,7 @@ ${table([
     `${kib(row)} KiB`,
     formatTime(row.usableMs),
     row.shift.toFixed(3),
-    `${limit(row)}: ${reachedOrMissed(goals(row))}`,
+    `${describeGoals(row)}: ${reachedOrMissed(hasReachedGoals(row))}`,
   ]),
 ])}
 
@@ -44,6 +44,6 @@ ${table([
 The reference client is refused with \`machine_limit_reached\`, because all ${move.machinesAllowed} machines of the license are in use. Its
 \`release_url\` opens the portal, the holder enters the mailed code and releases a machine, and the client activates by itself.
 This took ${move.clicks} clicks (the first opens the browser), ${move.codes} code, and ${formatTime(move.ms)}, which do not include the time that a person
-needs to read; the goal is ${MAX_CLICKS} clicks, one code and a minute: ${reachedOrMissed(hasReachedMove)}.
+needs to read; the goal is ${MAX_CLICKS} clicks, one code and a minute: ${reachedOrMissed(hasReachedMoveGoal)}.
 `;
 }

@@ -78,6 +78,7 @@ export async function measureFromRows({ runner, progress }) {
   const { DIMENSIONS } = await import('../../dist/telemetry/telemetry.fields.js');
   const since = (from) =>
     `from telemetry where received_on >= date '${from}' and received_on < date '2026-11-16'`;
+  // 2024-01-01 is a Monday, so this is the number of a week. Both periods end with the last week that ended before `asOf`.
   const week = `(received_on - date '2024-01-01') / 7`;
   const measurements = [];
   for (const [span, from] of [

@@ -6,15 +6,15 @@ const CLIENT_TIMEOUT_MS = 10_000;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 30;
 /**
- * The tolerance of the time in responses, which is rounded to the second. An earlier time may differ by
- * `Pace.clockToleranceMs` too, because messages set the clock of the service; in the short simulation of `npm test` that is
- * most of a day.
+ * The tolerance of the time in responses, which is rounded to the second. The time may also be up to `Pace.clockToleranceMs`
+ * early, because messages set the clock of the service; in the short simulation of `npm test` that is most of a day.
  */
 const TIME_TOLERANCE_MS = 2_000;
 
 /**
- * Compares every response with the expected state and counts the differences. Each check returns an outcome, which tells the
- * client what to do: its `kind` is `ok`, `stop`, `later` (a 503), `broken` (no response) or `wrong` (an unexpected response).
+ * Compares every response with the expected state and counts the differences. Each check returns an outcome, by which the
+ * client decides what to do next: its `kind` is `ok`, `stop`, `later` (a 503), `broken` (no response) or `wrong` (an unexpected
+ * response).
  */
 export class AnswerChecker {
   /** The number of wrong responses of each kind. */

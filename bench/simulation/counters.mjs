@@ -1,4 +1,4 @@
-/** Latencies in steps of an eighth of a doubling, from a tenth of a millisecond to over a minute. */
+/** Latencies are counted in steps of an eighth of a doubling, from a tenth of a millisecond to over a minute. */
 const STEPS_A_DOUBLING = 8;
 const SHORTEST_MS = 0.1;
 const STEPS = 20 * STEPS_A_DOUBLING;
@@ -15,7 +15,7 @@ export class Counters {
   /** Telemetry that a response reported as not stored, and the part of it outside of an outage of the database. */
   notStored = 0;
   notStoredOutsideOutage = 0;
-  /** route → code → count */
+  /** The number of responses, by route and then by code. */
   codes = new Map();
   slices;
   #routes = new Map();

@@ -32,7 +32,7 @@ export class ExpectedState {
   telemetry = { stored: 0, unconfirmed: 0 };
   /** The lowest and the highest manifest sequence that may be published now. */
   sequences = [1, 1];
-  /** By real time: since when the service and the database are available; Infinity while they are not. */
+  /** The real time since which the service and the database are available; Infinity while they are not. */
   availableSince = { service: 0, database: 0 };
 
   constructor(clients, random) {

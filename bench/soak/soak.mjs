@@ -1,5 +1,5 @@
 // Measures whether the memory of the service stays constant: npm run bench:soak [-- --minutes N] [--write]. A service in
-// production mode answers a steady load of every kind of request, malformed and aborted ones included. The bench removes its
+// production mode answers a steady load of many kinds of request, malformed and aborted ones included. The bench removes its
 // files.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';

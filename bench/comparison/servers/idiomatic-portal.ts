@@ -85,6 +85,7 @@ export class LicensesController {
       relations: { license: { purchase: true } },
     });
     if (!session) throw problem('sign_in_required');
+    // As in the service, a session ends after 30 minutes without use, and after 12 hours; it is extended at most once a minute.
     const newExpiry = Math.min(now.getTime() + 1_800_000, session.created_at.getTime() + 43_200_000);
     if (newExpiry - session.expires_at.getTime() >= 60_000) {
       session.expires_at = new Date(newExpiry);

@@ -4,7 +4,7 @@ import { rfc3339, rfc3339OrNull } from '../../../src/core/clock.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { licenseStatus } from '../../../src/licenses/license.rules.js';
 
-export async function overview(pool, cookie) {
+export async function listLicenses(pool, cookie) {
   const query = async (sql, ...values) => (await pool.query(sql, values)).rows;
   const now = new Date();
   const token = /(?:^|; )mooring_holder=([^;]+)/.exec(cookie ?? '')?.[1] ?? '';
@@ -14,6 +14,7 @@ export async function overview(pool, cookie) {
     now,
   );
   if (!session) throw problem('sign_in_required');
+  // As in the service, a session ends after 30 minutes without use, and after 12 hours; it is extended at most once a minute.
   const newExpiry = Math.min(now.getTime() + 1_800_000, session.created_at.getTime() + 43_200_000);
   if (newExpiry - session.expires_at.getTime() >= 60_000)
     await query('update session set expires_at = $2 where id = $1', session.id, new Date(newExpiry));

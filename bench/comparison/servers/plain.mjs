@@ -12,7 +12,7 @@ import { readLicenseKey } from '../../../src/keys/license-key-text.js';
 import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { isVersion } from '../../../src/keys/manifests/signed-manifest.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
-import { overview } from './plain-portal.mjs';
+import { listLicenses } from './plain-portal.mjs';
 import {
   tokenResponseFor,
   verifyToken,
@@ -125,7 +125,7 @@ export async function listen() {
   );
   fastify.post('/v1/heartbeat', ({ body }) => heartbeat(body));
   fastify.post('/v1/activate', ({ body }, reply) => activate(body, reply));
-  fastify.get('/portal/api/licenses', ({ headers }) => overview(pool, headers.cookie));
+  fastify.get('/portal/api/licenses', ({ headers }) => listLicenses(pool, headers.cookie));
   await fastify.listen({ port: 0, host: '127.0.0.1' });
   return fastify.server.address().port;
 }
