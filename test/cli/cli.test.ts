@@ -4,11 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
-const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
-const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const UTC_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const REASON = ['--reason', 'asked by phone'];
 
-/** The commands run while a service runs, with the same database and key folder. */
+/** A service that runs during the commands and uses the same database and key folder. */
 let service: Service;
 let terminal: Terminal;
 beforeAll(async () => {
@@ -43,7 +42,7 @@ describe('license', () => {
     expect(await audit(issued.license_id)).toEqual([{ actor: 'cli', action: 'license.issue', reason: null }]);
   });
 
-  test('show accepts the id, or the key as it is typed, and prints the license', async () => {
+  test('show accepts the id, or the key in lower case after a space, and prints the license', async () => {
     const { license_id, license_key } = await issue();
     const shown = await terminal.json(['license', 'show', license_id]);
     expect(shown).toEqual({
@@ -56,7 +55,7 @@ describe('license', () => {
       on_expiry: 'keep',
       machines_allowed: 1,
       machines_in_use: 0,
-      created_at: expect.stringMatching(UTC),
+      created_at: expect.stringMatching(UTC_TIME),
       activations: [],
     });
     expect(await terminal.json(['license', 'show', ` ${license_key.toLowerCase()}`])).toEqual(shown);
@@ -65,15 +64,15 @@ describe('license', () => {
   test('set changes only the given options, and prints the changed license', async () => {
     const { license_id } = await issue('--machines', '3', '--expires', '2099-01-04T12:00:00+02:00');
     const set = (...args: string[]) => terminal.json(['license', 'set', license_id, ...args, ...REASON]);
-    const shown = {
+    const before = {
       machines_allowed: 3,
       expires_at: '2099-01-04T10:00:00Z',
       on_expiry: 'keep',
       status: 'active',
     };
-    expect(await set('--status', 'suspended')).toMatchObject({ ...shown, status: 'suspended' });
+    expect(await set('--status', 'suspended')).toMatchObject({ ...before, status: 'suspended' });
     expect(await set('--expires', 'never', '--machines', '1', '--status', 'active')).toMatchObject({
-      ...shown,
+      ...before,
       machines_allowed: 1,
       expires_at: null,
     });
@@ -94,7 +93,7 @@ describe('license', () => {
     expect(await terminal.run(['license', 'show', license_key])).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('without --json it prints aligned text', async () => {
+  test('show without --json prints aligned text', async () => {
     const { license_id } = await issue();
     const { code, stdout, json } = await terminal.run(['license', 'show', license_id]);
     expect({ code, json }).toEqual({ code: 0, json: undefined });
@@ -102,7 +101,7 @@ describe('license', () => {
   });
 });
 
-test('activation release ends an activation, and a repetition has the same answer', async () => {
+test('activation release ends an activation, and a repetition prints the same and adds no audit event', async () => {
   const license = { ...(await issue()), email: 'grace@example.com' };
   const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   const released = await terminal.json([
@@ -119,7 +118,7 @@ test('activation release ends an activation, and a repetition has the same answe
     app_version: '3.2.0',
     activated_at: json.activation.activated_at,
     state: 'released',
-    ended_at: expect.stringMatching(UTC),
+    ended_at: expect.stringMatching(UTC_TIME),
     ended_reason: 'released',
   });
   expect(await terminal.json(['activation', 'release', json.activation.id, ...REASON])).toEqual(released);
@@ -157,6 +156,7 @@ test('staff: a link signs in once, a member can be removed, and the last admin s
       ),
     });
   }
+  // A later test expects a single staff account.
   await service.sql("delete from staff where email = 'root@example.com'");
 });
 
@@ -195,15 +195,15 @@ test('keys list needs no database', async () => {
     env: { DATABASE_URL: 'postgres://127.0.0.1:9/none' },
   });
   expect(keys).toEqual([
-    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'active', since: expect.stringMatching(UTC) },
-    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'next', since: expect.stringMatching(UTC) },
+    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'active', since: expect.stringMatching(UTC_TIME) },
+    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'next', since: expect.stringMatching(UTC_TIME) },
   ]);
 });
 
-test('status prints counts of the data', async () => {
+test('status prints versions, counts of the data, keys and warnings', async () => {
   await service.setLicense((await issue()).license_id, { staff_status: 'revoked' });
   await service.setLicense((await issue()).license_id, { staff_status: 'suspended' });
-  await service.sql("insert into telemetry_inbox (id, received_on) values ($1, '2026-01-02')", [UNKNOWN_ID]);
+  await service.sql("insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), '2026-01-02')");
   const status = await terminal.json(['status']);
   const [{ licenses }] = (await service.sql('select count(*)::int as licenses from license')) as [
     { licenses: number },
@@ -213,6 +213,7 @@ test('status prints counts of the data', async () => {
     node: process.versions.node,
     postgres: expect.stringMatching(/^\d+/),
     licenses: { active: licenses - 2, revoked: 1, suspended: 1, refunded: 0, erased: 0 },
+    // The test of `activation release` ended an activation.
     bindings: { active: expect.any(Number), ended: 1 },
     telemetry: { inbox_rows: 1, oldest_inbox_day: '2026-01-02', rows_estimate: expect.any(Number) },
     staff: 1,
@@ -225,7 +226,7 @@ test('status prints counts of the data', async () => {
   expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);
 });
 
-test('migrate applies missing migrations once; status refuses a database of DATABASE_URL that lacks them', async () => {
+test('status refuses a database of DATABASE_URL that lacks migrations; migrate applies them once', async () => {
   const url = new URL(service.databaseUrl);
   const name = `cli_${randomBytes(6).toString('hex')}`;
   await service.sql(`create database ${name}`);
@@ -246,7 +247,7 @@ test('migrate applies missing migrations once; status refuses a database of DATA
   }
 });
 
-test('secrets are printed only on standard output, and common options may be anywhere', async () => {
+test('secrets are printed only on standard output, and --json and --as may be anywhere in the arguments', async () => {
   const issued = await terminal.run([
     '--json',
     'license',

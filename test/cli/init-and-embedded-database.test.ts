@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort } from '../support/processes/server-process.js';
 
-/** Settings of development, with the embedded database. */
+/** Runs the commands with the settings of development, and so with the embedded database. */
 let terminal: Terminal;
 beforeAll(() => void (terminal = new Terminal({})));
 afterAll(() => terminal.close());
@@ -69,7 +69,7 @@ describe('init', () => {
   });
 
   test.each(['a\\b', 'a\nb', `it's "$1"`])(
-    'refuses the folder %j, because no way to quote it is read alike by a shell, systemd and docker compose',
+    'refuses the folder %j, because a shell, systemd and docker compose do not read any quoting of it alike',
     async (name) => {
       expect(await terminal.run(['init', name], { env: production })).toMatchObject({
         code: 1,
@@ -95,7 +95,7 @@ describe('init', () => {
 });
 
 describe('with the embedded database', () => {
-  test('starts the database if no server runs, and stops it', async () => {
+  test('a command starts the database if no server runs, and then stops it', async () => {
     const { license_id, license_key } = await terminal.json([
       'license',
       'issue',
@@ -106,7 +106,7 @@ describe('with the embedded database', () => {
     expect((await terminal.json(['license', 'show', license_key])).id).toBe(license_id);
   });
 
-  test('uses the database of a running server, which then serves the published manifest', async () => {
+  test('a command uses the database of a running server, which then serves the published manifest', async () => {
     const env = { PORT: String(await freePort()), PUBLIC_URL: undefined };
     const server = terminal.start(MAIN, [], env);
     const ended = new Promise((resolve) => server.once('exit', resolve));
@@ -126,7 +126,7 @@ describe('with the embedded database', () => {
   });
 });
 
-/** Resolves once the program has printed this on standard error. */
+/** Resolves once the program has printed these words on standard error. */
 function untilPrinted(child: ChildProcess, words: string): Promise<void> {
   let output = '';
   return new Promise((resolve, reject) => {

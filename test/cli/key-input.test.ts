@@ -41,12 +41,12 @@ test.each([
     'x',
     [],
   ],
-])('exit code %d: %s', async (code, sentence, stdin, args) => {
+])('`license show` refuses its input with exit code %d: %s', async (code, sentence, stdin, args) => {
   expect(await show(stdin, ...args)).toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
 });
 
 test.each([[[]], [['-']]])(
-  'at a terminal the key is asked for and not shown, with the arguments %j',
+  'at a terminal `license show` asks for the key without echo, with the arguments %j',
   (args) => {
     const command = [process.execPath, CLI, 'license', 'show', ...args].join(' ');
     const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
@@ -55,7 +55,7 @@ test.each([[[]], [['-']]])(
       input: `${license.license_key}\r`,
       encoding: 'utf8',
     });
-    if (error) return; // no such program on this machine
+    if (error) return; // The program `script` is not installed.
     // The terminal itself echoes the input that it gets before the question.
     const shown = stdout.slice(stdout.indexOf('License id'));
     expect([status, shown]).toEqual([

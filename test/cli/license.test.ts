@@ -46,7 +46,7 @@ describe('license rekey is refused in one sentence', () => {
 
 describe('license show takes a transaction id', () => {
   test.each([
-    ['like any other', 'pi_3QWErTyUiOp'],
+    ['like an id of Stripe', 'pi_3QWErTyUiOp'],
     ['like the id of a license', '01980000-0000-7000-8000-000000000001'],
     ['like a random UUID in capitals', '6F9619FF-8B86-4D11-B42D-00CF4FC964FF'],
     ['like a license key', 'ACME_E6S7-Z8KJ-TB3R-QKX6'],

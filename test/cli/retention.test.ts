@@ -15,6 +15,7 @@ beforeAll(async () => {
   await harness.disableRollUp();
   terminal = new Terminal({ DATABASE_URL: harness.databaseUrl });
 });
+/** Telemetry is kept for 24 months: at AS_OF, 9 of 15 rows are due. Of 5 rows in the inbox, 3 are from an earlier day. */
 beforeEach(async () => {
   await harness.sql('truncate telemetry_inbox, telemetry, one_time_code, retention_run');
   await harness.receive({ '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
@@ -29,7 +30,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** A digest of every row of every table and its physical place. */
+/** Returns a digest of every row of every table and its physical place. */
 async function digestOfTables(): Promise<string> {
   const tables = await harness.sql<{ name: string }>(
     `select oid::regclass::text as name from pg_class where relkind = 'r'
@@ -63,7 +64,7 @@ describe('retention run', () => {
     ]);
   });
 
-  test('--dry-run counts the same, and changes nothing at all', async () => {
+  test('--dry-run counts the same rows, and changes nothing at all', async () => {
     const before = await digestOfTables();
     expect(await terminal.json([...RUN, '--as-of', AS_OF, '--dry-run'])).toEqual({
       as_of: AS_OF,

@@ -21,6 +21,8 @@ import {
 import { serveDocument } from '../manifest/fake-manifest-server.js';
 import { createDatabase } from '../support/harness.js';
 
+const DAY_MS = 86_400_000;
+
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Publisher;
 beforeAll(async () => {
@@ -48,7 +50,7 @@ describe('sign', () => {
       also_available: [],
       previous: null,
     });
-    expect(Date.parse(content.expires_at) - Date.parse(content.issued_at)).toBe(90 * 86_400_000);
+    expect(Date.parse(content.expires_at) - Date.parse(content.issued_at)).toBe(90 * DAY_MS);
   });
 
   test('continues the live manifest from a file, a URL or the database, and prints where it is from', async () => {
@@ -58,34 +60,35 @@ describe('sign', () => {
       expect(content.also_available.map(({ version }) => version)).toEqual(['1.0.0']);
     };
     const args = signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04', '--json');
-    const file = await terminal.run([...args, '--previous', terminal.writeDocument('first.json', first)], {
-      env: WITHOUT_SERVER,
-    });
-    expect(file.stderr).toBe('The live manifest is from first.json: version 1.0.0, sequence 1.\n');
-    expectContinued(parseSigned(file.json.signed));
+    const firstFile = terminal.writeDocument('first.json', first);
+    const fromFile = await terminal.run([...args, '--previous', firstFile], { env: WITHOUT_SERVER });
+    expect(fromFile.stderr).toBe('The live manifest is from first.json: version 1.0.0, sequence 1.\n');
+    expectContinued(parseSigned(fromFile.json.signed));
 
     await using server = await serveDocument(first);
-    const address = await terminal.run(args, { env: { ...WITHOUT_SERVER, PUBLIC_URL: server.url } });
-    expect(address.stderr).toContain(`from ${server.url}/v1/manifest: version 1.0.0`);
-    expectContinued(parseSigned(address.json.signed));
-    const named = await terminal.run([...args, '--previous', `${server.url}/any`], { env: WITHOUT_SERVER });
-    expectContinued(parseSigned(named.json.signed));
+    const fromPublicUrl = await terminal.run(args, { env: { ...WITHOUT_SERVER, PUBLIC_URL: server.url } });
+    expect(fromPublicUrl.stderr).toContain(`from ${server.url}/v1/manifest: version 1.0.0`);
+    expectContinued(parseSigned(fromPublicUrl.json.signed));
+    const fromGivenUrl = await terminal.run([...args, '--previous', `${server.url}/any`], {
+      env: WITHOUT_SERVER,
+    });
+    expectContinued(parseSigned(fromGivenUrl.json.signed));
 
-    const own = await createDatabase();
+    const otherDatabase = await createDatabase();
     try {
-      const env = { DATABASE_URL: own.url };
+      const env = { DATABASE_URL: otherDatabase.url };
       await terminal.json(['manifest', 'publish', 'first.json'], { env });
       for (const PUBLIC_URL of [UNREACHABLE_URL, undefined]) {
-        const stored = await terminal.run(args, { env: { ...env, PUBLIC_URL } });
-        expect(stored.stderr).toContain('from the database: version 1.0.0');
-        expectContinued(parseSigned(stored.json.signed));
+        const fromDatabase = await terminal.run(args, { env: { ...env, PUBLIC_URL } });
+        expect(fromDatabase.stderr).toContain('from the database: version 1.0.0');
+        expectContinued(parseSigned(fromDatabase.json.signed));
       }
     } finally {
-      await own.drop();
+      await otherDatabase.drop();
     }
   });
 
-  test('signs with each given key, and asks for the passphrase of the encrypted one', async () => {
+  test('signs with each given key, and needs the passphrase of the encrypted one', async () => {
     const args = signArgs('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '3');
     const { signatures } = await terminal.json(args, { env: WITHOUT_SERVER, fd3: `${PASSPHRASE}\n` });
     expect(signatures).toHaveLength(2);
@@ -98,12 +101,13 @@ describe('sign', () => {
     expect(withoutTerminal).toMatchObject({ code: 1, stderr: expect.stringContaining('no terminal') });
   });
 
-  test('in development signs with the key that the server trusts', async () => {
+  test('in development signs with the key that the server trusts; in production --key is necessary', async () => {
     const env = { MANIFEST_PUBLIC_KEYS: undefined };
     const args = signArgsWithoutKey('1.0.0', '--first', '--out', 'development.json');
     const run = await terminal.run(args, { env });
     expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('Written to  ') });
     expect((await terminal.run(['manifest', 'verify', 'development.json'], { env })).code).toBe(0);
+    // The arguments without --out.
     const production = await terminal.run(args.slice(0, -2), { env: { ...env, NODE_ENV: 'production' } });
     expect(production).toMatchObject({ code: 2, stderr: '--key must name the key to sign with.\n' });
   });
@@ -143,15 +147,15 @@ describe('sign', () => {
     );
   });
 
-  test('refuses a manifest that the server would refuse, before it is signed', async () => {
+  test('refuses to sign a manifest that the server would refuse', async () => {
     const first = terminal.writeDocument(
       'live.json',
       await terminal.sign('1.0.0', '--first', '--minimum-license-expiry', '2027-01-04'),
     );
-    const refused = async (version: string, ...moreArgs: string[]) =>
+    const signNext = async (version: string, ...moreArgs: string[]) =>
       terminal.run(signArgs(version, '--previous', first, '--json', ...moreArgs), { env: WITHOUT_SERVER });
-    expect((await refused('0.9.0')).stderr).toContain('The live version is 1.0.0; this one is 0.9.0');
-    expect((await refused('1.0.0', '--minimum-license-expiry', '2028-01-04')).stderr).toContain(
+    expect((await signNext('0.9.0')).stderr).toContain('The live version is 1.0.0; this one is 0.9.0');
+    expect((await signNext('1.0.0', '--minimum-license-expiry', '2028-01-04')).stderr).toContain(
       'cannot be raised',
     );
     const other = await terminal.run(signArgs('1.1.0', '--previous', first), {
@@ -192,6 +196,7 @@ describe('a DMG', () => {
 
   test.each(changes)('that %s while it is read is refused', async (_how, change) => {
     const file = terminal.file('changing.dmg');
+    // The image has 3 MiB. It is read in chunks of 1 MiB, and changes after the first one.
     writeFileSync(file, Buffer.alloc(3 << 20));
     let chunks = 0;
     const reading = readImage(file, () => void (chunks++ === 0 && change(file)));

@@ -101,8 +101,8 @@ describe('a mistake is reported in one sentence, with nothing on standard output
       stderr: 'PORT must be a whole number from 0 to 65535.\n',
     });
   });
+});
 
-  test('exit code 2: a command group without a command', async () => {
-    expect(await terminal.run(['license'])).toMatchObject({ code: 2, stdout: '' });
-  });
+test('a command group without a command ends with exit code 2, with nothing on standard output', async () => {
+  expect(await terminal.run(['license'])).toMatchObject({ code: 2, stdout: '' });
 });

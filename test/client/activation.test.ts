@@ -57,18 +57,18 @@ describe('activate', () => {
   });
 
   describe('that the machine limit refuses', () => {
-    const full = () =>
+    const limitReached = () =>
       problem(409, 'machine_limit_reached', 'stop', { portal_url: 'https://x/portal/#release=hint' });
     async function refused(): Promise<Computer> {
       const computer = await Computer.make();
       await computer.open();
-      computer.service.answer['/v1/activate'] = full;
+      computer.service.answer['/v1/activate'] = limitReached;
       await expect(computer.client.activate(KEY, EMAIL, 'Studio')).rejects.toThrow(LicenseProblem);
       return computer;
     }
     const activations = ({ service }: Computer) => service.callsTo('/v1/activate');
 
-    test('is repeated every 5 seconds, a minute after `retry`, and succeeds when a place is free', async () => {
+    test('is repeated every 5 seconds, a minute after `retry`, and succeeds when the machine limit allows it', async () => {
       const computer = await refused();
       await computer.advanceTime(14_000);
       expect(activations(computer)).toHaveLength(3);
@@ -105,7 +105,7 @@ describe('activate', () => {
       expect(activations(cancelled)).toHaveLength(2);
     });
 
-    test('is no longer repeated after another answer, a restart or the click on another license', async () => {
+    test('is no longer repeated after another answer, a restart or a click with another license key', async () => {
       const computer = await refused();
       computer.service.answer['/v1/activate'] = () => problem(403, 'license_revoked', 'stop');
       await computer.advanceTime(MINUTE);
@@ -144,12 +144,12 @@ describe('activate', () => {
   test('sends the requests of simultaneous clicks one after the other', async () => {
     const computer = await Computer.make();
     await computer.open();
-    let underWay = 0;
+    let inFlight = 0;
     let maximum = 0;
     computer.service.answer['/v1/activate'] = () => async () => {
-      maximum = Math.max(maximum, ++underWay);
+      maximum = Math.max(maximum, ++inFlight);
       await new Promise((resolve) => setImmediate(resolve));
-      underWay--;
+      inFlight--;
       return computer.service.confirm(200);
     };
     await Promise.all([
@@ -268,14 +268,14 @@ describe('client_action', () => {
   });
 
   test('reactivate without a machine id to read, or without a network, keeps running', async () => {
-    let broken = false;
-    const machineId = async () => (broken ? Promise.reject(new Error('no ioreg')) : 'ab'.repeat(32));
+    let isUnreadable = false;
+    const machineId = async () => (isUnreadable ? Promise.reject(new Error('no ioreg')) : 'ab'.repeat(32));
     const computer = await Computer.activated({ machineId });
-    broken = true;
+    isUnreadable = true;
     expect((await sendHeartbeat(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
       'running',
     );
-    broken = false;
+    isUnreadable = false;
     computer.service.answer['/v1/activate'] = () => () => Promise.reject(new TypeError('fetch failed'));
     expect((await sendHeartbeat(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
       'running',
@@ -302,6 +302,7 @@ describe('after a stop', () => {
     const computer = await computerStoppedBy();
     await computer.advanceTime(48 * HOUR);
     expect(computer.service.heartbeats).toHaveLength(1);
+    expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
   });
 
   test('a confirmed retry by the user ends the stop, and heartbeats continue', async () => {

@@ -269,14 +269,14 @@ describe('the state file', () => {
     ...['license_key', 'email', 'token', 'offline_until', 'hostname_hint', 'expires_at'].map(
       (name) => [`7 for ${name}`, { license: { ...license, [name]: 7 } }] as const,
     ),
-    ['an offline_until that is no time', { license: { ...license, offline_until: 'soon' } }],
-    ['an expiry that is no time', { license: { ...license, expires_at: 'never' } }],
+    ['an offline_until that is not a time', { license: { ...license, offline_until: 'soon' } }],
+    ['an expiry that is not a time', { license: { ...license, expires_at: 'never' } }],
     ['7 for stopped', { license, stopped: 7 }],
     ['a stop without a code', { license, stopped: { detail: 'y', extras: {} } }],
     ['a stop without a detail', { license, stopped: { code: 'x', extras: {} } }],
     ['a stop without members', { license, stopped: { code: 'x', detail: 'y' } }],
     ['a stop with a list of members', { license, stopped: { code: 'x', detail: 'y', extras: [] } }],
-  ])('with %s is damaged', async (_what, part) =>
+  ])('with %s is read without its license and its stop', async (_what, part) =>
     expect(await readBack(part)).toMatchObject({ license: null, stopped: null }),
   );
 
@@ -359,7 +359,7 @@ describe('the transport', () => {
     expect([...listening, getEventListeners(signal, 'abort').length]).toEqual([1, 0]);
   });
 
-  test('sends nothing after the client was closed', async () => {
+  test('returns no answer after the client was closed', async () => {
     const { clock, timers } = new FakeTime();
     const dependencies = { clock, timers, signal: AbortSignal.abort(), fetch: async () => json(200, {}) };
     const call = new Transport('https://license.example', dependencies).call({
@@ -437,7 +437,7 @@ describe('the members of a problem', () => {
     [{ newer: [[[[]]]] }, true],
     [{ newer: [[[[[]]]]] }, false],
     [{ newer: [1, [[[[]]]]] }, false],
-  ])('the member of %j is kept: %j', (members, isKept) =>
+  ])('(%j) are kept: %j', (members, isKept) =>
     expect(checkedMembers('machine_limit_reached', members)).toEqual(isKept ? members : {}),
   );
 });
@@ -457,7 +457,7 @@ const tokenOf = (machine: string) =>
     exp: (START + 7 * DAY) / 1_000,
   })}.${'A'.repeat(86)}`;
 
-/** Makes an activated computer with this machine id, to which the service issues tokens. */
+/** Makes an activated computer with this machine id, whose tokens the service issues for this machine. */
 async function computerWith(machine: string): Promise<Computer> {
   const computer = await Computer.make();
   computer.service.answer['/v1/activate'] = () => computer.service.confirm(201, { token: tokenOf(machine) });

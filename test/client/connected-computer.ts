@@ -38,7 +38,7 @@ export class ConnectedComputer extends Computer {
     this.time.wall = remote.clock.now().getTime();
   }
 
-  static async on(
+  static async create(
     remote: Service,
     hardware: string,
     options: Partial<ClientOptions> = {},
@@ -46,9 +46,9 @@ export class ConnectedComputer extends Computer {
     return new ConnectedComputer(await temporaryFolder(), remote, hardware, options);
   }
 
-  /** Makes another computer at the same moment, with a copy of the state file. */
-  async copiedTo(hardware: string): Promise<ConnectedComputer> {
-    const copy = await ConnectedComputer.on(this.#remote, hardware, this.#options);
+  /** Makes another computer with the same wall clock and a copy of the state file. */
+  async copyTo(hardware: string): Promise<ConnectedComputer> {
+    const copy = await ConnectedComputer.create(this.#remote, hardware, this.#options);
     copy.time.wall = this.time.wall;
     await writeFile(copy.stateFile, await readFile(this.stateFile));
     return copy;
@@ -85,6 +85,7 @@ export class ConnectedComputer extends Computer {
     await writeFile(this.stateFile, JSON.stringify(state));
   }
 
+  /** The user sets the clock to this many milliseconds ahead of the service's. */
   setClock(skew: number): void {
     this.time.wall += skew - this.skew;
     this.skew = skew;

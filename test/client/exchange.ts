@@ -27,6 +27,7 @@ export class Exchange {
     this.send(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(body));
   }
 
+  /** Sends a web page, as a captive portal or a proxy does. */
   page(status: number, headers: Headers = {}): void {
     this.send(status, { 'content-type': 'text/html', ...headers }, '<html>Sign in to the hotel</html>');
   }
@@ -72,7 +73,7 @@ export class Exchange {
   }
 
   /** Sends bytes that are not HTTP. */
-  garbage(bytes: string): void {
+  sendBytes(bytes: string): void {
     this.response.socket!.end(bytes);
   }
 }

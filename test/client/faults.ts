@@ -7,6 +7,7 @@ export type Fault = (exchange: Exchange) => void;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PROBLEM_TYPE = { 'content-type': 'application/problem+json' };
+/** The body of a problem that asks the client to stop; each fault below makes it invalid. */
 const STOP = JSON.stringify({
   title: 'Revoked',
   status: 403,
@@ -20,21 +21,22 @@ const confirmed =
   (changes: Record<string, unknown>): Fault =>
   (exchange) =>
     exchange.json(200, exchange.service.confirmation(changes));
+/** Sends this text as the body of an answer. */
 const body =
   (text: string | Buffer, status = 200, headers: Record<string, string> = JSON_TYPE): Fault =>
   (exchange) =>
     exchange.send(status, headers, text);
 
-/** Faults of the network and of intermediaries: none of them is an answer of the service. */
+/** Faults of the network, of intermediaries and of a broken server: the client must treat each as no answer. */
 export const NO_ANSWERS = {
-  silence: (exchange) => exchange.stall(),
-  'a trickle': (exchange) => exchange.stall('{"token":'),
-  'a hang-up': (exchange) => exchange.cut(),
-  'half an answer': (exchange) => {
+  'no response': (exchange) => exchange.stall(),
+  'a response that never ends': (exchange) => exchange.stall('{"token":'),
+  'a connection that is closed without a response': (exchange) => exchange.cut(),
+  'an incomplete answer': (exchange) => {
     exchange.begin(200, JSON_TYPE);
     exchange.cut('{"token":"t');
   },
-  'half a stop': (exchange) => {
+  'an incomplete stop': (exchange) => {
     exchange.begin(403, { ...PROBLEM_TYPE, 'content-length': '9999' });
     exchange.cut(STOP);
   },
@@ -42,7 +44,7 @@ export const NO_ANSWERS = {
     exchange.begin(403, { ...PROBLEM_TYPE, 'content-length': String(STOP.length + 1), connection: 'close' });
     exchange.response.write(STOP, () => exchange.response.socket!.end());
   },
-  'bytes that are no HTTP': (exchange) => exchange.garbage('SSH-2.0-OpenSSH_9.9\r\n\r\n'),
+  'bytes that are not HTTP': (exchange) => exchange.sendBytes('SSH-2.0-OpenSSH_9.9\r\n\r\n'),
   'a captive portal’s page': (exchange) => exchange.page(200),
   'a captive portal’s page that calls itself JSON': body('<html>Sign in</html>'),
   'a captive portal’s redirect': (exchange) => exchange.page(302, { location: 'https://portal.example/' }),
@@ -64,16 +66,17 @@ export const NO_ANSWERS = {
     403,
     PROBLEM_TYPE,
   ),
-  'busy, and no retry-after': (exchange) => exchange.page(503),
-  'busy for two minutes': (exchange) => exchange.busy(503, '120', 120),
-  'busy until a date': (exchange) =>
+  'a 503 without a retry-after': (exchange) => exchange.page(503),
+  'a 503 with a retry-after of two minutes': (exchange) => exchange.busy(503, '120', 120),
+  'a 503 with a date as its retry-after': (exchange) =>
     exchange.busy(503, new Date(exchange.service.now() + 900_000).toUTCString(), 900),
-  'busy until yesterday': (exchange) => exchange.busy(503, 'Thu, 19 Nov 2026 13:00:00 GMT', 0),
-  'busy for no time': (exchange) => exchange.busy(503, '0', 0),
-  'busy for ten years': (exchange) => exchange.busy(503, '315360000', 315_360_000),
-  'busy for a negative time': (exchange) => exchange.busy(503, '-120'),
-  'busy until a text that is no time': (exchange) => exchange.busy(429, 'soon'),
-  'a 429 of a proxy': (exchange) => exchange.busy(429, '90', 90),
+  'a 503 with a retry-after in the past': (exchange) =>
+    exchange.busy(503, 'Thu, 19 Nov 2026 13:00:00 GMT', 0),
+  'a 503 with a retry-after of zero': (exchange) => exchange.busy(503, '0', 0),
+  'a 503 with a retry-after of ten years': (exchange) => exchange.busy(503, '315360000', 315_360_000),
+  'a 503 with a negative retry-after': (exchange) => exchange.busy(503, '-120'),
+  'a 429 with a retry-after that is not a time': (exchange) => exchange.busy(429, 'soon'),
+  'a 429 with a retry-after of 90 seconds': (exchange) => exchange.busy(429, '90', 90),
 } as const satisfies Record<string, Fault>;
 
 /** Answers of 200 whose JSON is not a confirmation. */
@@ -84,7 +87,7 @@ export const WRONG_SHAPES = {
   'no member at all': body('{}'),
   'no license': confirmed({ license: undefined }),
   'a license that is a list': confirmed({ license: [] }),
-  'an expiry that is no time': confirmed({ license: { status: 'active', expires_at: 'never' } }),
+  'an expiry that is not a time': confirmed({ license: { status: 'active', expires_at: 'never' } }),
   'no token': confirmed({ token: undefined }),
   'an empty token': confirmed({ token: '' }),
   'a token that is a number': confirmed({ token: 7 }),

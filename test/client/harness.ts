@@ -19,7 +19,7 @@ interface Timer {
   due: number;
 }
 
-/** A wall clock, a monotonic clock and timers that a test advances. The wall clock can also be set, as users do. */
+/** A wall clock, a monotonic clock and timers that a test advances. A test can also set the wall clock, as a user can. */
 export class FakeTime {
   wall: number;
   monotonic = 0;
@@ -38,6 +38,7 @@ export class FakeTime {
     this.wall = wall;
   }
 
+  /** Advances both clocks. After each timer that becomes due, it waits for `settle`. */
   async advance(milliseconds: number, settle: () => Promise<unknown>): Promise<void> {
     const end = this.monotonic + milliseconds;
     for (;;) {
@@ -69,13 +70,15 @@ export interface RecordedCall {
 
 type Reply = Response | (() => Response | Promise<Response>);
 
-/** A simulated service. `answer` gives the response to each path, or a function that makes it. `calls`: the requests. */
+/** A simulated service without sockets. */
 export class FakeService {
   calls: RecordedCall[] = [];
+  /** The handler of each path. It returns the response, or a function that makes the response or fails. */
   answer: Record<string, (call: RecordedCall) => Reply>;
   /** Milliseconds by which the service's clock is ahead of the fake wall clock. */
   offset = 0;
-  token = 0;
+  /** The number of tokens issued: the first one is `token-1`. */
+  tokens = 0;
 
   constructor(readonly time: FakeTime) {
     this.answer = {
@@ -99,9 +102,10 @@ export class FakeService {
     return this.time.wall + this.offset;
   }
 
+  /** Makes a confirmation with a new token, with these members changed. */
   confirm(status = 200, changes: Record<string, unknown> = {}): Response {
     return json(status, {
-      token: `token-${++this.token}`,
+      token: `token-${++this.tokens}`,
       offline_until: at(this.now() + 7 * DAY),
       heartbeat_after_seconds: 21600,
       server_time: at(this.now()),
@@ -133,6 +137,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   });
 }
 
+/** Makes a problem document with these additional members. */
 export function problem(
   status: number,
   code: string,
@@ -151,7 +156,7 @@ export function problem(
   return json(status, { ...body, ...extras }, { 'content-type': 'application/problem+json', ...headers });
 }
 
-/** A computer: one state file and one clock, on which the application is started and quit. */
+/** A computer with one state file and one clock, on which a test starts and quits the application. */
 export class Computer {
   readonly time = new FakeTime();
   readonly service = new FakeService(this.time);
@@ -213,6 +218,7 @@ export class Computer {
   /** Advances both clocks, and runs the timers that become due. */
   advanceTime(milliseconds: number): Promise<void> {
     return this.time.advance(milliseconds, async () => {
+      // The work of the first turn can start more work.
       for (let turn = 0; turn < 2; turn++) {
         await nextTurn();
         await this.settle();

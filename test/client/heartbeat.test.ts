@@ -69,7 +69,7 @@ describe('the schedule', () => {
     },
   );
 
-  test('whatever interval an answer asks for, heartbeats are more than five hours apart', () => {
+  test('whatever interval a confirmation asks for, heartbeats are more than five hours apart', () => {
     const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.double(), unit, fc.nat(100), (asked, random, failures) => {
@@ -112,7 +112,7 @@ describe('the schedule', () => {
     expect(second).toBeGreaterThan(5 * HOUR);
   });
 
-  test('the client waits longer each time if a server keeps asking for a short interval', async () => {
+  test('a server that always asks for an immediate repetition receives under 32 heartbeats a day, a minute apart or more', async () => {
     const { computer } = await startActivated();
     computer.service.answer['/v1/heartbeat'] = () =>
       new Response('', { status: 503, headers: { 'retry-after': '0' } });

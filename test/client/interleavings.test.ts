@@ -11,7 +11,7 @@ const COMMANDS = {
   'an hour': (computer: ScheduledComputer) => computer.tick(HOUR),
   activate: (computer: ScheduledComputer) => computer.activate(),
   retry: ({ run }: ScheduledComputer) => run.client.heartbeatNow(),
-  check: ({ run }: ScheduledComputer) => run.client.checkForUpdate(),
+  'check for an update': ({ run }: ScheduledComputer) => run.client.checkForUpdate(),
   crash: ({ run }: ScheduledComputer) => run.client.reportCrash({ crash_kind: 'native' }),
   restart: (computer: ScheduledComputer) => computer.restart(1_000),
   'restart after three days': (computer: ScheduledComputer) => computer.restart(3 * DAY),
@@ -20,6 +20,7 @@ const COMMANDS = {
 };
 type Command = keyof typeof COMMANDS;
 
+/** True in one of n cases. */
 const oneIn = (n: number) => fc.integer({ min: 1, max: n }).map((drawn) => drawn === 1);
 const faults = (readFails: fc.Arbitrary<boolean>): fc.Arbitrary<Faults> =>
   fc.record({
@@ -44,7 +45,7 @@ const scenario = (commands: Command[]): fc.Arbitrary<Command[]> =>
   fc.array(
     fc.oneof(
       { weight: 4, arbitrary: fc.constant<Command>('a timer') },
-      { weight: 2, arbitrary: fc.constant<Command>('check') },
+      { weight: 2, arbitrary: fc.constant<Command>('check for an update') },
       { weight: 6, arbitrary: fc.constantFrom(...commands) },
     ),
     { minLength: 4, maxLength: 20 },
@@ -57,6 +58,7 @@ async function runCommands(
   computer: ScheduledComputer,
   commands: Command[],
 ): Promise<void> {
+  // The scheduler calls this before each release. No command waits for real I/O, so the release may follow.
   const observeStatus = () => {
     const { run } = computer;
     if (run.status !== undefined) run.observe(run.client.status);

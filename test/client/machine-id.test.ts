@@ -6,6 +6,7 @@ import { checkedMachineId, readMachineId, systemHost, type Host } from '../../cl
 const UUID = '8F0C2A11-3B5D-4E7F-9A1B-2C3D4E5F6071';
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
+/** Makes a host whose commands and files have these texts. */
 function host(platform: string, answers: Record<string, string>): Host {
   const read = async (name: string) => {
     const answer = answers[name];
@@ -39,7 +40,7 @@ describe('the machine id', () => {
     expect(await readMachineId(linux)).toBe(digestOf(id));
   });
 
-  test('is read on Linux only from a file of exactly 32 hexadecimal digits, with or without a line end', async () => {
+  test('on Linux is read from /etc/machine-id only if the file has exactly 32 hexadecimal digits, with or without a line end', async () => {
     const id = '0123456789abcdef0123456789abcdef';
     const read = (text: string) =>
       readMachineId(host('linux', { '/etc/machine-id': text, '/sys/class/dmi/id/product_uuid': UUID }));
@@ -63,7 +64,7 @@ describe('the machine id', () => {
     expect(systemHost.platform).toBe(process.platform);
   });
 
-  test('never shows the UUID in an error', async () => {
+  test('that cannot be read leads to an error without the UUID', async () => {
     for (const platform of ['darwin', 'win32', 'linux', 'plan9']) {
       const error = await readMachineId(host(platform, {})).then(
         () => undefined,

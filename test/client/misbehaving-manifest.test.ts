@@ -23,7 +23,7 @@ async function startWithOffer(): Promise<{ computer: SocketComputer; checks: Upd
 const untrusted = makeKey();
 
 /** Invalid manifests that the service serves after the client has seen a valid one. */
-const BAD: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
+const INVALID_MANIFESTS: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
   ['an older manifest again', 'sequence_too_low', ({ remote }) => manifest({ sequence: 1 }, [remote.key])],
   [
     'a newer version under a lower sequence',
@@ -65,21 +65,24 @@ const BAD: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
 ];
 
 describe('after a valid manifest', () => {
-  test.each(BAD)('%s is no update, with the reason %s, and is logged', async (_, reason, makeManifest) => {
-    const { computer, checks } = await startWithOffer();
-    computer.remote.published = makeManifest(computer);
-    // The etag contains the sequence, so the service answers with 200 and not with 304.
-    computer.remote.sequence += 1;
-    computer.log.length = 0;
-    await computer.advanceTime(2 * DAY);
-    const noUpdate = { available: false, reason };
-    expect(checks.slice(1)).toEqual([noUpdate, noUpdate]);
-    const line =
-      reason === 'equivocation' ? /^EQUIVOCATION: / : new RegExp(`^no update available: ${reason}$`);
-    expect(computer.log).toEqual([expect.stringMatching(line), expect.stringMatching(line)]);
-    expect(await computer.restart()).toEqual({ kind: 'not_activated' });
-    expect(await computer.client.checkForUpdate()).toEqual(noUpdate);
-  });
+  test.each(INVALID_MANIFESTS)(
+    '%s is no update, with the reason %s, and is logged',
+    async (_, reason, makeManifest) => {
+      const { computer, checks } = await startWithOffer();
+      computer.remote.published = makeManifest(computer);
+      // The etag contains the sequence, so the service answers with 200 and not with 304.
+      computer.remote.sequence += 1;
+      computer.log.length = 0;
+      await computer.advanceTime(2 * DAY);
+      const noUpdate = { available: false, reason };
+      expect(checks.slice(1)).toEqual([noUpdate, noUpdate]);
+      const line =
+        reason === 'equivocation' ? /^EQUIVOCATION: / : new RegExp(`^no update available: ${reason}$`);
+      expect(computer.log).toEqual([expect.stringMatching(line), expect.stringMatching(line)]);
+      expect(await computer.restart()).toEqual({ kind: 'not_activated' });
+      expect(await computer.client.checkForUpdate()).toEqual(noUpdate);
+    },
+  );
 
   test('a valid manifest after an invalid one is offered', async () => {
     const { computer } = await startWithOffer();

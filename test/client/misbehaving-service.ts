@@ -22,7 +22,7 @@ export interface Received {
   raw: string;
   body: Record<string, unknown> | undefined;
   /** Whether the response was a complete, valid confirmation. */
-  confirmed?: boolean;
+  isConfirmed?: boolean;
   /** The client_action of a problem, if a client may follow it. */
   action?: ClientAction;
   /** The code of that problem. */
@@ -35,10 +35,7 @@ export interface Stop {
   detail: string;
 }
 
-/**
- * A simulated service over real sockets, which answers correctly until a fault is switched on. It records every
- * request, whatever its response.
- */
+/** A simulated service over real sockets, which answers correctly until a fault is switched on. It records every request. */
 export class MisbehavingService {
   readonly received: Received[] = [];
   /** `received`: a request arrived; `stalled`: its response does not continue. */
@@ -52,7 +49,7 @@ export class MisbehavingService {
   heartbeat_after_seconds: unknown = 21_600;
   /** The stop that the license has; undefined while it is valid. */
   stop: Stop | undefined;
-  /** When it last confirmed the license, in true time. */
+  /** The true time of its last confirmation; NaN before the first. */
   confirmedAt = Number.NaN;
   port = 0;
   published: object = {};
@@ -157,7 +154,7 @@ export class MisbehavingService {
     if (path === '/v1/activate') this.#machines.add(body?.['machine_id']);
     const telemetry = body?.['telemetry'] ? { telemetry: { stored: true, dropped: [] } } : {};
     this.confirmedAt = this.#trueTime();
-    exchange.received.confirmed = true;
+    exchange.received.isConfirmed = true;
     exchange.json(status, this.confirmation(telemetry));
   }
 

@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(openComputers.splice(0).map((computer) => computer.close()));
 });
 
-/** Starts an activated application with telemetry; the service has no fault yet. */
+/** Starts and activates the application; the service has no fault yet. */
 async function startRunning(): Promise<SocketComputer> {
   const computer = await SocketComputer.create();
   openComputers.push(computer);
@@ -25,7 +25,7 @@ const activations = (computer: SocketComputer) =>
   computer.attempts.filter(({ path }) => path === '/v1/activate');
 
 /** Waits five hours for the next heartbeat. @returns its delay in seconds; undefined if none was sent */
-async function nextTrySeconds(computer: SocketComputer): Promise<number | undefined> {
+async function measureRetryDelaySeconds(computer: SocketComputer): Promise<number | undefined> {
   const from = computer.time.monotonic;
   const made = heartbeats(computer).length;
   await computer.advanceTime(5 * HOUR);
@@ -40,13 +40,13 @@ const notAnAnswer = (status: number) => `not an answer of the service, status ${
  * heartbeat if it is sent within five hours.
  */
 const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
-  silence: ['timeout', 'unreachable'],
-  'a trickle': ['timeout', 'unreachable'],
-  'a hang-up': ['UND_ERR_SOCKET', 'unreachable'],
-  'half an answer': ['cut answer', 'unreachable'],
-  'half a stop': ['cut answer', 'unreachable'],
+  'no response': ['timeout', 'unreachable'],
+  'a response that never ends': ['timeout', 'unreachable'],
+  'a connection that is closed without a response': ['UND_ERR_SOCKET', 'unreachable'],
+  'an incomplete answer': ['cut answer', 'unreachable'],
+  'an incomplete stop': ['cut answer', 'unreachable'],
   'a stop shorter than its content-length': ['cut answer', 'unreachable'],
-  'bytes that are no HTTP': ['no connection', 'unreachable'],
+  'bytes that are not HTTP': ['no connection', 'unreachable'],
   'a captive portal’s page': [notAnAnswer(200), 'malformed'],
   'a captive portal’s page that calls itself JSON': [notAnAnswer(200), 'malformed'],
   'a captive portal’s redirect': ['redirect', 'unreachable'],
@@ -64,15 +64,15 @@ const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?
   'an empty answer': [notAnAnswer(200), 'malformed'],
   'an answer that is too large': ['answer too large', 'unreachable'],
   'a stop that is too large': ['answer too large', 'unreachable'],
-  'busy, and no retry-after': [notAnAnswer(503), 'unreachable'],
-  'busy for two minutes': [notAnAnswer(503), 'unreachable', 120],
-  'busy until a date': [notAnAnswer(503), 'unreachable', 900],
-  'busy until yesterday': [notAnAnswer(503), 'unreachable', 60],
-  'busy for no time': [notAnAnswer(503), 'unreachable', 60],
-  'busy for ten years': [notAnAnswer(503), 'unreachable'],
-  'busy for a negative time': [notAnAnswer(503), 'unreachable'],
-  'busy until a text that is no time': [notAnAnswer(429), 'unreachable'],
-  'a 429 of a proxy': [notAnAnswer(429), 'unreachable', 90],
+  'a 503 without a retry-after': [notAnAnswer(503), 'unreachable'],
+  'a 503 with a retry-after of two minutes': [notAnAnswer(503), 'unreachable', 120],
+  'a 503 with a date as its retry-after': [notAnAnswer(503), 'unreachable', 900],
+  'a 503 with a retry-after in the past': [notAnAnswer(503), 'unreachable', 60],
+  'a 503 with a retry-after of zero': [notAnAnswer(503), 'unreachable', 60],
+  'a 503 with a retry-after of ten years': [notAnAnswer(503), 'unreachable'],
+  'a 503 with a negative retry-after': [notAnAnswer(503), 'unreachable'],
+  'a 429 with a retry-after that is not a time': [notAnAnswer(429), 'unreachable'],
+  'a 429 with a retry-after of 90 seconds': [notAnAnswer(429), 'unreachable', 90],
 };
 
 describe('no answer', () => {
@@ -83,7 +83,7 @@ describe('no answer', () => {
       computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
       expect((await computer.retry()).kind).toBe('running');
       expect(computer.log).toContain(`heartbeat not confirmed: ${reason}`);
-      const next = await nextTrySeconds(computer);
+      const next = await measureRetryDelaySeconds(computer);
       if (seconds === undefined) expect(next).toBeUndefined();
       // The client adds up to 10 % at random; `random` returns 0.5.
       else expect(next).toBe(Math.round(seconds * 1.05));
@@ -92,18 +92,21 @@ describe('no answer', () => {
     },
   );
 
-  test.each(Object.entries(EXPECTED))('%s: Activate fails with the reason', async (name, [reason]) => {
-    const computer = await startRunning();
-    const before = computer.client.status;
-    computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
-    const error = await computer.activate('MOOR_0000-0000-0000-0000').catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(ServiceUnreachable);
-    expect((error as ServiceUnreachable).reason).toBe(reason);
-    expect(computer.client.status).toBe(before);
-  });
+  test.each(Object.entries(EXPECTED))(
+    '%s: Activate fails with the reason, and the status does not change',
+    async (name, [reason]) => {
+      const computer = await startRunning();
+      const before = computer.client.status;
+      computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
+      const error = await computer.activate('MOOR_0000-0000-0000-0000').catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(ServiceUnreachable);
+      expect((error as ServiceUnreachable).reason).toBe(reason);
+      expect(computer.client.status).toBe(before);
+    },
+  );
 
   test.each(Object.entries(EXPECTED))(
-    '%s: a restart after 8 days needs the network, and runs once the service answers',
+    '%s: a restart after 8 days needs the network, and a retry runs once the service answers',
     async (name, [reason]) => {
       const computer = await startRunning();
       computer.remote.misbehave(NO_ANSWERS[name as keyof typeof NO_ANSWERS]);
@@ -128,7 +131,7 @@ describe('no answer', () => {
   );
 });
 
-describe('JSON that is no confirmation', () => {
+describe('JSON that is not a confirmation', () => {
   test.each(Object.entries<Fault>(WRONG_SHAPES))('%s confirms nothing', async (_, fault) => {
     const computer = await startRunning();
     computer.remote.misbehave(fault);
@@ -150,7 +153,7 @@ describe('a problem that asks the client to retry', () => {
       const computer = await startRunning();
       computer.remote.misbehave(fault);
       expect((await computer.retry()).kind).toBe('running');
-      expect(await nextTrySeconds(computer)).toBeUndefined();
+      expect(await measureRetryDelaySeconds(computer)).toBeUndefined();
       const error = await computer.activate().catch((caught: unknown) => caught);
       expect(error).toMatchObject({ client_action: 'retry' });
       const { code } = error as LicenseProblem;
@@ -173,7 +176,7 @@ describe('a problem that reports an invalid request', () => {
         true,
         false,
       ]);
-      expect(await nextTrySeconds(computer)).toBeUndefined();
+      expect(await measureRetryDelaySeconds(computer)).toBeUndefined();
       await expect(computer.activate()).rejects.toMatchObject({ code, client_action: 'fix' });
       expect(await computer.restartAfter(8 * DAY)).toMatchObject({ kind: 'needs_network', reason: code });
     },
@@ -181,7 +184,7 @@ describe('a problem that reports an invalid request', () => {
 });
 
 describe('a closed port', () => {
-  test('does not stop the application, which tries again once the port is open', async () => {
+  test('does not stop the application, and a late restart runs within a minute after the port is open', async () => {
     const computer = await startRunning();
     await computer.remote.refuse();
     expect((await computer.retry()).kind).toBe('running');
@@ -206,8 +209,8 @@ describe('a token that the service no longer knows', () => {
     const [clicked, background] = activations(computer);
     expect(activations(computer)).toHaveLength(2);
     expect(background!.received!.raw).toBe(clicked!.received!.raw);
-    expect([background!.clicked, computer.remote.activations]).toEqual([false, 1]);
-    expect(heartbeats(computer).map(({ received }) => received!.confirmed)).toEqual([undefined, true]);
+    expect([background!.isClicked, computer.remote.activations]).toEqual([false, 1]);
+    expect(heartbeats(computer).map(({ received }) => received!.isConfirmed)).toEqual([undefined, true]);
   });
 
   test.each([
@@ -224,7 +227,7 @@ describe('a token that the service no longer knows', () => {
       await computer.remote.behave();
       await computer.advanceTime(7 * HOUR);
       expect(heartbeats(computer).at(-1)!.received!.action).toBe('reactivate');
-      expect(activations(computer).at(-1)!.received!.confirmed).toBe(true);
+      expect(activations(computer).at(-1)!.received!.isConfirmed).toBe(true);
       expect(new Set(computer.states.slice(1).map(({ kind }) => kind))).toEqual(new Set(['running']));
     },
   );
@@ -248,7 +251,7 @@ describe('a server whose clock is wrong', () => {
   );
 });
 
-test('a stop of the service itself stops the application', async () => {
+test('a stop in the answer to a heartbeat stops the application, and a refusal of Activate does not', async () => {
   const computer = await startRunning();
   const stop: Stop = { code: 'license_refunded', detail: 'The purchase of this license was refunded.' };
   computer.remote.stop = stop;

@@ -47,7 +47,7 @@ describe('the sources of the client', () => {
   });
 });
 
-test('no line of the log contains a key, an e-mail address, a token, a label or a machine id', async () => {
+test('no line of the log contains a key, an e-mail address, a token, a label, a machine id or the address of the service', async () => {
   const computer = await Computer.activated({
     telemetry: () => {
       throw new Error(KEY);
@@ -71,9 +71,10 @@ test('no line of the log contains a key, an e-mail address, a token, a label or 
     expect(computer.log.join('\n')).not.toContain(secret);
 });
 
-test('a heartbeat has three members and nothing else: only an activation has the label', async () => {
+test('a heartbeat has three members and four headers, and nothing else', async () => {
   const computer = await Computer.activated();
   await computer.advanceTime(3 * DAY);
+  expect(computer.service.heartbeats).not.toEqual([]);
   for (const { body, headers } of computer.service.heartbeats) {
     expect(Object.keys(body!)).toEqual(['token', 'app_version', 'telemetry']);
     expect(Object.keys(headers).toSorted()).toEqual(['accept', 'connection', 'content-type', 'user-agent']);

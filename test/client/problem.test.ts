@@ -89,7 +89,7 @@ describe('the members of a code', () => {
       { ...LIMIT, portal_url: 'http://x.example/' },
     ],
     ['machine_limit_reached', 'machines_in_use', [], { ...LIMIT, machines_in_use: 0 }],
-  ])('of %s: %s is left out if its value is invalid (%j)', (code, name, bad, good) => {
+  ])('of %s: %s is kept if its value is valid, and left out if it is one of %j', (code, name, bad, good) => {
     const added = { ...good, seats: 'more' };
     const { [name]: _, ...rest } = added as Record<string, unknown>;
     expect(problemOf(code, added).extras).toEqual(added);

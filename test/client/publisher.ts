@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 
 export interface Signer {
+  /** The public key, as the member `x` of a JWK. */
   x: string;
   key_id: string;
   privateKey: KeyObject;
@@ -14,6 +15,7 @@ export function makeKey(): Signer {
   return { x, key_id: thumbprint.digest('base64url'), privateKey };
 }
 
+/** The disk image of a version, as a manifest describes it. */
 export const image = (version: string) => ({
   url: `https://dl.example.com/App-${version}.dmg`,
   size: 187654321,
@@ -34,7 +36,7 @@ export const CONTENT = {
   previous: null,
 };
 
-/** Makes a manifest with a changed content, signed by each of `signers`. */
+/** Makes a manifest with these members of its content changed, signed by each of `signers`. */
 export function manifest(changes: Partial<Record<keyof typeof CONTENT, unknown>>, signers: Signer[]) {
   const content = { ...CONTENT, ...changes };
   const signed = JSON.stringify(content);

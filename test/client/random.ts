@@ -23,13 +23,13 @@ export class Random {
     return low + (high - low) * this.unit();
   }
 
-  /** Draws a duration on a logarithmic scale: minutes as often as weeks. */
+  /** Draws a duration on a logarithmic scale, so that minutes are as frequent as weeks. */
   span(shortest: number, longest: number): number {
     return shortest * (longest / shortest) ** this.unit();
   }
 
-  chance(part: number): boolean {
-    return this.unit() < part;
+  chance(probability: number): boolean {
+    return this.unit() < probability;
   }
 
   pick<T>(list: readonly T[]): T {

@@ -20,7 +20,7 @@ describe('a restart', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('past offline_until without the network leads to needs_network, keeps trying, and runs when the network is back', async () => {
+  test('past offline_until without the network leads to needs_network, repeats the heartbeat, and runs after a confirmation', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;
     computer.service.disconnect();
@@ -153,6 +153,7 @@ describe('the clock', () => {
       computer.time.wall = START;
       days++;
     }
+    // The start after exactly seven days is still allowed.
     expect(days).toBe(8);
   });
 

@@ -32,10 +32,12 @@ const MANIFESTS = Array.from({ length: 6 }, (_, sequence) =>
 export class Run {
   readonly client: MooringClient;
   readonly inFlight = new Map<string, number>();
-  /** Whether a background call was answered with a stop that must be obeyed. */
+  /** Whether a background call was answered with a stop that the application must obey, and has not obeyed yet. */
   wasStopped = false;
+  /** Whether a call was confirmed since the application last began to run. */
   wasConfirmed = false;
-  isEverConfirmed = false;
+  /** Whether any call of this process was confirmed. */
+  wasEverConfirmed = false;
   hasFailedWrites = false;
   /** Clicks on Activate whose call has not begun. */
   clicks = 0;
@@ -55,7 +57,7 @@ export class Run {
       resolve();
     };
   });
-  highestOffer = 0;
+  highestOfferedSequence = 0;
   #status: Status | undefined;
   #nextActivationIsBackground = false;
 
@@ -83,10 +85,11 @@ export class Run {
       onStateChange: (status) => this.observe(status),
       onUpdateCheck: (check) => {
         if (!check.available) return;
+        // The version is `4.<sequence>.0`.
         const sequence = Number(check.offer.version.split('.')[1]);
-        if (sequence < this.highestOffer)
-          computer.violations.push(`offered ${sequence} after ${this.highestOffer}`);
-        this.highestOffer = sequence;
+        if (sequence < this.highestOfferedSequence)
+          computer.violations.push(`offered the sequence ${sequence} after ${this.highestOfferedSequence}`);
+        this.highestOfferedSequence = sequence;
       },
     });
   }
@@ -144,14 +147,14 @@ export class Run {
     const response = kind === 'manifest' ? computer.manifest() : computer.answer(answer);
     await this.#pause(`${path} ${answer}`);
     // An answer after the end of the call is too late: the client must ignore it.
-    if (!isOver) this.#delivered(answer, path, isBackground);
+    if (!isOver) this.#recordAnswer(answer, path, isBackground);
     if (!isOver && label !== undefined) this.#rememberWaiting(answer, label);
     end();
     if (!response) throw new TypeError('fetch failed');
     return response;
   };
 
-  /** An activation is sent for a click, and again only while the machine limit refuses it or no answer arrives. */
+  /** Checks that an activation is sent for a click, and again only while the machine limit refuses it or no answer arrives. */
   #checkAskedFor(label: string): void {
     const isRepeated = this.sentLabels.has(label);
     if (!isRepeated) this.clicks -= 1;
@@ -165,8 +168,8 @@ export class Run {
     if (answer === 'confirm' || answer === 'stop' || answer === 'fix') this.waitingLabels.delete(label);
   }
 
-  #delivered(answer: AnswerKind | 'manifest', path: string, isBackground: boolean): void {
-    if (answer === 'confirm') this.wasConfirmed = this.isEverConfirmed = true;
+  #recordAnswer(answer: AnswerKind | 'manifest', path: string, isBackground: boolean): void {
+    if (answer === 'confirm') this.wasConfirmed = this.wasEverConfirmed = true;
     const { status } = this;
     // An activation that the machine limit refuses stops the application only after the end of the old token.
     const isTolerated =
@@ -270,7 +273,7 @@ export class ScheduledComputer {
     const { kind } = run.client.status;
     const isWithinTime = !stopped && this.time.wall <= Date.parse(license.offline_until);
     if (isWithinTime && kind !== 'running') this.violations.push(`a start within seven days is ${kind}`);
-    if (run.isEverConfirmed) return;
+    if (run.wasEverConfirmed) return;
     if (stopped && kind !== 'stopped') this.violations.push(`a start after a stop is ${kind}`);
     if (isLate && kind === 'running') this.violations.push('a start after seven days runs');
     if (kind === 'not_activated') this.violations.push('a start lost the license');
@@ -316,9 +319,11 @@ export class ScheduledComputer {
   write(state: State, run: Run): void {
     const { disk, violations } = this;
     this.disk = state;
-    const token = (of: State) => Number(of.license?.token.slice('token-'.length) ?? 0);
-    if (token(state) < token(disk)) violations.push(`token ${token(disk)} was replaced by ${token(state)}`);
-    if (token(state) > token(disk)) return;
+    const tokenNumber = (of: State) => Number(of.license?.token.slice('token-'.length) ?? 0);
+    const [before, after] = [tokenNumber(disk), tokenNumber(state)];
+    if (after < before) violations.push(`token ${before} was replaced by ${after}`);
+    // A new token comes with a confirmation, which ends a stop and may set the time back.
+    if (after > before) return;
     if (disk.stopped && !state.stopped) violations.push('a stop was forgotten');
     if ((state.time.highest_seen ?? '') < (disk.time.highest_seen ?? '')) violations.push('time went back');
     if (run.hadUnreadState) return;

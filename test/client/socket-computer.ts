@@ -14,10 +14,10 @@ export interface Attempt {
   awake: number;
   /** The status of the application at that time. */
   status: Status['kind'];
-  /** Whether the user had just clicked. */
-  clicked: boolean;
+  /** Whether the client made it while it handled a click of the user. */
+  isClicked: boolean;
   /** Whether the service never completes its answer to this call. */
-  stalled: boolean;
+  isStalled: boolean;
   received?: Received;
 }
 
@@ -29,21 +29,21 @@ export class SocketComputer extends Computer {
   /** Milliseconds of the monotonic time during which the computer slept. */
   slept = 0;
   remote!: MisbehavingService;
-  readonly #underWay = new Map<string, Attempt>();
+  readonly #inFlight = new Map<string, Attempt>();
   readonly #events = new EventEmitter<{ change: [] }>();
-  #clicked = false;
+  #isClicked = false;
 
   /** Makes a computer and starts its service; `close` ends both. */
   static async create(): Promise<SocketComputer> {
     const computer = new SocketComputer(await temporaryFolder());
     computer.remote = await MisbehavingService.start(() => computer.trueTime);
     computer.remote.events.on('received', (received) => {
-      const attempt = computer.#underWay.get(received.path);
+      const attempt = computer.#inFlight.get(received.path);
       if (attempt) attempt.received = received;
     });
     computer.remote.events.on('stalled', (path) => {
-      const attempt = computer.#underWay.get(path);
-      if (attempt) attempt.stalled = true;
+      const attempt = computer.#inFlight.get(path);
+      if (attempt) attempt.isStalled = true;
       computer.#events.emit('change');
     });
     return computer;
@@ -54,7 +54,7 @@ export class SocketComputer extends Computer {
     return this.time.wall - this.skew;
   }
 
-  /** The user sets the clock. */
+  /** The user sets the clock to this many milliseconds ahead of the true time. */
   setClock(skew: number): void {
     this.time.wall += skew - this.skew;
     this.skew = skew;
@@ -99,16 +99,16 @@ export class SocketComputer extends Computer {
     await this.remote.refuse();
   }
 
-  /** Waits for work whose result the user waits for. While the service leaves all calls unanswered, time advances. */
+  /** Waits for the result of the work. While the service answers none of the calls, time advances to their timeout. */
   async finish<T>(work: Promise<T>): Promise<T> {
-    let done = false;
+    let isDone = false;
     const ended = work.then(
-      () => (done = true),
-      () => (done = true),
+      () => (isDone = true),
+      () => (isDone = true),
     );
     for (;;) {
       await this.#untilDoneOrStalled(ended);
-      if (done) return work;
+      if (isDone) return work;
       await this.advanceTime(CALL_TIMEOUT_MS);
     }
   }
@@ -118,11 +118,11 @@ export class SocketComputer extends Computer {
   }
 
   async #click<T>(work: () => Promise<T>): Promise<T> {
-    this.#clicked = true;
+    this.#isClicked = true;
     try {
       return await this.finish(work());
     } finally {
-      this.#clicked = false;
+      this.#isClicked = false;
     }
   }
 
@@ -134,8 +134,8 @@ export class SocketComputer extends Computer {
         resolve();
       };
       const check = () => {
-        const calls = [...this.#underWay.values()];
-        if (calls.length > 0 && calls.every(({ stalled }) => stalled)) finish();
+        const calls = [...this.#inFlight.values()];
+        if (calls.length > 0 && calls.every(({ isStalled }) => isStalled)) finish();
       };
       this.#events.on('change', check);
       work.then(finish, finish);
@@ -152,13 +152,13 @@ export class SocketComputer extends Computer {
       when: this.time.monotonic,
       awake: this.time.monotonic - this.slept,
       status: kind,
-      clicked: this.#clicked,
-      stalled: false,
+      isClicked: this.#isClicked,
+      isStalled: false,
     };
     this.attempts.push(attempt);
-    this.#underWay.set(pathname, attempt);
+    this.#inFlight.set(pathname, attempt);
     init.signal!.addEventListener('abort', () => {
-      this.#underWay.delete(pathname);
+      this.#inFlight.delete(pathname);
       this.#events.emit('change');
     });
     return fetch(url, init);

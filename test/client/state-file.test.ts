@@ -21,7 +21,6 @@ import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from './folders.js';
 import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE } from './harness.js';
 
-const folder = temporaryFolder;
 const noLog = () => {};
 
 function stateWith(token: string): State {
@@ -31,14 +30,14 @@ function stateWith(token: string): State {
 
 describe('the state file', () => {
   test('is read back as it was written, and only its owner may read it', async () => {
-    const file = join(await folder(), 'deep', 'license.json');
+    const file = join(await temporaryFolder(), 'deep', 'license.json');
     await writeState(file, stateWith('one'));
     expect(await readState(file, noLog)).toEqual(stateWith('one'));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
   test('is readable only by its owner, even if a crash left a temporary file with another mode', async () => {
-    const file = join(await folder(), 'license.json');
+    const file = join(await temporaryFolder(), 'license.json');
     await writeFile(`${file}.${process.pid}.tmp`, 'half');
     await chmod(`${file}.${process.pid}.tmp`, 0o644);
     await writeState(file, stateWith('one'));
@@ -47,7 +46,7 @@ describe('the state file', () => {
 
   const testOfDescriptors = existsSync('/proc/self/fd') ? test : test.skip;
   testOfDescriptors('is closed once it is written, and so is its folder', async () => {
-    const ownFolder = await realpath(await folder());
+    const ownFolder = await realpath(await temporaryFolder());
     await writeState(join(ownFolder, 'license.json'), stateWith('one'));
     const descriptors = await readdir('/proc/self/fd');
     const paths = await Promise.all(
@@ -58,7 +57,7 @@ describe('the state file', () => {
 
   test('that is missing is an empty state', async () => {
     const log: string[] = [];
-    const state = await readState(join(await folder(), 'none.json'), (line) => log.push(line));
+    const state = await readState(join(await temporaryFolder(), 'none.json'), (line) => log.push(line));
     expect(state).toEqual(emptyState());
     expect(log).toEqual([]);
   });
@@ -74,7 +73,7 @@ describe('the state file', () => {
     ],
     ['binary', '\0\0\0\0'],
   ])('that is damaged (%s) is an empty state, and is renamed to .broken', async (_, text) => {
-    const file = join(await folder(), 'license.json');
+    const file = join(await temporaryFolder(), 'license.json');
     await writeFile(file, text);
     const log: string[] = [];
     expect(await readState(file, (line) => log.push(line))).toEqual(emptyState());
@@ -83,7 +82,8 @@ describe('the state file', () => {
   });
 
   test('that another program locks for a moment is read after that, in at most five attempts', async () => {
-    const file = join(await folder(), 'license.json');
+    const file = join(await temporaryFolder(), 'license.json');
+    // A folder in its place cannot be read, like a locked file.
     await mkdir(file);
     let pauses = 0;
     const pauseUntil = (last: number) => async () => {
@@ -98,7 +98,7 @@ describe('the state file', () => {
   });
 
   test('that could not be read is not changed until it is read again or a new license replaces it', async () => {
-    const file = join(await folder(), 'license.json');
+    const file = join(await temporaryFolder(), 'license.json');
     // A folder in its place cannot be read, also by root.
     await mkdir(file);
     const log: string[] = [];
@@ -120,8 +120,8 @@ describe('the state file', () => {
     expect((await readState(file, noLog))?.license?.token).toBe('two');
   });
 
-  test('is complete after a kill at any moment of writing', async () => {
-    const file = join(await folder(), 'license.json');
+  test('is complete after a process that writes it is killed', async () => {
+    const file = join(await temporaryFolder(), 'license.json');
     const module = pathToFileURL(join(process.cwd(), 'client/src/state-file.ts')).href;
     const license = JSON.stringify(stateWith('t'.repeat(2000)));
     // The child runs the sources: where they import a .js file, there is a .ts file.
@@ -174,8 +174,8 @@ describe('the state file', () => {
   });
 });
 
-test('a license whose file could not be read at the start is used as soon as it can be read', async () => {
-  const file = join(await folder(), 'license.json');
+test('a license whose file could not be read is used when the client is started again and can read it', async () => {
+  const file = join(await temporaryFolder(), 'license.json');
   await mkdir(file);
   const client = new MooringClient({
     baseUrl: 'http://127.0.0.1:1',

@@ -3,12 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { emptyState, type State } from '../../client/src/state-file.js';
 import { Store } from '../../client/src/store.js';
 
-describe('data saved while the state could not be read', () => {
+describe('data saved before the state is read', () => {
   const native = { crash_kind: 'native' } as const;
   const python = { crash_kind: 'python' } as const;
   const seen = (sequence: number, digest: string) => ({ sequence, digest });
 
-  async function loadedAfter(learned: Partial<State>, stored: Partial<State>): Promise<Readonly<State>> {
+  async function loadAfterSaving(learned: Partial<State>, stored: Partial<State>): Promise<Readonly<State>> {
     const storage = { read: async () => ({ ...emptyState(), ...stored }), write: async () => undefined };
     const store = new Store(storage, () => undefined);
     await store.save(learned);
@@ -17,9 +17,9 @@ describe('data saved while the state could not be read', () => {
   }
 
   test('is kept: the crash of this run replaces the stored one', async () => {
-    expect((await loadedAfter({ crash: native }, { crash: python })).crash).toEqual(native);
-    expect((await loadedAfter({}, { crash: python })).crash).toEqual(python);
-    expect((await loadedAfter({ crash: native }, {})).crash).toEqual(native);
+    expect((await loadAfterSaving({ crash: native }, { crash: python })).crash).toEqual(native);
+    expect((await loadAfterSaving({}, { crash: python })).crash).toEqual(python);
+    expect((await loadAfterSaving({ crash: native }, {})).crash).toEqual(native);
   });
 
   test('is kept: the higher sequence of each key, or the stored one of two equal ones', async () => {
@@ -30,7 +30,7 @@ describe('data saved while the state could not be read', () => {
       d: seen(0, 'learned'),
     };
     const stored = { a: seen(2, 'stored'), b: seen(2, 'stored'), c: seen(2, 'stored'), e: seen(9, 'stored') };
-    expect((await loadedAfter({ sequences: learned }, { sequences: stored })).sequences).toEqual({
+    expect((await loadAfterSaving({ sequences: learned }, { sequences: stored })).sequences).toEqual({
       a: seen(3, 'learned'),
       b: seen(2, 'stored'),
       c: seen(2, 'stored'),

@@ -46,6 +46,7 @@ describe('the time seen', () => {
     time.monotonic = 7_000;
     expect(now()).toBe(107);
     expect(now()).toBe(107);
+    // A monotonic clock that goes back adds nothing.
     time.monotonic = 3_000;
     expect(now()).toBe(107);
     time.monotonic = 4_000;

@@ -5,14 +5,15 @@ import { at, DAY, MACHINE_ID, START } from './harness.js';
 import { makeKey } from './publisher.js';
 
 const IAT = START / 1_000;
-const WEEK = 7 * 86_400;
-/** The end of the year 9999. */
-const LATEST = 253_402_300_799;
+const WEEK_SECONDS = 7 * 86_400;
+/** The last second of the year 9999. */
+const LATEST_SECONDS = 253_402_300_799;
+/** The token keys shipped with the application. */
 const shipped = [trustedKey(makeKey().x)];
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const tokenOf = (claims: object, header: object = { kid: 'unknown' }) =>
-  `${part(header)}.${part({ mch: machineDigest(MACHINE_ID), iat: IAT, exp: IAT + WEEK, ...claims })}.${'A'.repeat(86)}`;
+  `${part(header)}.${part({ mch: machineDigest(MACHINE_ID), iat: IAT, exp: IAT + WEEK_SECONDS, ...claims })}.${'A'.repeat(86)}`;
 const license = (token: string, offline_until = at(START + 30 * DAY)) => ({ token, offline_until });
 
 describe('the claims of a token', () => {
@@ -21,7 +22,7 @@ describe('the claims of a token', () => {
     { iat: 1.5 },
     { iat: String(IAT) },
     { exp: -1 },
-    { exp: LATEST + 1 },
+    { exp: LATEST_SECONDS + 1 },
     { exp: null },
     { mch: 7 },
     { mch: undefined },
@@ -32,7 +33,7 @@ describe('the claims of a token', () => {
     expect(readToken(license(token), [])).toEqual({ ...none, isBelievable: true });
   });
 
-  test.each([{ iat: 0 }, { exp: LATEST }, { exp: 0 }])('with %j are read', (claims) => {
+  test.each([{ iat: 0 }, { exp: LATEST_SECONDS }, { exp: 0 }])('with %j are read', (claims) => {
     expect(readToken(license(tokenOf(claims)), []).claims).toMatchObject(claims);
   });
 
@@ -51,8 +52,8 @@ describe('a token of a key that was not shipped', () => {
     [-1, false],
     [0, false],
     [1, true],
-    [WEEK, true],
-    [WEEK + 1, false],
+    [WEEK_SECONDS, true],
+    [WEEK_SECONDS + 1, false],
   ])('that ends %d seconds after its issue is believable: %p', (seconds, isBelievable) => {
     const token = tokenOf({ exp: IAT + seconds });
     expect(readToken(license(token), shipped).isBelievable).toBe(isBelievable);
@@ -61,7 +62,7 @@ describe('a token of a key that was not shipped', () => {
 
   test.each([
     ['its own end', { exp: IAT + 60 }, START + 30 * DAY, START + 60_000],
-    ['seven days after its issue', { exp: IAT + 2 * WEEK }, START + 30 * DAY, START + 7 * DAY],
+    ['seven days after its issue', { exp: IAT + 2 * WEEK_SECONDS }, START + 30 * DAY, START + 7 * DAY],
     ['the offline_until of the answer', {}, START + DAY, START + DAY],
   ])(
     'lets an application start offline until %s if that is the earliest limit',
@@ -81,13 +82,13 @@ describe('the machine of a token', () => {
   };
 
   test('is another one only if it and this machine are known and differ', async () => {
-    const on = (machineId: () => Promise<string>, token = stored.token) =>
+    const isOfAnotherMachine = (machineId: () => Promise<string>, token = stored.token) =>
       new TokenReader([], machineId).isOfAnotherMachine({ ...stored, token });
     const fails = () => Promise.reject(new Error('no machine id'));
-    expect(await on(async () => MACHINE_ID)).toBe(false);
-    expect(await on(async () => 'cd'.repeat(32))).toBe(true);
-    expect(await on(fails)).toBe(false);
-    expect(await on(async () => 'cd'.repeat(32), 'of another format')).toBe(false);
+    expect(await isOfAnotherMachine(async () => MACHINE_ID)).toBe(false);
+    expect(await isOfAnotherMachine(async () => 'cd'.repeat(32))).toBe(true);
+    expect(await isOfAnotherMachine(fails)).toBe(false);
+    expect(await isOfAnotherMachine(async () => 'cd'.repeat(32), 'of another format')).toBe(false);
   });
 
   test('is compared with the machine id of this machine, which is read once, and again after a failure', async () => {

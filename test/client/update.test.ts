@@ -22,8 +22,8 @@ const running: Running = {
   now: Date.parse('2026-11-20T13:00:00Z'),
 };
 
-const judge = (of: object, seen = {}, changes: Partial<Running> = {}) =>
-  judgeManifest(JSON.stringify(of), trusted, seen, { ...running, ...changes });
+const judge = (served: object, seen = {}, changes: Partial<Running> = {}) =>
+  judgeManifest(JSON.stringify(served), trusted, seen, { ...running, ...changes });
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
 const offer = (version: string, minimum: string | null = null) => ({
   version,
@@ -110,7 +110,7 @@ describe('a manifest', () => {
     ['an image without a hash', { dmg: { ...image('3.2.0'), sha256: 'none' } }],
     ['no list of older versions', { also_available: null }],
     ['an older version without an image', { also_available: [{ version: '3.1.5' }] }],
-    ['a minimum that is no time', { minimum_license_expiry: 'never' }],
+    ['a minimum that is not a time', { minimum_license_expiry: 'never' }],
     ['a negative sequence', { sequence: -1 }],
     ['a version that is a number', { version: 3 }],
     ['no image', { dmg: null }],
@@ -124,7 +124,7 @@ describe('a manifest', () => {
     ['a hash in capitals', { dmg: { ...image('3.2.0'), sha256: 'A'.repeat(64) } }],
     ['a minimum that is missing', { minimum_license_expiry: undefined }],
     ['null among the older versions', { also_available: [offer('3.1.5'), null] }],
-    ['older versions that are no list', { also_available: { 0: offer('3.1.5') } }],
+    ['older versions that are not a list', { also_available: { 0: offer('3.1.5') } }],
   ])('with %s is malformed', (_, changes) => {
     expect(judge(manifest(changes)).check).toEqual({ available: false, reason: 'malformed' });
   });
@@ -236,20 +236,20 @@ describe('coverage', () => {
       offer('3.1.5', null),
       offer('2.9.4', null),
     ];
-    const of = manifest({ minimum_license_expiry: since, also_available });
-    const lapsedAt = (license_expires_at: string) => judge(of, {}, { license_expires_at }).check;
-    expect(lapsedAt('2026-07-01T00:00:00Z')).toMatchObject({
+    const served = manifest({ minimum_license_expiry: since, also_available });
+    const checkWithExpiry = (license_expires_at: string) => judge(served, {}, { license_expires_at }).check;
+    expect(checkWithExpiry('2026-07-01T00:00:00Z')).toMatchObject({
       offer: { version: '3.1.9' },
       newest_version: '3.2.0',
     });
-    expect(lapsedAt('2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '3.1.5' } });
-    expect(judge(of, {}, { license_expires_at: '2026-01-01T00:00:00Z', app_version: '3.1.5' }).check).toEqual(
-      {
-        available: false,
-        reason: 'not_covered',
-        newest: offer('3.2.0', since),
-      },
-    );
+    expect(checkWithExpiry('2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '3.1.5' } });
+    expect(
+      judge(served, {}, { license_expires_at: '2026-01-01T00:00:00Z', app_version: '3.1.5' }).check,
+    ).toEqual({
+      available: false,
+      reason: 'not_covered',
+      newest: offer('3.2.0', since),
+    });
   });
 });
 
@@ -261,16 +261,16 @@ test('a vector of test/vectors/manifests.json verifies, byte for byte', () => {
   expect(key.key_id).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k');
   expect(signersOf(signed, [signature], [key])).toEqual([key.key_id]);
   expect(signersOf(`${signed} `, [signature], [key])).toEqual([]);
-  const at = { ...running, now: Date.parse('2027-02-01T00:00:00Z') };
-  const judged = (app_version: string, license_expires_at: string | null) =>
+  const runningLater = { ...running, now: Date.parse('2027-02-01T00:00:00Z') };
+  const checkWith = (app_version: string, license_expires_at: string | null) =>
     judgeManifest(
       JSON.stringify({ signed, signatures: [{ key_id: key.key_id, signature }] }),
       [key],
       {},
-      { ...at, app_version, license_expires_at },
+      { ...runningLater, app_version, license_expires_at },
     ).check;
-  expect(judged('3.1.0', null)).toMatchObject({ offer: { version: '3.2.0' } });
-  expect(judged('2.9.0', '2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '2.9.4' } });
+  expect(checkWith('3.1.0', null)).toMatchObject({ offer: { version: '3.2.0' } });
+  expect(checkWith('2.9.0', '2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '2.9.4' } });
 });
 
 test('only the first sixteen well-formed signatures are verified', () => {
@@ -302,8 +302,8 @@ test.each(['', 'short', 'A'.repeat(44), '*'.repeat(43)])(
 );
 
 const trustedKeys = [current.x, next.x];
-const serveManifest = (computer: Computer, of: object, headers = {}) =>
-  (computer.service.answer['/v1/manifest'] = () => () => json(200, of, headers));
+const serveManifest = (computer: Computer, served: object, headers = {}) =>
+  (computer.service.answer['/v1/manifest'] = () => () => json(200, served, headers));
 
 describe('the daily check', () => {
   test('comes soon after the start, then daily, also without an activation', async () => {
@@ -390,7 +390,7 @@ describe('the daily check', () => {
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
   });
 
-  test('sends the etag during a run, checks the cached bytes again after a 304, and drops it at the end', async () => {
+  test('sends the etag, checks the cached manifest again after a 304, and sends no etag after a restart', async () => {
     const computer = await Computer.make();
     await computer.open({ trustedKeys });
     serveManifest(computer, manifest(), { etag: '"m42"' });
@@ -429,7 +429,7 @@ describe('the daily check', () => {
     ['a 500', () => json(500, manifest()), 'unreachable'],
     ['a redirect', () => new Response(null, { status: 302 }), 'unreachable'],
     ['nothing published', () => problem(404, 'no_version_published', 'retry'), 'no_version_published'],
-    ['nothing at this address', () => problem(404, 'not_found', 'retry'), 'unreachable'],
+    ['a 404 for an unknown path', () => problem(404, 'not_found', 'retry'), 'unreachable'],
     ['nothing published in a 500', () => problem(500, 'no_version_published', 'retry'), 'unreachable'],
     ['a page in a 404', () => new Response('<html>', { status: 404 }), 'unreachable'],
     ['a page', () => new Response('<html>'), 'malformed'],

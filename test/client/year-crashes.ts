@@ -10,10 +10,10 @@ export class Crashes {
   readonly #mustNotBeSent = new Set<unknown>();
 
   /** Records a crash. @returns its label */
-  add(telemetryOff: boolean): string {
+  add(isTelemetryOff: boolean): string {
     const label = `crash-${(this.#count += 1)}`;
     this.#unsent.push(label);
-    if (telemetryOff) this.deleteUnsent();
+    if (isTelemetryOff) this.deleteUnsent();
     return label;
   }
 
@@ -30,7 +30,7 @@ export class Crashes {
       this.sent += 1;
       if (this.#mustNotBeSent.has(label))
         yield `${String(label)} was sent, although it was sent before or deleted`;
-      if (received!.confirmed) this.#mustNotBeSent.add(label);
+      if (received!.isConfirmed) this.#mustNotBeSent.add(label);
     }
   }
 }

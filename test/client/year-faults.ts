@@ -5,28 +5,28 @@ import { makeKey, manifest } from './publisher.js';
 import type { Random } from './random.js';
 
 /** The version of every invalid manifest, which must never be offered. */
-export const BAD_VERSION = '66.6.6';
+export const INVALID_VERSION = '66.6.6';
 
-const EVERY_FAULT: Fault[] = [NO_ANSWERS, WRONG_SHAPES, RETRY_PROBLEMS, FIX_PROBLEMS].flatMap((table) =>
+const ALL_FAULTS: Fault[] = [NO_ANSWERS, WRONG_SHAPES, RETRY_PROBLEMS, FIX_PROBLEMS].flatMap((table) =>
   Object.values<Fault>(table),
 );
 const untrusted = makeKey();
 
 type FaultAction = (service: MisbehavingService, random: Random) => unknown;
 
-const BAD_MANIFESTS: ((service: MisbehavingService) => object)[] = [
+const INVALID_MANIFESTS: ((service: MisbehavingService) => object)[] = [
   // An older sequence.
-  ({ key }) => manifest({ sequence: 0, version: BAD_VERSION }, [key]),
+  ({ key }) => manifest({ sequence: 0, version: INVALID_VERSION }, [key]),
   // The current sequence, with another content.
-  ({ key, sequence }) => manifest({ sequence, version: BAD_VERSION, previous: 'twin' }, [key]),
+  ({ key, sequence }) => manifest({ sequence, version: INVALID_VERSION, previous: 'another' }, [key]),
   // Expired, with the current sequence.
-  ({ key, sequence }) => manifest({ sequence, version: BAD_VERSION, expires_at: at(START) }, [key]),
+  ({ key, sequence }) => manifest({ sequence, version: INVALID_VERSION, expires_at: at(START) }, [key]),
   // Of another product.
   ({ key, sequence }) =>
-    manifest({ sequence: sequence + 9, version: BAD_VERSION, product: 'com.example.other' }, [key]),
+    manifest({ sequence: sequence + 9, version: INVALID_VERSION, product: 'com.example.other' }, [key]),
   // Signed by an untrusted key, under the key id of the trusted one.
   ({ sequence, key }) =>
-    manifest({ sequence: sequence + 9, version: BAD_VERSION }, [{ ...untrusted, key_id: key.key_id }]),
+    manifest({ sequence: sequence + 9, version: INVALID_VERSION }, [{ ...untrusted, key_id: key.key_id }]),
 ];
 
 /**
@@ -42,24 +42,24 @@ export const loseActivation: FaultAction = (service, random) => {
   service.misbehave((exchange) => exchange.problem(status, code, 'stop'), ['/v1/activate']);
 };
 
-/** Invalid manifests, served after the client has seen a valid one. */
+/** The service serves an invalid manifest, after the client has seen a valid one. */
 export const serveInvalidManifest: FaultAction = (service, random) => {
-  const bad = random.pick(BAD_MANIFESTS)(service);
-  service.misbehave((exchange) => exchange.json(200, bad), ['/v1/manifest']);
+  const invalid = random.pick(INVALID_MANIFESTS)(service);
+  service.misbehave((exchange) => exchange.json(200, invalid), ['/v1/manifest']);
 };
 
 /** Faults that the service or an intermediary can have for a while. */
 export const FAULT_ACTIONS: readonly FaultAction[] = [
   // The same fault for all calls.
-  (service, random) => service.misbehave(random.pick(EVERY_FAULT)),
+  (service, random) => service.misbehave(random.pick(ALL_FAULTS)),
   // A fault for the calls of one path.
-  (service, random) => service.misbehave(random.pick(EVERY_FAULT), [random.pick(PATHS)]),
+  (service, random) => service.misbehave(random.pick(ALL_FAULTS), [random.pick(PATHS)]),
   // A random fault for each call.
-  (service, random) => service.misbehave((exchange) => random.pick(EVERY_FAULT)(exchange)),
+  (service, random) => service.misbehave((exchange) => random.pick(ALL_FAULTS)(exchange)),
   // A random fault for half of the calls.
   (service, random) =>
     service.misbehave((exchange) =>
-      random.chance(0.5) ? service.answer(exchange) : random.pick(EVERY_FAULT)(exchange),
+      random.chance(0.5) ? service.answer(exchange) : random.pick(ALL_FAULTS)(exchange),
     ),
   // Each connection is refused.
   (service) => service.refuse(),

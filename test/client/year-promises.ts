@@ -5,22 +5,23 @@ import type { Attempt } from './socket-computer.js';
 
 /** One run of the application, from its start to its end. */
 export interface Run {
-  /** The start by the monotonic clock, and the start and end by that clock without the time asleep. */
+  /** The start by the monotonic clock; the start and the end by that clock without the time during which the computer slept. */
   start: number;
   startAwake: number;
   endAwake: number;
   appVersion: string;
-  telemetryOff: boolean;
-  /** Whether the start may need the network, and whether it must send a heartbeat before the application runs. */
+  isTelemetryOff: boolean;
+  /** Whether the application may need the network to start. */
   mayNeedNetwork: boolean;
-  mustAsk: boolean;
+  /** Whether the client must send a heartbeat at the start, before the application runs. */
+  mustCallService: boolean;
   attempts: Attempt[];
   states: Status[];
   log: string[];
 }
 
 const SECOND = 1000;
-/** The longest duration of a call together with the activation that its answer may ask for. */
+/** The longest duration of a call and of the call that its answer may ask for, with a reserve: each ends after 10 seconds. */
 const CALLS_TIMEOUT_MS = 25 * SECOND;
 
 /** Finds the promises of the client that a run broke. @returns one sentence for each */
@@ -45,25 +46,29 @@ export function findBrokenPromises(run: Run): string[] {
 function* checkStatuses({ states, mayNeedNetwork }: Run): Generator<string> {
   const kinds = states.map(({ kind }) => kind);
   if (kinds.includes('stopped')) yield `stopped: ${JSON.stringify(states)}`;
-  if (kinds.includes('not_activated')) yield 'lost its license';
+  if (kinds.includes('not_activated')) yield 'it lost its license';
   const ran = kinds.indexOf('running');
   if (ran >= 0 && kinds.slice(ran).some((kind) => kind !== 'running'))
     yield `interrupted while it ran: ${kinds.join(' ')}`;
-  if (kinds[0] !== 'running' && !mayNeedNetwork) yield `asked for the network too early: ${kinds.join(' ')}`;
+  if (kinds[0] !== 'running' && !mayNeedNetwork) yield `it needed the network too early: ${kinds.join(' ')}`;
 }
 
-function* checkStart({ start, mustAsk }: Run, heartbeats: Attempt[]): Generator<string> {
+function* checkStart({ start, mustCallService }: Run, heartbeats: Attempt[]): Generator<string> {
   const first = heartbeats[0];
-  const isEarlyAllowed = first?.clicked || first?.status === 'needs_network';
+  const isEarlyAllowed = first?.isClicked || first?.status === 'needs_network';
   if (first && !isEarlyAllowed && first.when - start < 2 * MINUTE)
     yield 'a heartbeat within two minutes of the start';
-  if (mustAsk && heartbeats[0]?.when !== start) yield 'a restart after seven days that did not ask';
+  if (mustCallService && heartbeats[0]?.when !== start)
+    yield 'a restart after seven days sent no heartbeat at once';
 }
 
-/** Checks that two consecutive heartbeats are five hours apart, unless the user or the service asked for an earlier one. */
+/**
+ * Checks that two consecutive heartbeats are five hours apart, unless the user or the service asked for an earlier one.
+ * @param last the call before the second heartbeat: the first heartbeat, or an activation
+ */
 function* checkPace(before: Attempt, last: Attempt, call: Attempt): Generator<string> {
   const gap = call.when - before.when;
-  if (call.clicked || gap > 5 * HOUR) return;
+  if (call.isClicked || gap > 5 * HOUR) return;
   const { action, body } = before.received ?? {};
   const isRepetition = action === 'fix' && body!['telemetry'] && !call.received?.body?.['telemetry'];
   if (isRepetition && gap <= CALLS_TIMEOUT_MS) return;
@@ -80,15 +85,16 @@ function* checkPace(before: Attempt, last: Attempt, call: Attempt): Generator<st
 /** Checks that a running application sends heartbeats: the license check cannot be switched off. */
 function* checkPauses(run: Run): Generator<string> {
   const calls = run.attempts.filter(
-    ({ path, received }) => path === '/v1/heartbeat' || (path === '/v1/activate' && received?.confirmed),
+    ({ path, received }) => path === '/v1/heartbeat' || (path === '/v1/activate' && received?.isConfirmed),
   );
   const times = [run.startAwake, ...calls.map(({ awake }) => awake), run.endAwake];
   const longest = Math.max(...times.slice(1).map((time, i) => time - times[i]!));
+  // The longest interval is 12 hours and 5 %.
   if (longest > 12.6 * HOUR + CALLS_TIMEOUT_MS) yield `no heartbeat for ${longest / HOUR} hours`;
 }
 
 function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> {
-  const daily = manifests.filter(({ clicked }) => !clicked);
+  const daily = manifests.filter(({ isClicked }) => !isClicked);
   const first = daily[0];
   if (first && first.when - run.start < 2 * MINUTE) yield 'the manifest read within two minutes of the start';
   if (!first && run.endAwake - run.startAwake > 20 * MINUTE) yield 'no manifest read after the start';
@@ -100,11 +106,11 @@ function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> 
 }
 
 /**
- * Checks that the client activates only after a click, or when the service has just asked for it. An activation that the machine
- * limit refused is repeated for ten minutes.
+ * Checks that the client activates only after a click, or when the service has just asked for it. An activation that the
+ * machine limit refused is repeated for ten minutes.
  */
 function* checkActivation(call: Attempt, earlier: readonly Attempt[]): Generator<string> {
-  if (call.path !== '/v1/activate' || call.clicked) return;
+  if (call.path !== '/v1/activate' || call.isClicked) return;
   const before = earlier.at(-1);
   const isRequested =
     before?.received?.action === 'reactivate' && call.when - before.when <= CALLS_TIMEOUT_MS;
@@ -114,7 +120,7 @@ function* checkActivation(call: Attempt, earlier: readonly Attempt[]): Generator
 
 function isRepeatedClick(call: Attempt, earlier: readonly Attempt[]): boolean {
   const sinceClick = earlier.slice(
-    earlier.findLastIndex(({ path, clicked }) => path === call.path && clicked),
+    earlier.findLastIndex(({ path, isClicked }) => path === call.path && isClicked),
   );
   const [click] = sinceClick;
   if (click?.received?.code !== 'machine_limit_reached') return false;
@@ -122,7 +128,7 @@ function isRepeatedClick(call: Attempt, earlier: readonly Attempt[]): boolean {
   return (
     call.when - click.when <= 10 * MINUTE &&
     call.when - activations.at(-1)!.when >= 5 * SECOND &&
-    !activations.some(({ received }) => received?.confirmed)
+    !activations.some(({ received }) => received?.isConfirmed)
   );
 }
 
@@ -150,14 +156,16 @@ function* checkMembers(run: Run, { path, received }: Attempt): Generator<string>
   ];
   if (undocumented.length > 0 || url !== path) yield `sent ${undocumented.join()} to ${url}`;
   if (path === '/v1/manifest' && (method !== 'GET' || raw !== '')) yield 'sent a body to the manifest';
-  if (path !== '/v1/manifest' && body['app_version'] !== run.appVersion) yield 'another version';
-  if (run.telemetryOff && telemetry) yield 'telemetry after the opt-out';
+  if (path !== '/v1/manifest' && body['app_version'] !== run.appVersion)
+    yield 'sent another version than that of the run';
+  if (run.isTelemetryOff && telemetry) yield 'telemetry after the opt-out';
 }
 
-function* checkLog({ telemetryOff, log }: Run, heartbeats: Attempt[]): Generator<string> {
+function* checkLog({ isTelemetryOff, log }: Run, heartbeats: Attempt[]): Generator<string> {
   const sent = log.filter((line) => line.startsWith('heartbeat sent'));
   const off = sent.filter((line) => line === 'heartbeat sent (telemetry: off)').length;
-  if (telemetryOff && off < sent.length) yield `a log that says ${sent.join()}`;
-  const confirmed = heartbeats.filter(({ received }) => received?.confirmed).length;
-  if (sent.length < confirmed) yield 'a log that leaves heartbeats out';
+  if (isTelemetryOff && off < sent.length)
+    yield `the log reports telemetry after the opt-out: ${sent.join()}`;
+  const confirmed = heartbeats.filter(({ received }) => received?.isConfirmed).length;
+  if (sent.length < confirmed) yield 'the log does not contain all heartbeats';
 }

@@ -2,12 +2,12 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { randomInt } from 'node:crypto';
 import os from 'node:os';
 import { DAY, EMAIL, HOUR, KEY, MACHINE_ID } from './harness.js';
-import { BAD_VERSION } from './year-faults.js';
+import { INVALID_VERSION } from './year-faults.js';
 import { HOSTNAME_CANARY, Year } from './year.js';
 
 // MOORING_SEED=… repeats a year. The title of a failed test contains its seed.
 const SEED = process.env['MOORING_SEED'];
-/** The seed of a year with many events: a year without faults would prove nothing. */
+/** The seed of a year with enough events for the checks of their numbers; a random year may have fewer. */
 const EVENTFUL_SEED = 41;
 const seeds = SEED ? [Number(SEED)] : [EVENTFUL_SEED, randomInt(2 ** 31)];
 
@@ -17,7 +17,7 @@ afterEach(async () => {
   await current?.computer.close();
 });
 
-/** Lets the service stop the license: the application obeys, and only a call of the user ends the stop. */
+/** Lets the service stop the license: the application obeys, and calls again only after a restart or a retry of the user. */
 async function expectStopIsObeyed({ computer }: Year): Promise<void> {
   const { remote, attempts } = computer;
   const licenseCalls = () => attempts.filter(({ path }) => path !== '/v1/manifest').length;
@@ -58,7 +58,7 @@ describe('a year with a service that misbehaves', () => {
       expect(computer.remote.activations).toBe(1);
 
       const offers = checks.flatMap((check) => (check.available ? [check.offer.version] : []));
-      expect(offers).not.toContain(BAD_VERSION);
+      expect(offers).not.toContain(INVALID_VERSION);
       if (seed === EVENTFUL_SEED) {
         expect(offers.length).toBeGreaterThan(20);
         expect(computer.attempts.length).toBeGreaterThan(700);

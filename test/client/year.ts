@@ -22,15 +22,15 @@ export class Year {
   readonly #faults = [...FAULT_ACTIONS];
   #run!: Run;
   /** The lengths of the lists of the computer at the start of the run. */
-  #from = { attempts: 0, states: 0, log: 0 };
+  #lengthsAtStart = { attempts: 0, states: 0, log: 0 };
   #version = 0;
-  #telemetryOff = false;
+  #isTelemetryOff = false;
   readonly #crashes = new Crashes();
   /**
    * The last confirmation: its true time, how far the user's clock (`skew`) and the service's clock (`clockErrorMs`) were ahead
    * of the true time, and whether the user has set the clock ahead since.
    */
-  #confirmed = { at: Number.NaN, skew: 0, clockErrorMs: 0, setAhead: false };
+  #confirmed = { at: Number.NaN, skew: 0, clockErrorMs: 0, wasSetAhead: false };
 
   private constructor(
     readonly computer: SocketComputer,
@@ -47,7 +47,7 @@ export class Year {
     await year.start();
     await year.#perform(() => year.computer.activate());
     // The status before the activation, which is `not_activated`, is not checked.
-    year.#from.states = 1;
+    year.#lengthsAtStart.states = 1;
     return year;
   }
 
@@ -58,11 +58,12 @@ export class Year {
       await this.#spendTime(this.#random.span(2 * HOUR, 5 * DAY));
       await this.#causeFault();
       this.counts.faults += 1;
+      // Each fault is followed by a new manifest, and every eighth one by a new version.
       this.computer.remote.publish({ version: `3.${1 + Math.floor(this.counts.faults / 8)}.0` });
     }
   }
 
-  /** Causes one of the three faults that occurred the longest time ago, so that each occurs in a year. */
+  /** Causes one of the three faults that have not occurred for the longest time, so that each occurs within the year. */
   async #causeFault(): Promise<void> {
     const { remote } = this.computer;
     const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
@@ -102,21 +103,22 @@ export class Year {
       Math.min(random.span(shortest, longest), longestAction);
     // A user whose application waits for the network does not just wait: the next action comes within three hours.
     const longestPause = computer.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
-    const dice = random.unit() * (user === 'absent' ? 0.62 : 1);
-    if (dice < 0.5) return computer.advanceTime(span(10 * MINUTE, longestPause));
-    if (dice < 0.62) return computer.sleep(span(MINUTE, 2 * DAY), random.chance(0.5));
-    if (dice < 0.7) return this.restart(span(1, HOUR));
-    if (dice < 0.78) return this.restart(span(HOUR, 12 * DAY));
-    if (dice < 0.84) return this.restart(span(1, HOUR), { killed: true });
-    if (dice < 0.9) return computer.retry();
-    if (dice < 0.93) return computer.checkForUpdate();
-    if (dice < 0.95) return computer.activate().catch(() => {});
+    // Below 0.62, the user only lets time pass.
+    const draw = random.unit() * (user === 'absent' ? 0.62 : 1);
+    if (draw < 0.5) return computer.advanceTime(span(10 * MINUTE, longestPause));
+    if (draw < 0.62) return computer.sleep(span(MINUTE, 2 * DAY), random.chance(0.5));
+    if (draw < 0.7) return this.restart(span(1, HOUR));
+    if (draw < 0.78) return this.restart(span(HOUR, 12 * DAY));
+    if (draw < 0.84) return this.restart(span(1, HOUR), { killed: true });
+    if (draw < 0.9) return computer.retry();
+    if (draw < 0.93) return computer.checkForUpdate();
+    if (draw < 0.95) return computer.activate().catch(() => {});
     if (!user) this.#setClock(random.chance(0.4) ? 0 : random.between(-365, 365) * DAY);
     return computer.advanceTime(span(MINUTE, HOUR));
   }
 
   #setClock(skew: number): void {
-    if (skew > this.computer.skew) this.#confirmed.setAhead = true;
+    if (skew > this.computer.skew) this.#confirmed.wasSetAhead = true;
     this.computer.setClock(skew);
   }
 
@@ -124,14 +126,19 @@ export class Year {
     await work();
     const { remote, skew } = this.computer;
     if (remote.confirmedAt !== this.#confirmed.at && !Number.isNaN(remote.confirmedAt))
-      this.#confirmed = { at: remote.confirmedAt, skew, clockErrorMs: remote.clockErrorMs, setAhead: false };
+      this.#confirmed = {
+        at: remote.confirmedAt,
+        skew,
+        clockErrorMs: remote.clockErrorMs,
+        wasSetAhead: false,
+      };
   }
 
-  /** Ends or kills the application and starts it again later, sometimes as another version or with another telemetry setting. */
+  /** Ends or kills the application and starts it again later, sometimes with another version or telemetry setting. */
   async restart(offMs: number, { killed = false } = {}): Promise<void> {
     await this.#end({ killed });
     this.computer.time.wall += offMs;
-    if (this.#random.chance(0.2)) this.#telemetryOff = !this.#telemetryOff;
+    if (this.#random.chance(0.2)) this.#isTelemetryOff = !this.#isTelemetryOff;
     if (this.#random.chance(0.2)) this.#version += 1;
     await this.start();
     if (killed || this.#random.chance(0.1)) await this.#reportCrash();
@@ -139,12 +146,12 @@ export class Year {
 
   async start(): Promise<void> {
     const { computer } = this;
-    const { at, skew, clockErrorMs, setAhead } = this.#confirmed;
+    const { at, skew, clockErrorMs, wasSetAhead } = this.#confirmed;
     const isLate = computer.trueTime - at > 7 * DAY;
-    // The client knows how long ago the confirmation was if the service's clock was right, and if the user's clock was not behind
-    // and was not set since.
-    const isConfirmationAgeKnown = computer.skew === skew && skew >= 0 && clockErrorMs === 0 && !setAhead;
-    this.#from = {
+    // The client knows how long ago the confirmation was if the service's clock was right, and if the user's clock was not
+    // behind and was not set since.
+    const isConfirmationAgeKnown = computer.skew === skew && skew >= 0 && clockErrorMs === 0 && !wasSetAhead;
+    this.#lengthsAtStart = {
       attempts: computer.attempts.length,
       states: computer.states.length,
       log: computer.log.length,
@@ -154,16 +161,16 @@ export class Year {
       startAwake: computer.time.monotonic - computer.slept,
       endAwake: 0,
       appVersion: `3.0.${this.#version}`,
-      telemetryOff: this.#telemetryOff,
-      mayNeedNetwork: isLate || setAhead,
-      mustAsk: isLate && isConfirmationAgeKnown,
+      isTelemetryOff: this.#isTelemetryOff,
+      mayNeedNetwork: isLate || wasSetAhead,
+      mustCallService: isLate && isConfirmationAgeKnown,
       attempts: [],
       states: [],
       log: [],
     };
     this.counts.runs += 1;
     if (isLate) this.counts.lateStarts += 1;
-    if (this.#telemetryOff) this.#crashes.deleteUnsent();
+    if (this.#isTelemetryOff) this.#crashes.deleteUnsent();
     await this.#perform(() => computer.open(this.#options()));
   }
 
@@ -173,9 +180,9 @@ export class Year {
     await (killed ? computer.kill() : computer.client.close());
     const run = this.#run;
     run.endAwake = computer.time.monotonic - computer.slept;
-    run.attempts = computer.attempts.slice(this.#from.attempts);
-    run.states = computer.states.slice(this.#from.states);
-    run.log = computer.log.slice(this.#from.log);
+    run.attempts = computer.attempts.slice(this.#lengthsAtStart.attempts);
+    run.states = computer.states.slice(this.#lengthsAtStart.states);
+    run.log = computer.log.slice(this.#lengthsAtStart.log);
     const found = [
       ...findBrokenPromises(run),
       ...this.#crashes.findWronglySent(run),
@@ -193,7 +200,7 @@ export class Year {
   }
 
   #options() {
-    const { appVersion, telemetryOff } = this.#run;
+    const { appVersion, isTelemetryOff } = this.#run;
     const tooMuchTelemetry = {
       hostname: HOSTNAME_CANARY,
       camera_url: `rtsp://${HOSTNAME_CANARY}/`,
@@ -202,7 +209,7 @@ export class Year {
     };
     return {
       appVersion,
-      environment: { HOSTNAME: HOSTNAME_CANARY, ...(telemetryOff && { EXAMPLE_TELEMETRY_DISABLED: '1' }) },
+      environment: { HOSTNAME: HOSTNAME_CANARY, ...(isTelemetryOff && { EXAMPLE_TELEMETRY_DISABLED: '1' }) },
       telemetry: () => tooMuchTelemetry,
       random: this.#clientRandom.unit,
       onUpdateCheck: (check: UpdateCheck) => this.checks.push(check),
@@ -210,7 +217,7 @@ export class Year {
   }
 
   async #reportCrash(): Promise<void> {
-    const crash_label = this.#crashes.add(this.#telemetryOff);
+    const crash_label = this.#crashes.add(this.#isTelemetryOff);
     const crash = { crash_kind: 'native' as const, crash_label, crash_log: HOSTNAME_CANARY };
     await this.computer.client.reportCrash(crash);
   }

@@ -74,9 +74,9 @@ describe('a service that keeps to the contract', () => {
 
   test('gets at most 75 requests, and stores two blocks of telemetry', async () => {
     await service.sql('truncate telemetry_inbox');
-    faulty.requests = 0;
+    faulty.requestCount = 0;
     await runAll(faulty.url);
-    expect(faulty.requests).toBeLessThanOrEqual(75);
+    expect(faulty.requestCount).toBeLessThanOrEqual(75);
     expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
   });
 
@@ -117,7 +117,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     );
   });
 
-  test('with a license for more machines, and with a revoked license', async () => {
+  test('with a license for more machines, the machine limit is not checked; with a revoked license no rule fails', async () => {
     const free = await service.issue({ machines_allowed: 2 });
     const results = await runAll(service.url, free);
     expect([titles(results, 'fails'), titles(results, 'not_checked')]).toEqual([
@@ -128,7 +128,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     expect(titles(await runAll(service.url, free), 'fails')).toEqual([]);
   });
 
-  test('without a published version', async () => {
+  test('without a published version, only the rules of the manifest are not checked', async () => {
     const bare = await Service.start();
     try {
       const results = await runAll(bare.url, await bare.issue());
@@ -143,7 +143,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     }
   });
 
-  test('with tokens that are not JWS', async () => {
+  test('with tokens that are not JWS, the check of the signature of a token is not made', async () => {
     faulty.fault = (exchange) => {
       if (exchange.path === '/v1/activate' && exchange.status < 300)
         exchange.body = Buffer.from(exchange.body.toString().replace(/"token":"[^"]*"/, '"token":"opaque"'));
@@ -178,8 +178,8 @@ describe('a service with one fault', () => {
 
 describe('a server that does not offer the client API', () => {
   /** Starts a server with this handler. */
-  async function server(answer: Parameters<typeof createServer>[1] & object) {
-    const listening = createServer(answer).listen(0, '127.0.0.1');
+  async function startServer(handler: Parameters<typeof createServer>[1] & object) {
+    const listening = createServer(handler).listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const { port } = listening.address() as AddressInfo;
     const close = async () => {
@@ -191,7 +191,7 @@ describe('a server that does not offer the client API', () => {
   }
 
   test('fails with exit code 1, and without a crash, if it answers HTML to each request', async () => {
-    const web = await server((_request, response) => response.end(HTML));
+    const web = await startServer((_request, response) => response.end(HTML));
     try {
       const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(web.url), '--json');
       const { fails, checks } = JSON.parse(stdout) as { fails: number; checks: Result[] };
@@ -204,8 +204,8 @@ describe('a server that does not offer the client API', () => {
     }
   });
 
-  test('gets only three requests if it does not answer', async () => {
-    const silent = await server(() => undefined);
+  test('fails only three checks if it does not answer, and later checks report that it no longer answers', async () => {
+    const silent = await startServer(() => undefined);
     try {
       const timeoutMs = 50;
       const results = await runChecks(new Deployment(silent.url, license, timeoutMs), CONTRACT);
@@ -219,7 +219,7 @@ describe('a server that does not offer the client API', () => {
   });
 
   test('is reported with one sentence and exit code 1 if the connection is refused', async () => {
-    const gone = await server(() => undefined);
+    const gone = await startServer(() => undefined);
     await gone.close();
     const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(gone.url), '--json');
     expect([code, stdout]).toEqual([1, '']);
@@ -240,7 +240,7 @@ describe('the command', () => {
     ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...licenseOptions]],
     ['an unknown option', ['--url', 'http://127.0.0.1:9', ...licenseOptions, '--fast']],
     ['an option without its value', [...licenseOptions, '--url']],
-    ['a word too many', ['http://127.0.0.1:9', ...licenseOptions]],
+    ['an argument that is not an option', ['http://127.0.0.1:9', ...licenseOptions]],
   ])('ends with exit code 2 and one sentence for %s', async (_what, args) => {
     const { code, stdout, stderr } = await run(PROGRAM, ...args);
     expect([code, stdout]).toEqual([2, '']);

@@ -27,7 +27,7 @@ export const setHeaders =
     if (filter(exchange)) Object.assign(exchange.headers, change);
   };
 
-/** Replaces the selected answers by another one. */
+/** Replaces the selected answers by this one. */
 export const replaceAnswer =
   (filter: ExchangeFilter, status: number, json: object) => (): Fault => (exchange) => {
     if (!filter(exchange)) return;
@@ -49,7 +49,7 @@ export const refuse =
     exchange.body = Buffer.from(JSON.stringify({ ...document, request_id: randomUUID() }));
   };
 
-/** Applies a fault to a part of the selected answers: those from the number `first` to the number `last`, counted from 1. */
+/** Applies a fault only to the selected answers with the numbers `first` to `last`, counted from 1. */
 export const onlyAnswersNumbered =
   (filter: ExchangeFilter, first: number, last: number, fault: () => Fault) => (): Fault => {
     const applyFault = fault();

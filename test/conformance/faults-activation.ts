@@ -19,14 +19,14 @@ const memberMatches =
   (pattern: RegExp, member: string): ExchangeFilter =>
   ({ requestBody }) =>
     pattern.test(String(requestBody[member]));
-/** Does not validate a member, so that an invalid value leads to license_not_found. */
+/** Accepts the invalid values of a member that `sent` selects: the answer is license_not_found. */
 const acceptInvalid = (pointer: string, sent: ExchangeFilter) =>
   refuse(both(activationRequested, both(withPointer(pointer), sent)), 'license_not_found');
 
-/** Faults in the answers to activations. */
+/** Faults in the answers to activations. The clock of the service is always at 2026-11-20T13:00:00Z. */
 export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   [
-    'answers an activation with 200 and plain text',
+    'answers the first activation with the content type text/plain',
     onlyAnswersNumbered(
       activationConfirmed,
       1,
@@ -36,7 +36,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'An activation is answered with 201, or with 200 if the machine is already activated',
   ],
   [
-    'answers with a server_time that is a number',
+    'answers the first activation with a server_time that is a number',
     onlyAnswersNumbered(
       activationConfirmed,
       1,
@@ -72,6 +72,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   ],
   [
     'gives one of the concurrent activations another id',
+    // The answers 3 to 5 are those to the concurrent activations.
     onlyAnswersNumbered(activationConfirmed, 4, 4, changeId),
     'Concurrent activations are answered with the same activation',
   ],
@@ -152,39 +153,39 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'All members that are not texts are listed',
   ],
   [
-    'fails at a NUL',
+    'answers a NUL with internal_error',
     refuse(both(activationRequested, memberMatches(/\0/, 'email')), 'internal_error'),
     'A NUL in a member is refused with 422, never a 500',
     'No request is answered with a status of 500 or above',
   ],
   [
-    'fails at half a surrogate pair',
+    'answers an unpaired surrogate with internal_error',
     refuse(both(activationRequested, memberMatches(/\ud83d/, 'email')), 'internal_error'),
     'An unpaired surrogate in a member is refused with 422, never a 500',
     'No request is answered with a status of 500 or above',
   ],
   [
-    'accepts any key',
+    'accepts a license key of five groups',
     acceptInvalid('/license_key', memberMatches(/-QKX6-QKX6$/, 'license_key')),
     'A wrong license_key is refused with 422 at /license_key',
   ],
   [
-    'accepts any e-mail',
+    'accepts an e-mail address of 255 characters',
     acceptInvalid('/email', memberMatches(/aaa/, 'email')),
     'A wrong email is refused with 422 at /email',
   ],
   [
-    'accepts any machine id',
+    'accepts a UUID as a machine id',
     acceptInvalid('/machine_id', memberMatches(/-4000-/, 'machine_id')),
     'A wrong machine_id is refused with 422 at /machine_id',
   ],
   [
-    'accepts any label',
+    'accepts a label of 101 characters',
     acceptInvalid('/hostname_hint', memberMatches(/xxx/, 'hostname_hint')),
     'A wrong hostname_hint is refused with 422 at /hostname_hint',
   ],
   [
-    'accepts any version',
+    'accepts a version of five parts',
     acceptInvalid('/app_version', memberMatches(/^1\.2/, 'app_version')),
     'A wrong app_version is refused with 422 at /app_version',
   ],
@@ -195,7 +196,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   ],
   [
     'says that the e-mail address is wrong',
-    // Not for the unknown key of the checks: only the answer to another e-mail address is changed.
+    // The unknown key of that check ends with TB3R-QKX6. Its answer is not changed, so the two answers differ.
     changeJson(
       both(withCode('license_not_found'), memberMatches(/(?<!-TB3R-QKX6)$/, 'license_key')),
       (json) => {

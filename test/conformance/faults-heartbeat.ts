@@ -74,6 +74,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
   ],
   [
     'refuses the refreshed token',
+    // The second confirmed heartbeat has the refreshed token, the third the previous one.
     onlyAnswersNumbered(heartbeatConfirmed, 2, 2, refuse(heartbeatConfirmed, 'token_invalid')),
     'The refreshed token works',
   ],
@@ -116,7 +117,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
     'A token signed with an unknown key is refused with token_invalid, so that the client activates again',
   ],
   [
-    'fails at a token of 2 KiB',
+    'answers a token of 2 KiB with internal_error',
     refuse(
       both(heartbeatRequested, ({ requestBody }) => requestBody.token?.length === 2048),
       'internal_error',
@@ -125,7 +126,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
     'No request is answered with a status of 500 or above',
   ],
   [
-    'accepts tokens of any length',
+    'answers a token over 2 KiB with token_invalid',
     refuse(
       both(heartbeatRequested, ({ requestBody }) => requestBody.token?.length === 2049),
       'token_invalid',
@@ -151,7 +152,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
     'All missing members of a heartbeat are listed',
   ],
   [
-    'accepts any version',
+    'answers an invalid version with token_invalid',
     refuse(
       both(
         heartbeatRequested,
@@ -178,12 +179,12 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
     'Telemetry with invalid values is answered with 200 and stored: true',
   ],
   [
-    'accepts a fraction as an integer',
+    'does not list a fraction in place of an integer in dropped',
     changeDropped((names) => names.filter((name) => name !== 'camera_count')),
     'Members with an invalid value are listed in dropped',
   ],
   [
-    'stores telemetry that looks like an IP address',
+    'does not list a text that looks like an IP address in dropped',
     changeDropped((names) => names.filter((name) => name !== 'crash_label')),
     'Members whose text looks like an address, a UUID or a path are listed in dropped',
   ],

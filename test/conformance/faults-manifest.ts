@@ -18,7 +18,7 @@ const manifestRequested: ExchangeFilter = (exchange) =>
 const keysRequested = requestTo('/v1/keys');
 const SIGNATURE_CHECK = 'A signature verifies with a key of /v1/keys, and fails if a byte is changed';
 
-/** Changes the signed content, which makes the signature invalid. @param change changes it in place, or returns other content */
+/** Changes the signed content in place or by what `change` returns, which makes the signature invalid. */
 const changeSignedContent = (change: (content: Record<string, unknown>) => unknown) =>
   changeJson(manifestAnswered, (json) => {
     const content = JSON.parse(json['signed']) as Record<string, unknown>;
@@ -33,7 +33,7 @@ export const MANIFEST_FAULTS: readonly FaultCase[] = [
     'The manifest is answered with 200, or with 404 no_version_published and client_action retry',
   ],
   [
-    'stops each client while no version is published',
+    'answers that no version is published, with the client_action stop',
     refuse(manifestRequested, 'no_version_published', { client_action: 'stop' }),
     'The manifest is answered with 200, or with 404 no_version_published and client_action retry',
     'Each code has the status and the client_action of the contract',

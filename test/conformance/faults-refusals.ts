@@ -62,7 +62,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'A body that is one byte larger is refused with 413 body_too_large',
   ],
   [
-    'answers any path with 200',
+    'answers an unknown path with 200',
     replaceAnswer(withCode('not_found'), 200, {}),
     'An unknown path is refused with 404 not_found',
   ],
@@ -97,7 +97,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Each code has the status and the client_action of the contract',
   ],
   [
-    'has errors in another problem',
+    'has errors in a problem that is not invalid_request',
     changeJson(withCode('license_not_found'), (json) => void (json['errors'] = [])),
     'Only invalid_request has errors, each with pointer and detail',
   ],

@@ -22,13 +22,13 @@ export type Fault = (exchange: Exchange) => void;
 /** A service with one fault: it forwards each request to the real service and changes the answer. */
 export class FaultyService {
   fault: Fault = () => undefined;
-  requests = 0;
+  requestCount = 0;
 
   readonly #server = createServer(async (incoming, response) => {
-    this.requests += 1;
+    this.requestCount += 1;
     const [method, path] = [incoming.method!, incoming.url!];
     const requestBytes = await buffer(incoming);
-    const forwarded = request(this.service + path, { method, headers: incoming.headers, agent: false });
+    const forwarded = request(this.serviceUrl + path, { method, headers: incoming.headers, agent: false });
     forwarded.end(requestBytes);
     const [answer] = await once(forwarded, 'response');
     const exchange: Exchange = {
@@ -50,10 +50,10 @@ export class FaultyService {
     response.end(exchange.body);
   });
 
-  private constructor(private readonly service: string) {}
+  private constructor(private readonly serviceUrl: string) {}
 
-  static async start(service: string): Promise<FaultyService> {
-    const faulty = new FaultyService(service);
+  static async start(serviceUrl: string): Promise<FaultyService> {
+    const faulty = new FaultyService(serviceUrl);
     faulty.#server.listen(0, '127.0.0.1');
     await once(faulty.#server, 'listening');
     return faulty;

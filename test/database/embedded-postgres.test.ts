@@ -50,6 +50,7 @@ const postmasterPid = () => parseInt(readFileSync(join(cluster, 'postmaster.pid'
 /** Starts a process that owns the server until the process is killed. The process prints its messages, then the URL. */
 function startOtherProcess() {
   const source = fileURLToPath(new URL('../../src/database/embedded/embedded-postgres.ts', import.meta.url));
+  // The sources import each other as .js. The hook resolves these names to the .ts files.
   const script = `
     import { registerHooks } from 'node:module';
     const typescript = (name) => (/^\\..*\\.js$/.test(name) ? name.slice(0, -2) + 'ts' : name);
@@ -165,7 +166,7 @@ test('the server of a killed owner is not taken over if it has other settings', 
   await server.stop();
 });
 
-test('a frozen server of a killed owner is ended, and a new one finds its data', async () => {
+test('a server that does not answer and whose owner was killed is ended, and a new one finds its data', async () => {
   const { pid } = await startOrphan();
   process.kill(pid, 'SIGSTOP');
   const server = await start();
@@ -214,7 +215,7 @@ test('if two processes start at once on an empty directory, one owns the server,
   expect([await waiting!.line()]).toEqual(first.filter((line) => line.startsWith('postgres:')));
 });
 
-test('a running owner is not disturbed: the error names it and the directory', async () => {
+test('a start fails while another process owns the server, and the error names the owner and the directory', async () => {
   const owner = startOtherProcess();
   const url = await owner.line();
   await expect(startEmbeddedPostgres(dataDir, { waitSeconds: 0 })).rejects.toThrow(

@@ -99,19 +99,23 @@ async function explain({ text, values }: Statement): Promise<{ fullScans: string
   }
 }
 
-/** The large tables that a plan scans completely. */
+/** The growing tables that a plan scans completely. */
 function fullScansIn({ 'Node Type': type, 'Relation Name': relation, Plans = [] }: Plan): string[] {
   const here = type === 'Seq Scan' && GROWING_TABLES.includes(relation!) ? [relation!] : [];
   return [...here, ...Plans.flatMap(fullScansIn)];
 }
 
-const LICENSE_NUMBER = 77_777;
+/** The number of a license with a purchase and an activation. */
+const SOLD_LICENSE = 77_777;
+/** The number of a license that also has an audit event and an open release request. */
+const LICENSE_WITH_REQUEST = 77;
 const search = (by: object) => () => admin.post('licenses/search', by);
 const testActorId = async () => {
   const { actors } = (await admin.get('audit/filters')).json;
   return actors.find(({ actor }: { actor: string }) => actor === 'test').id as string;
 };
 const activate = (machine: string) => service.activate(license, machine);
+// The audit event n is n minutes after 2026-01-01, so 28_800 is that of 2026-01-21T00:00:00Z.
 
 test.each<[string, () => Promise<Answer>, string]>([
   ['a heartbeat', () => service.heartbeat(token), '"active"'],
@@ -122,40 +126,40 @@ test.each<[string, () => Promise<Answer>, string]>([
   ["the list of a holder's licenses", () => holder.call('GET', '/licenses'), 'ada@example.com'],
   [
     'a search by e-mail',
-    search({ email: `buyer-${LICENSE_NUMBER}@example.com` }),
-    idOf('license', LICENSE_NUMBER),
+    search({ email: `buyer-${SOLD_LICENSE}@example.com` }),
+    idOf('license', SOLD_LICENSE),
   ],
   [
     'a search by transaction',
-    search({ transaction_id: `tx_00${LICENSE_NUMBER}` }),
-    idOf('license', LICENSE_NUMBER),
+    search({ transaction_id: `tx_00${SOLD_LICENSE}` }),
+    idOf('license', SOLD_LICENSE),
   ],
   [
     'a search by activation',
-    search({ activation_id: idOf('activation', LICENSE_NUMBER) }),
-    idOf('license', LICENSE_NUMBER),
+    search({ activation_id: idOf('activation', SOLD_LICENSE) }),
+    idOf('license', SOLD_LICENSE),
   ],
   [
-    'a search by license key',
-    search({ license_key: deriveLicenseKey(Buffer.alloc(32), 'MOOR', idOf('license', LICENSE_NUMBER), 1) }),
+    'a search by a license key that no license has',
+    search({ license_key: deriveLicenseKey(Buffer.alloc(32), 'MOOR', idOf('license', SOLD_LICENSE), 1) }),
     '"licenses":[]',
   ],
   [
     'a license with all that belongs to it',
-    () => admin.get(`licenses/${idOf('license', 77)}`),
-    idOf('release_request', 77),
+    () => admin.get(`licenses/${idOf('license', LICENSE_WITH_REQUEST)}`),
+    idOf('release_request', LICENSE_WITH_REQUEST),
   ],
   [
     'the licenses of a holder',
-    () => admin.get(`licenses/${idOf('license', 77)}/holder?sort=expiry&status=active`),
-    idOf('license', 77),
+    () => admin.get(`licenses/${idOf('license', LICENSE_WITH_REQUEST)}/holder?sort=expiry&status=active`),
+    idOf('license', LICENSE_WITH_REQUEST),
   ],
   ['the queue of release requests', () => admin.get('release-requests'), idOf('release_request', 100)],
   ['the queue of erasure requests', () => admin.get('erasures'), '"erasures":[]'],
   [
     'the audit trail of a license',
-    () => admin.get(`audit?license_id=${idOf('license', 77)}`),
-    idOf('audit_event', 77),
+    () => admin.get(`audit?license_id=${idOf('license', LICENSE_WITH_REQUEST)}`),
+    idOf('audit_event', LICENSE_WITH_REQUEST),
   ],
   ['the audit trail of all licenses', () => admin.get('audit'), idOf('audit_event', AUDIT_EVENTS)],
   [
@@ -182,7 +186,7 @@ test.each<[string, () => Promise<Answer>, string]>([
     () => admin.get('audit/export?action=license.set&from=2026-01-20&to=2026-01-21'),
     idOf('audit_event', 28_799),
   ],
-])('%s scans no large table, and reads few pages', async (_what, work, found) => {
+])('%s scans no growing table completely, and reads few pages', async (_what, work, found) => {
   const { text } = await retryWhileUnavailable(work);
   expect(text).toContain(found);
   const statements = await statementsOf(work);
@@ -206,6 +210,7 @@ test('/health/ready checks each retention rule with an index, and reads few page
 });
 
 test('a batch of 500 heartbeats reads fewer than 15 pages for each row', async () => {
+  // The rows are spread over all activations, so that they share few pages.
   const ids = Array.from({ length: 500 }, (_, index) => idOf('activation', 1 + index * 399));
   const { fullScans, pagesPerRow } = await explain({ text: READ_ACTIVATIONS, values: [ids] });
   expect(fullScans).toEqual([]);
@@ -213,11 +218,12 @@ test('a batch of 500 heartbeats reads fewer than 15 pages for each row', async (
   expect(pagesPerRow).toBeLessThan(15);
 });
 
-test('a statement that scans a large table is found', async () => {
+test('a statement that scans a growing table completely is found', async () => {
   const { fullScans, pagesPerRow } = await explain({
     text: 'select 1 from license where key_hint = $1',
     values: ['X7'],
   });
-  expect(fullScans).toEqual(['license', 'license']); // planned for any value, and for this one
+  // One scan is in the plan for any value, the other in that for this value.
+  expect(fullScans).toEqual(['license', 'license']);
   expect(pagesPerRow).toBeGreaterThan(100 * MAX_PAGES_PER_ROW);
 });

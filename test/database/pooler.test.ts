@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-const start = (url: string) => migrateWhenReachable(url, () => undefined);
+const migrate = (url: string) => migrateWhenReachable(url, () => undefined);
 
 test.each<ReuseOrder>(['most recently', 'least recently'])(
   'a pooler that gives each statement the server process that was used %s is refused with one sentence, and no lock is left',
@@ -22,8 +22,8 @@ test.each<ReuseOrder>(['most recently', 'least recently'])(
     const pooler = new Pooler(database.url, order);
     const url = await pooler.open();
     closing.push(() => pooler.close());
-    await expect(start(url)).rejects.toThrow(ConfigError);
-    await expect(start(url)).rejects.toThrow(
+    await expect(migrate(url)).rejects.toThrow(ConfigError);
+    await expect(migrate(url)).rejects.toThrow(
       /^DATABASE_URL leads to a pooler .*docs\/operations\/poolers\.md/,
     );
     const client = new pg.Client(database.url);
@@ -34,11 +34,11 @@ test.each<ReuseOrder>(['most recently', 'least recently'])(
     await client.end();
     expect(rows).toEqual([]);
     // Without the pooler the same database is accepted, and its schema is current.
-    expect(await start(database.url)).toEqual([]);
+    expect(await migrate(database.url)).toEqual([]);
   },
 );
 
-test('a pooler that refuses the settings of a session is distinguished from an unavailable database, at once', async () => {
+test('a pooler that refuses the settings of a session is refused, and not retried as an unavailable database', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(refusal('unsupported startup parameter: options')));
@@ -46,7 +46,7 @@ test('a pooler that refuses the settings of a session is distinguished from an u
   await once(server, 'listening');
   closing.push(() => server.close());
   const { port } = server.address() as AddressInfo;
-  await expect(start(`postgres://mooring:none@127.0.0.1:${port}/mooring`)).rejects.toThrow(
+  await expect(migrate(`postgres://mooring:none@127.0.0.1:${port}/mooring`)).rejects.toThrow(
     /^DATABASE_URL leads to a pooler/,
   );
 });

@@ -36,7 +36,7 @@ test('the migrations give the recorded schema', async () => {
   expect(lines.join('\n')).toMatchSnapshot();
 });
 
-test('a database of a version before the first release is refused, and stays as it is', async () => {
+test('a database of a version before the first release is refused, and no migration is recorded in it', async () => {
   await service.sql(`update schema_migration set name = 'licenses0000000000001' where id = 1`);
   await service.sql('delete from schema_migration where id > 1');
   await expect(migrate(service.databaseUrl)).rejects.toThrow(

@@ -74,6 +74,7 @@ test('every connection of the service and of the command line has TLS if DATABAS
 
 describe('a start and a command end with one sentence and exit code 2 if', () => {
   const ofOtherHost = makeCertificate('db.example.com');
+  // The certificate was valid for half a day from yesterday on.
   const expired = makeCertificate('127.0.0.1', 0.5);
   const tlsFailed = (code: string) =>
     new RegExp(
@@ -132,6 +133,7 @@ describe('a start and a command end with one sentence and exit code 2 if', () =>
     for (const { code, stderr } of runs) {
       expect(stderr).toMatch(sentence);
       expect(code).toBe(2);
+      // The message contains no password; if the URL has none, it does not contain the URL.
       expect(stderr).not.toContain(new URL(url).password || 'postgres://');
     }
     expect(postgres.seen.plain).toBe(0);
@@ -161,7 +163,7 @@ test('with sslmode=disable no TLS is requested', async () => {
   expect([plain.code, postgres.seen]).toEqual([1, { secure: 0, plain: expect.any(Number) }]);
 });
 
-test('a connection with TLS is also ended if the server falls silent', async () => {
+test('a connection with TLS also ends if the server stops answering', async () => {
   await openServer(validCertificate);
   const client = new DeadlineClient(postgres.url({ sslmode: 'verify-full', sslrootcert }));
   await client.connect();

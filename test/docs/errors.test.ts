@@ -28,7 +28,7 @@ const EXPECTED = {
 } as const;
 
 /** The only codes that may stop a paid application. Each of them means that the license is not valid on this machine. */
-const MAY_STOP = [
+const STOPPING_CODES = [
   'binding_released',
   'license_expired',
   'license_not_found',
@@ -53,13 +53,13 @@ test.each(Object.entries(EXPECTED))(
 
 test('only a code that means that the license is not valid on this machine may stop an application', () => {
   const stopping = Object.entries(PROBLEMS).filter(([, { client_action }]) => client_action === 'stop');
-  expect(stopping.map(([code]) => code).toSorted()).toEqual(MAY_STOP);
+  expect(stopping.map(([code]) => code).toSorted()).toEqual(STOPPING_CODES);
 });
 
-test('the page /docs/errors has a section for every code, to which the type of its problem links', () => {
+test('the page /docs/errors has a section for every code, with the code as its id, and no unintended markup', () => {
   const page = errorsAsHtml();
   for (const code of Object.keys(PROBLEMS)) expect(page).toContain(`<section id="${code}">`);
-  // No character of a sentence became unintended markup.
+  // Without the tags of the page, no < is left: no sentence became markup.
   expect(
     page.replaceAll(/<\/?(html|meta|title|h1|h2|p|section|code|strong|!doctype)\b[^<>]*>/g, ''),
   ).not.toMatch(/</);

@@ -25,8 +25,8 @@ function anchorsOf(page: string): Set<string> {
   return new Set([...repeated, ...named]);
 }
 
-/** @returns what is wrong with a target such as `docs/contract.md#errors`; undefined if it exists */
-function fault(path: string, anchor: string | undefined): string | undefined {
+/** Checks a target such as `docs/contract.md#errors`. @returns what is wrong; undefined if it exists */
+function findFault(path: string, anchor: string | undefined): string | undefined {
   if (!existsSync(path)) return `${path} does not exist`;
   if (!anchor || !path.endsWith('.md')) return undefined;
   return anchorsOf(path).has(anchor) ? undefined : `${path} has no heading #${anchor}`;
@@ -34,7 +34,7 @@ function fault(path: string, anchor: string | undefined): string | undefined {
 
 const pages = filesOfWorkingCopy((path) => path.endsWith('.md'));
 
-test('there are pages', () => expect(pages.length).toBeGreaterThan(40));
+test('the pages of the documentation are found', () => expect(pages.length).toBeGreaterThan(40));
 
 test.each(pages)('every link of %s leads to a file and a heading', (page) => {
   const text = readFileSync(page, 'utf8').replaceAll(/^```[^]*?^```/gm, '');
@@ -43,7 +43,7 @@ test.each(pages)('every link of %s leads to a file and a heading', (page) => {
     .filter((link) => !/^[a-z]+:/.test(link))
     .map((link) => {
       const [path = '', anchor] = link.split('#');
-      return fault(path === '' ? page : normalize(join(dirname(page), path)), anchor);
+      return findFault(path === '' ? page : normalize(join(dirname(page), path)), anchor);
     });
   expect(faults.filter(Boolean)).toEqual([]);
 });
@@ -52,6 +52,7 @@ describe('citations', () => {
   // A decision is cited by its number.
   const CITATION = /(?<![\w/.-])docs\/(?:decisions\/(\d{4})|([\w/-]+\.md)(?:#([\w-]+))?)/g;
   const decisions = filesOfWorkingCopy((path) => path.startsWith('docs/decisions/'));
+  // This file itself cites pages that do not exist.
   const sources = filesOfWorkingCopy(
     (path) => /\.(ts|tsx|mjs|sql|yaml|yml|cfg)$/.test(path) && !path.startsWith('test/docs/links'),
   );
@@ -60,7 +61,7 @@ describe('citations', () => {
     [...text.matchAll(CITATION)]
       .map(([, decision, path, anchor]) =>
         decision === undefined
-          ? fault(`docs/${path}`, anchor)
+          ? findFault(`docs/${path}`, anchor)
           : decisions.some((each) => each.startsWith(`docs/decisions/${decision}-`))
             ? undefined
             : `there is no decision ${decision}`,

@@ -32,7 +32,7 @@ let served: Map<string, Metric>;
 beforeAll(async () => {
   database = await createDatabase();
   const { url: databaseUrl } = database;
-  // With a replica and data, so that every metric has a line.
+  // The service has a replica and data, so that every metric has a line.
   const environment = { METRICS_PORT: '0', DATABASE_READ_URL: databaseUrl };
   service = await Service.start({ databaseUrl, environment });
   const { json } = await service.activate(await service.issue());
@@ -101,7 +101,7 @@ function metricOf(name: string): Metric | undefined {
   return histogramMetric?.type === 'histogram' ? histogramMetric : served.get(name);
 }
 
-test('each rule has the members that Prometheus expects, and docs/operations/alerts.md contains it unchanged', () => {
+test('each rule has an expression, a duration, a severity and a summary, which docs/operations/alerts.md repeats', () => {
   for (const rule of rules) {
     expect(rule).toEqual({
       alert: expect.stringMatching(/^Mooring[A-Z][A-Za-z]+$/),
@@ -114,16 +114,16 @@ test('each rule has the members that Prometheus expects, and docs/operations/ale
   const documented = ALERTS_PAGE.matchAll(
     /^## (\w+)\n\n```promql\n([\s\S]+?)\n```\n\n([\s\S]+?)(?=\n\n|$)/gm,
   );
-  const pages = [...documented].map(([, alert, expr, text]) => ({
+  const documentedRules = [...documented].map(([, alert, expr, text]) => ({
     alert,
     expr,
     text: text!.replaceAll('\n', ' '),
   }));
-  expect(pages).toEqual(
-    rules.map(({ alert, expr, for: time, labels, annotations }) => ({
+  expect(documentedRules).toEqual(
+    rules.map(({ alert, expr, for: duration, labels, annotations }) => ({
       alert,
       expr: expr.trim(),
-      text: expect.stringContaining(`\`for: ${time}\`, \`${labels.severity}\`. ${annotations.summary} `),
+      text: expect.stringContaining(`\`for: ${duration}\`, \`${labels.severity}\`. ${annotations.summary} `),
     })),
   );
 });

@@ -31,9 +31,9 @@ function namesOf(text: string, shape: RegExp): string[] {
 
 /**
  * Names in the pages that are not names of Mooring: settings, tools and functions of other programs (PostgreSQL, poolers,
- * proxies, Prometheus, Node, Windows, a KMS), parts of example license keys, an example role and table, and the word `snake_case`.
+ * proxies, Prometheus, Node, Windows, a KMS), parts of example license keys, an example role and table, and `snake_case`.
  */
-const FOREIGN = new Set(
+const FOREIGN_NAMES = new Set(
   `archive_timeout create_hypertable default_pool_size hot_standby hot_standby_feedback ignore_startup_parameters
    max_connections max_standby_streaming_delay older_than pg_archivecleanup pg_ctl pg_dump pg_receivewal pg_restore
    pg_verifybackup query_start recovery_target_action recovery_target_time synchronous_standby_names
@@ -42,21 +42,23 @@ const FOREIGN = new Set(
    ACME_7K2M ACME_C5PB mooring_backup telemetry_new`.split(/\s+/),
 );
 
-const unknown = (text: string, shape: RegExp) =>
+/** The names of a page that no source has. */
+const unknownNames = (text: string, shape: RegExp) =>
   namesOf(text, shape).filter(
-    (name) => !FOREIGN.has(name) && !new RegExp(`(?<![A-Za-z0-9_])${name}(?![A-Za-z0-9_])`).test(sources),
+    (name) =>
+      !FOREIGN_NAMES.has(name) && !new RegExp(`(?<![A-Za-z0-9_])${name}(?![A-Za-z0-9_])`).test(sources),
   );
 
 const SETTING = /(?<![\w$])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?!\w)/g;
 const SNAKE_CASE = /(?<![\w/.-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w(])/g;
 
 test.each(pages)('every setting, code, column and metric that %s names exists', (page) => {
-  expect([...unknown(read(page), SETTING), ...unknown(read(page), SNAKE_CASE)]).toEqual([]);
+  expect([...unknownNames(read(page), SETTING), ...unknownNames(read(page), SNAKE_CASE)]).toEqual([]);
 });
 
 test('a name that does not exist is found', () => {
-  expect(unknown('`PLANTED_SETTING` and `PUBLIC_URL`', SETTING)).toEqual(['PLANTED_SETTING']);
-  expect(unknown('`planted_code`, `license_not_found`', SNAKE_CASE)).toEqual(['planted_code']);
+  expect(unknownNames('`PLANTED_SETTING` and `PUBLIC_URL`', SETTING)).toEqual(['PLANTED_SETTING']);
+  expect(unknownNames('`planted_code`, `license_not_found`', SNAKE_CASE)).toEqual(['planted_code']);
 });
 
 test('every setting of the service is documented', () => {
@@ -79,7 +81,7 @@ beforeAll(async () => {
 });
 
 /** The commands that a text names as `mooring …` and that do not exist. */
-function wrongCommands(text: string): string[] {
+function findUnknownCommands(text: string): string[] {
   return [
     ...text.matchAll(
       /(?<=^\s*|[`>]|run |with |&& |--silent )mooring(?: --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?![\w@.])/gm,
@@ -96,18 +98,17 @@ function wrongCommands(text: string): string[] {
 
 test.each(pages)('every command that %s names exists', (page) => {
   const code = [...read(page).matchAll(/```[^]*?```|`[^`\n]+`/g)].map(([each]) => each).join('\n');
-  expect(wrongCommands(code)).toEqual([]);
+  expect(findUnknownCommands(code)).toEqual([]);
 });
 
 test('every command that a message or a comment names exists', () => {
   const texts = filesOfWorkingCopy((path) => /^(src|web|client\/src)\/.*\.tsx?$/.test(path));
-  const wrong = texts.flatMap((path) => wrongCommands(read(path)).map((each) => `${path}: ${each}`));
+  const wrong = texts.flatMap((path) => findUnknownCommands(read(path)).map((each) => `${path}: ${each}`));
   expect(wrong).toEqual([]);
 });
 
 test('a command that does not exist is found', () => {
-  expect(wrongCommands('`mooring manifest renew`, `mooring manifest refresh`, `mooring nothing`')).toEqual([
-    'mooring manifest renew',
-    'mooring nothing',
-  ]);
+  expect(
+    findUnknownCommands('`mooring manifest renew`, `mooring manifest refresh`, `mooring nothing`'),
+  ).toEqual(['mooring manifest renew', 'mooring nothing']);
 });

@@ -13,7 +13,7 @@ import {
   openapi,
   schemaViolations,
   seenAnswers,
-  step,
+  escapePointerToken,
   validateAnswer,
 } from '../support/http/openapi.js';
 
@@ -64,12 +64,12 @@ describe('the document', () => {
   });
 
   test('allows no additional member in an object of a response', () => {
-    const open = objectsOf()
+    const openSchemas = objectsOf()
       .filter(([pointer]) => pointer.startsWith('/components/schemas/') && !isForRequests(pointer))
       .filter(([pointer, value]) => value.type === 'object' && pointer !== '/components/schemas/Problem')
       .filter(([, value]) => value.additionalProperties !== false && value.unevaluatedProperties !== false)
       .map(([pointer]) => pointer);
-    expect(open).toEqual([]);
+    expect(openSchemas).toEqual([]);
   });
 
   test('describes each problem as the catalogue has it', () => {
@@ -89,7 +89,7 @@ describe('the document', () => {
     }
   });
 
-  test('lists the routes of the application', () => {
+  test('describes these routes and no other', () => {
     expect(documentedRoutes().map(({ method, path }) => `${method} ${path}`)).toEqual([
       'POST /v1/activate',
       'POST /v1/heartbeat',
@@ -250,7 +250,7 @@ describe('an answer', () => {
     expect(seenAnswers()).not.toContain('GET /v1/manifest 200');
   });
 
-  test('304 repeats the etag and has no body', () => {
+  test('with the status 304 repeats the etag and has no body', () => {
     const { 'content-type': _, ...headers } = manifestHeaders;
     expect(validateAnswer('GET', '/v1/manifest', 304, headers, '')).toEqual([]);
     expect(validateAnswer('GET', '/v1/manifest', 304, headers, '{}')).toHaveLength(1);
@@ -269,7 +269,7 @@ describe('an answer', () => {
     ]);
   });
 
-  test('with a code of another route, status or client_action is a violation', () => {
+  test('with a code of another route, or with another client_action or other members than its code has, is a violation', () => {
     const foreign = problem('token_invalid', 403, 'reactivate');
     expect(check('POST', '/v1/heartbeat', 403, problemHeaders, foreign)).toEqual([]);
     expect(check('POST', '/v1/activate', 403, problemHeaders, foreign)).toHaveLength(1);
@@ -283,11 +283,12 @@ describe('an answer', () => {
     expect(check('POST', '/v1/activate', 403, problemHeaders, leaking)).toEqual([
       '/ must NOT have additional properties: expires_at',
     ]);
+    // This code has four members of its own, all of which are missing.
     const bare = problem('machine_limit_reached', 409, 'stop');
     expect(check('POST', '/v1/activate', 409, problemHeaders, bare)).toHaveLength(4);
   });
 
-  test('about an ended binding contains when and why it ended, about an active one neither', () => {
+  test('about an ended activation contains when and why it ended, about an active one neither', () => {
     const activation = exampleAt('/paths/~1support~1api~1activations~1{id}~1release/post/responses/200')
       .activation as object;
     expect(check('POST', release, 200, json, { activation, was_active: true })).toEqual([]);
@@ -330,7 +331,7 @@ function activated(): Record<string, unknown> {
 
 function exampleAt(response: string, example = 'example'): Record<string, unknown> {
   const content = follow<object>(`${response}/content`);
-  const mediaType = step(Object.keys(content.value)[0]!);
+  const mediaType = escapePointerToken(Object.keys(content.value)[0]!);
   return follow<Record<string, unknown>>(`${content.pointer}/${mediaType}/${example}`).value;
 }
 
@@ -344,25 +345,28 @@ function objectsOf(value: unknown = openapi, pointer = ''): [string, Record<stri
   if (typeof value !== 'object' || value === null) return [];
   const inner = Object.entries(value)
     .filter(([name]) => name !== 'example' && name !== 'examples')
-    .flatMap(([name, child]) => objectsOf(child, `${pointer}/${step(name)}`));
+    .flatMap(([name, child]) => objectsOf(child, `${pointer}/${escapePointerToken(name)}`));
   return Array.isArray(value) ? inner : [[pointer, value as Record<string, unknown>], ...inner];
 }
 
+/** Every example of the document, with the pointer of the schema that it must fit. */
 function allExamples(): Example[] {
   return objectsOf().flatMap(([pointer, { schema, example, examples }]): Example[] => {
     const ownSchema = schema === undefined ? pointer : `${pointer}/schema`;
     const list: Example[] = [];
     if (example !== undefined) list.push({ where: `${pointer}/example`, schema: ownSchema, value: example });
+    // The examples of `components` have no schema there. They are listed where a reference uses them.
     if (pointer === '/components' || examples === undefined) return list;
     for (const name of Object.keys(examples as object)) {
-      const found = follow(`${pointer}/examples/${step(name)}`).value;
+      const found = follow(`${pointer}/examples/${escapePointerToken(name)}`).value;
       const value = Array.isArray(examples) ? found : (found as { value: unknown }).value;
-      list.push({ where: `${pointer}/examples/${step(name)}`, schema: ownSchema, value });
+      list.push({ where: `${pointer}/examples/${escapePointerToken(name)}`, schema: ownSchema, value });
     }
     return list;
   });
 }
 
+/** Whether a schema is for requests, which may have unknown members. */
 function isForRequests(pointer: string): boolean {
   return /^\/components\/schemas\/(\w+Request|AskForRelease|Telemetry|LicenseSearch|PurchaseReport)(\/|$)/.test(
     pointer,

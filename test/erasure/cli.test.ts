@@ -113,13 +113,13 @@ test('a request in a restored backup that was cancelled after the backup is not 
   const TOMBSTONE_FILE = terminal.file('cancelled.txt');
   const [erasure] = await terminal.json(['erasure', 'list']);
   writeFileSync(TOMBSTONE_FILE, `taken_back ${erasure.id}\n`);
-  await rows('create table kept as select * from erasure_request');
+  await rows('create table saved_request as select * from erasure_request');
   expect(await terminal.json(['erasure', 'run'], { env: { TOMBSTONE_FILE } })).toEqual([]);
   expect(await terminal.json(['erasure', 'list'])).toMatchObject([{ id: erasure.id, state: 'taken_back' }]);
   expect(await emailOfLicense()).toBe('ada@example.com');
   await rows('delete from erasure_request');
-  await rows('insert into erasure_request select * from kept');
-  await rows('drop table kept');
+  await rows('insert into erasure_request select * from saved_request');
+  await rows('drop table saved_request');
 });
 
 test('run has carried out every due request when it ends', async () => {
@@ -138,8 +138,9 @@ test('run has carried out every due request when it ends', async () => {
     { state: 'waiting', email: 'waits@example.com', asked_by: 'holder' },
     { id: done[0].id, state: 'honoured' },
   ]);
-  const trail = "select actor, action, reason from audit_event where action like 'erasure%' order by id";
-  expect(await rows(trail)).toEqual([
+  const selectTrail =
+    "select actor, action, reason from audit_event where action like 'erasure%' order by id";
+  expect(await rows(selectTrail)).toEqual([
     { actor: 'grace', action: 'erasure.request', reason: 'asked by letter' },
     { actor: 'cli', action: 'erasure.request', reason: 'asked by letter' },
     { actor: 'grace', action: 'erasure.run', reason: null },

@@ -21,7 +21,7 @@ export async function sell(service: Service, email: string, transaction_id: stri
   return (await service.app.get(PurchasesService).record(report)).license_id!;
 }
 
-/** Copies a database; the copy serves as a restored dump. The original must have no connection. */
+/** Copies a database, in place of a dump and its restore. The original must have no connection. */
 export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
   const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
   // Only the name and `drop` of this database are used: the copy replaces it.
@@ -43,41 +43,44 @@ export async function staffHeaders(
 }
 
 /** Waits until the queue has no job whose task matches this SQL pattern. */
-export async function waitForJobs(service: Service, kind = '%'): Promise<void> {
+export async function waitForJobs(service: Service, taskPattern = '%'): Promise<void> {
   const sql = 'select 1 from graphile_worker.jobs where task_identifier like $1';
-  await until(async () => (await service.sql(sql, [kind])).length === 0);
+  await until(async () => (await service.sql(sql, [taskPattern])).length === 0);
 }
 
-/** Waits until each mail has been sent, when its row in `mail_recipient` is deleted. */
+/** Waits until all mails are sent. The row of a mail in `mail_recipient` is deleted when it is sent. */
 export const waitForSentMails = (service: Service) =>
   until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
 
 /** Makes the jobs whose task matches this SQL pattern due now, and notifies the workers. */
-export const makeDue = (service: Service, kind = '%') =>
+export const makeDue = (service: Service, taskPattern = '%') =>
   service.sql(
     `select graphile_worker.reschedule_jobs(
        array(select id from graphile_worker.jobs where task_identifier like $1), run_at := now()),
        pg_notify('jobs:insert', '{"count": 5}')`,
-    [kind],
+    [taskPattern],
   );
 
-/** The request as staff see it. */
+/** Reads a request as staff see it. */
 export async function findRequest(service: Service, id: string): Promise<ErasureView> {
   return (await service.app.get(ErasureService).list()).find((request) => request.id === id)!;
 }
 
 /** Waits until a request is carried out, and returns it. */
-export async function untilCarriedOut(service: Service, id: string): Promise<ErasureView> {
+export async function waitUntilCarriedOut(service: Service, id: string): Promise<ErasureView> {
   await until(async () => (await findRequest(service, id)).state === 'honoured');
   return findRequest(service, id);
 }
 
 /** Requests an erasure as staff, and waits until its job has carried it out. */
 export async function erase(service: Service, email: string): Promise<ErasureView> {
-  return untilCarriedOut(service, (await service.app.get(ErasureService).request(email, AUDIT_CONTEXT)).id);
+  return waitUntilCarriedOut(
+    service,
+    (await service.app.get(ErasureService).request(email, AUDIT_CONTEXT)).id,
+  );
 }
 
-/** All rows of all tables, including the job queue, as `table: row`. */
+/** Reads all rows of all tables, including the job queue, as `table: row`. */
 export async function everyRow(service: Pick<Service, 'sql'>): Promise<string[]> {
   const tables = await service.sql<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -103,7 +106,7 @@ export function formsOfMachine(id: string): Form[] {
   return [...formsOfText(id), ...forms];
 }
 
-/** The mails in the outbox, in plain text. */
+/** Reads the mails in the outbox, in plain text. */
 export async function outbox(service: Pick<Service, 'dataDir'>): Promise<Mail[]> {
   const directory = join(service.dataDir, 'outbox');
   const files = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.eml'));
@@ -150,6 +153,6 @@ function decodeBody(head: string, body: string): string {
 
 /** Waits until all mails are sent. @returns those to `email` whose subject matches */
 export async function mailsTo(service: Service, email: string, subject: RegExp): Promise<Mail[]> {
-  await until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
+  await waitForSentMails(service);
   return (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
 }

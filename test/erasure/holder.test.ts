@@ -10,7 +10,7 @@ import {
   AUDIT_CONTEXT,
   everyRow,
   findRequest,
-  untilCarriedOut,
+  waitUntilCarriedOut,
   makeDue,
   mailsTo,
   waitForJobs,
@@ -20,7 +20,7 @@ import {
 } from './harness.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
-import { whileHeld } from '../support/tables.js';
+import { withTableLock } from '../support/tables.js';
 
 const HOUR_MS = 3_600_000;
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
@@ -56,7 +56,7 @@ const isErased = async () => {
 };
 
 /** Runs the hourly job. */
-async function hourlyRun(): Promise<void> {
+async function runHourlyJob(): Promise<void> {
   const job = service.app.get(RetentionJob);
   job.run();
   await job.whenIdle();
@@ -67,6 +67,7 @@ const jobs = () =>
     "select id, run_at from graphile_worker.jobs where task_identifier = 'erasure'",
   );
 
+/** Waits until a mail with this subject is sent. @returns those to Ada */
 const mails = async (subject: RegExp) => {
   await until(async () => (await outbox(service)).some((mail) => subject.test(mail.subject)));
   return (await outbox(service)).filter((mail) => mail.to === ADA && subject.test(mail.subject));
@@ -93,10 +94,10 @@ test('a request waits three days, and a mail announces the erasure at once', asy
 test('the hourly job carries a request out after exactly three days, and not before', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS - 1);
-  await hourlyRun();
+  await runHourlyJob();
   expect([await isErased(), (await findRequest(service, id)).state]).toEqual([false, 'waiting']);
   service.clock.advance(1);
-  await hourlyRun();
+  await runHourlyJob();
   expect([await isErased(), (await findRequest(service, id)).state]).toEqual([true, 'honoured']);
   expect(await jobs()).toEqual([]);
 });
@@ -107,13 +108,13 @@ test('if the clocks differ, no request is carried out, also if the retention fai
   jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
   jest.spyOn(service.app.get(RetentionService), 'run').mockRejectedValue(new Error('no connection'));
   try {
-    await hourlyRun();
+    await runHourlyJob();
     await expect(erasures.runDue()).rejects.toThrow(TimeUncertain);
     expect([await isErased(), (await findRequest(service, id)).state]).toEqual([false, 'waiting']);
   } finally {
     jest.restoreAllMocks();
   }
-  await hourlyRun();
+  await runHourlyJob();
   expect(await isErased()).toBe(true);
 });
 
@@ -122,7 +123,7 @@ test('if the clocks differ, a request of a holder is refused as unavailable, and
   try {
     await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await jobs()).toEqual([]);
-    await untilCarriedOut(service, (await erasures.request(ADA, AUDIT_CONTEXT)).id);
+    await waitUntilCarriedOut(service, (await erasures.request(ADA, AUDIT_CONTEXT)).id);
   } finally {
     jest.restoreAllMocks();
   }
@@ -132,10 +133,10 @@ test('the job of a request carries it out when it is due, and the next hourly jo
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS);
   await makeDue(service, 'erasure');
-  const done = await untilCarriedOut(service, id);
+  const done = await waitUntilCarriedOut(service, id);
   expect(done).toMatchObject({ honoured_at: '2096-02-13T12:00:00Z', email: null });
   service.clock.advance(HOUR_MS);
-  await hourlyRun();
+  await runHourlyJob();
   expect(await findRequest(service, id)).toEqual(done);
   expect(await mailsTo(service, ADA, /was deleted/)).toHaveLength(1);
 });
@@ -175,14 +176,14 @@ test('a cancelled request is never carried out, and a later one gets a new id', 
   const { id } = await erasures.request(ADA);
   await erasures.cancel(id);
   service.clock.advance(100 * HOUR_MS);
-  await hourlyRun();
+  await runHourlyJob();
   await erasures.run(id);
   expect([await isErased(), (await findRequest(service, id)).state]).toEqual([false, 'taken_back']);
   const again = await erasures.request(ADA);
   expect(again.id).not.toBe(id);
   expect(again).toMatchObject({ state: 'waiting', runs_at: '2096-02-17T16:00:00Z' });
   service.clock.advance(72 * HOUR_MS);
-  await hourlyRun();
+  await runHourlyJob();
   expect(await isErased()).toBe(true);
 });
 
@@ -218,16 +219,16 @@ test('a request of staff for the same address makes the waiting one due at once'
   service.clock.advance(HOUR_MS);
   const second = await erasures.request(ADA, AUDIT_CONTEXT);
   expect(second).toMatchObject({ id: first.id, asked_by: 'holder', runs_at: '2096-02-10T13:00:00Z' });
-  expect(await untilCarriedOut(service, first.id)).toMatchObject({ honoured_at: '2096-02-10T13:00:00Z' });
+  expect(await waitUntilCarriedOut(service, first.id)).toMatchObject({ honoured_at: '2096-02-10T13:00:00Z' });
 });
 
 test('a request of a holder does not postpone one of staff', async () => {
-  const { first, second } = await whileHeld(service, 'license', async () => ({
+  const { first, second } = await withTableLock(service, 'license', async () => ({
     first: await erasures.request(ADA, AUDIT_CONTEXT),
     second: await erasures.request(ADA),
   }));
   expect([second.id, second.runs_at]).toEqual([first.id, NOON]);
-  expect(await untilCarriedOut(service, first.id)).toMatchObject({ honoured_at: NOON });
+  expect(await waitUntilCarriedOut(service, first.id)).toMatchObject({ honoured_at: NOON });
   // No mail announces three days of waiting.
   await waitForJobs(service);
   expect((await outbox(service)).filter(({ subject }) => subject.startsWith('You asked'))).toEqual([]);

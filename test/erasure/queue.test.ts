@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { findRequest, untilCarriedOut, makeDue, waitForJobs, until } from './harness.js';
+import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs, until } from './harness.js';
 import { Service } from '../support/harness.js';
 
 const ADA = 'ada@example.com';
@@ -24,14 +24,15 @@ afterAll(() => service.close());
 interface QueuedJob {
   readonly id: string;
   readonly attempts: number;
-  readonly hours: number;
+  /** The hours until the job is due, by the database's clock. */
+  readonly hoursLeft: number;
 }
 
-/** The waiting job of a request, with the hours until it is due by the database's clock. */
+/** Finds the job of a request, unless the job is running. */
 const findWaitingJob = async (id: string): Promise<QueuedJob | undefined> =>
   (
     await service.sql<QueuedJob>(
-      `select id, attempts, extract(epoch from run_at - now())::float / 3600 as hours
+      `select id, attempts, extract(epoch from run_at - now())::float / 3600 as "hoursLeft"
        from graphile_worker.jobs where key = 'erasure ' || $1 and locked_at is null`,
       [id],
     )
@@ -56,11 +57,11 @@ test('a job that runs three days early erases nothing, and is enqueued again for
   const job = await runJobEarly(id);
   expect([await emailOf(), (await findRequest(service, id)).state]).toEqual([ADA, 'waiting']);
   expect(job.attempts).toBe(0);
-  expect(job.hours).toBeGreaterThan(71);
-  expect(job.hours).toBeLessThanOrEqual(72);
+  expect(job.hoursLeft).toBeGreaterThan(71);
+  expect(job.hoursLeft).toBeLessThanOrEqual(72);
   service.clock.advance(3 * DAY_MS);
   await makeDue(service, 'erasure');
-  await untilCarriedOut(service, id);
+  await waitUntilCarriedOut(service, id);
   expect(await emailOf()).toBeNull();
 });
 
@@ -72,25 +73,25 @@ test('if the clocks differ, a job erases nothing and is enqueued again within an
     const job = await runJobEarly(id);
     expect([await emailOf(), (await findRequest(service, id)).state]).toEqual([ADA, 'waiting']);
     expect(job.attempts).toBe(0);
-    expect(job.hours).toBeGreaterThan(0);
-    expect(job.hours).toBeLessThanOrEqual(1);
+    expect(job.hoursLeft).toBeGreaterThan(0);
+    expect(job.hoursLeft).toBeLessThanOrEqual(1);
   } finally {
     agrees.mockRestore();
   }
   await makeDue(service, 'erasure');
-  await untilCarriedOut(service, id);
+  await waitUntilCarriedOut(service, id);
   expect(await emailOf()).toBeNull();
 });
 
 test('a job that repeatedly runs early uses up no attempt and is never enqueued twice', async () => {
   const { id } = await erasures.request(ADA);
-  for (let time = 0; time < 30; time += 1) expect((await runJobEarly(id)).attempts).toBe(0);
+  for (let runs = 0; runs < 30; runs += 1) expect((await runJobEarly(id)).attempts).toBe(0);
   service.clock.advance(3 * DAY_MS);
   await makeDue(service, 'erasure');
-  await untilCarriedOut(service, id);
+  await waitUntilCarriedOut(service, id);
 });
 
-test('a request that is cancelled has no job afterwards, also if its job is running meanwhile', async () => {
+test('a cancelled request has no job, also if its job runs during the cancellation', async () => {
   const { id } = await erasures.request(ADA);
   await runJobEarly(id);
   await erasures.cancel(id);
@@ -118,7 +119,7 @@ test('a request that is cancelled has no job afterwards, also if its job is runn
 test('a request of staff makes the job of a holder’s waiting request due at once', async () => {
   const { id } = await erasures.request(ADA);
   await erasures.request(ADA, { actor: 'grace', reason: 'asked by letter' });
-  await untilCarriedOut(service, id);
+  await waitUntilCarriedOut(service, id);
   expect(await emailOf()).toBeNull();
 });
 

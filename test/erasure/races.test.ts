@@ -60,9 +60,9 @@ const findIncompleteErasures = () =>
   );
 
 test.each(ROUNDS)(
-  'an erasure that runs at the same time as all other changes of a license is complete (round %i)',
+  'an erasure that runs at the same time as other changes of the license is complete (round %i)',
   async (round) => {
-    const license = await sellAndActivate(`amid-${round}`);
+    const license = await sellAndActivate(`changed-${round}`);
     const { license_id, email, transaction_id, activation_id } = license;
     const id = await requestAsHolder(email);
     const changes: (() => Promise<unknown>)[] = [
@@ -118,7 +118,7 @@ test('a purchase that is recorded while the erasure waits for a lock is not eras
   const lockHolder = await service.database.connect();
   await lockHolder.query("begin; select 1 from purchase where transaction_id = 'between-before' for update");
   const erasing = carryOut(id);
-  await untilLockWaits(1);
+  await waitForLockWait();
   await purchases.record({ transaction_id: 'between', email, status: 'paid' });
   await lockHolder.query('commit');
   lockHolder.release();
@@ -131,18 +131,18 @@ test('a purchase that is recorded while the erasure waits for a lock is not eras
 test('of ten concurrent runs of a request one erases, and all return the same', async () => {
   const { email } = await sellAndActivate('ten');
   const id = await requestAsHolder(email);
-  const answers = await Promise.all(Array.from({ length: 10 }, () => carryOut(id)));
-  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
-  expect(answers[0]).toMatchObject({
+  const results = await Promise.all(Array.from({ length: 10 }, () => carryOut(id)));
+  expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
+  expect(results[0]).toMatchObject({
     state: 'honoured',
     erased: { licenses: 1, activations: 1, purchases: 1 },
   });
   expect(await mailsTo(service, email, /was deleted/)).toHaveLength(1);
 });
 
-/** Waits until this many statements wait for a lock. */
-async function untilLockWaits(count: number): Promise<void> {
+/** Waits until a statement waits for a lock. */
+async function waitForLockWait(): Promise<void> {
   const sql =
     "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  await until(async () => (await service.sql(sql)).length >= count);
+  await until(async () => (await service.sql(sql)).length > 0);
 }

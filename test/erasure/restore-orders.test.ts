@@ -67,7 +67,7 @@ async function stop(): Promise<void> {
   services = [];
 }
 
-/** Makes a copy of the original, as a backup at this time. */
+/** Copies the original, as a backup of this time that has been restored. */
 async function backup(): Promise<{ url: string }> {
   await stop();
   const copy = await copyDatabase(original.url);
@@ -171,7 +171,7 @@ describe('a license that got another holder after the backup and whose former ho
     },
   );
 
-  test('loses its address and stays valid also if it was bought and the tombstone file is of an older version', async () => {
+  test('loses its address and stays valid also if it was bought and the tombstone file has the format of an older version', async () => {
     let service = await start(original);
     const { id, token } = await createAdasLicense(service, 'txn_1');
     await addPendingData(service);
@@ -216,7 +216,7 @@ describe('an erased person who gets licenses again', () => {
     }
   });
 
-  test('keeps them also if the row of the erasure request was deleted', async () => {
+  test('keeps a new purchase also if the row of the erasure request was deleted', async () => {
     let service = await start(original);
     await createAdasLicense(service);
     clock.advance(HOUR_MS);
@@ -245,7 +245,7 @@ test('if an erasure was written to the file but not committed, a license that th
 });
 
 describe('if a restored copy shares the tombstone file,', () => {
-  test('an erasure in the copy erases no holder who has no request in the original', async () => {
+  test('an erasure in the copy erases no holder who has no waiting request in the original', async () => {
     let service = await start(original);
     const ada = await createAdasLicense(service, 'txn_1');
     const bob = await service.issue({ email: BOB });

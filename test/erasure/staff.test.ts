@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { findRequest, untilCarriedOut, mailsTo, sell, staffHeaders } from './harness.js';
+import { findRequest, waitUntilCarriedOut, mailsTo, sell, staffHeaders } from './harness.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
@@ -31,16 +31,16 @@ const requestErasure = (body: unknown, headers: Record<string, string> = admin) 
 const run = (id: string, headers: Record<string, string> = admin, body?: unknown) =>
   service.call('POST', `${ERASURES}/${id}/run`, body, headers);
 const list = async () => (await service.call('GET', ERASURES, undefined, support)).json.erasures;
-const byHolder = (email: string) => service.app.get(ErasureService).request(email);
+const requestAsHolder = (email: string) => service.app.get(ErasureService).request(email);
 const expectNoRequest = async () => expect(await service.sql('select 1 from erasure_request')).toEqual([]);
 
-/** The audit events of erasures, the newest last. */
-const trail = () =>
+/** Reads the audit events of erasures, the newest last. */
+const readTrail = () =>
   service.sql<{ action: string }>(
     "select actor, action, reason, license_id, change, at from audit_event where action like 'erasure.%' order by id",
   );
 
-test('a request of an admin answers 202, and a job carries it out at once', async () => {
+test('a request of an admin gets 202, and a job carries it out at once', async () => {
   const license_id = await sell(service, 'ada@example.com', 'at-once');
   const { status, json } = await requestErasure({ email: ' Ada@Example.COM ', reason: REASON });
   expect(status).toBe(202);
@@ -58,7 +58,7 @@ test('a request of an admin answers 202, and a job carries it out at once', asyn
     cancelled_at: null,
     erased: null,
   });
-  expect(await untilCarriedOut(service, json.erasure.id)).toMatchObject({
+  expect(await waitUntilCarriedOut(service, json.erasure.id)).toMatchObject({
     email: null,
     reason: REASON,
     days_left: null,
@@ -71,21 +71,21 @@ test('a request of an admin answers 202, and a job carries it out at once', asyn
 
 test('the audit trail shows who requested an erasure, why and when, and no address', async () => {
   const { id } = (await requestErasure({ email: 'grace@example.com', reason: REASON })).json.erasure;
-  await untilCarriedOut(service, id);
-  const holderRequest = await byHolder('linus@example.com');
+  await waitUntilCarriedOut(service, id);
+  const holderRequest = await requestAsHolder('linus@example.com');
   await run(holderRequest.id);
   await run(holderRequest.id);
   const entry = { actor: 'admin@staff.example', license_id: null, at: new Date(NOON) };
-  expect((await trail()).slice(-2)).toEqual([
+  expect((await readTrail()).slice(-2)).toEqual([
     { ...entry, action: 'erasure.request', reason: REASON, change: { erasure_id: id } },
     { ...entry, action: 'erasure.run', reason: null, change: { erasure_id: holderRequest.id } },
   ]);
-  expect(JSON.stringify(await trail())).not.toMatch(/(ada|grace|linus)@/);
+  expect(JSON.stringify(await readTrail())).not.toMatch(/(ada|grace|linus)@/);
 });
 
 test("an admin can carry out a holder's waiting request at once, and a repeated call has the same response", async () => {
   const license_id = await sell(service, 'early@example.com', 'early');
-  const { id } = await byHolder('early@example.com');
+  const { id } = await requestAsHolder('early@example.com');
   const first = await run(id);
   expect(first.status).toBe(200);
   expect(first.json.erasure).toMatchObject({ state: 'honoured', asked_by: 'holder', email: null });
@@ -100,17 +100,17 @@ test("an admin can carry out a holder's waiting request at once, and a repeated 
 
 test('an id may be in upper case, and is written to the tombstone file in lower case', async () => {
   await sell(service, 'shouted@example.com', 'shouted');
-  const { id } = await byHolder('shouted@example.com');
+  const { id } = await requestAsHolder('shouted@example.com');
   const { status, json } = await run(id.toUpperCase());
   expect([status, json.erasure.id, json.erasure.state]).toEqual([200, id, 'honoured']);
   const written = readFileSync(join(service.dataDir, 'erased.txt'), 'utf8');
   expect(written).toContain(`\nerasure_request ${id}\n`);
-  expect((await trail()).at(-1)).toMatchObject({ change: { erasure_id: id } });
+  expect((await readTrail()).at(-1)).toMatchObject({ change: { erasure_id: id } });
 });
 
 test('a cancelled request is not carried out', async () => {
   const license_id = await sell(service, 'stays@example.com', 'stays');
-  const { id } = await byHolder('stays@example.com');
+  const { id } = await requestAsHolder('stays@example.com');
   await service.app.get(ErasureService).cancel(id);
   const { status, json } = await run(id);
   expect([status, json.erasure.state, json.erasure.erased]).toEqual([200, 'taken_back', null]);
@@ -122,7 +122,7 @@ test('a cancelled request is not carried out', async () => {
 test('the list has waiting requests by days left, overdue ones first, then finished ones, newest first', async () => {
   const requestAfter = async (days: number, email: string) => {
     service.clock.set(new Date(Date.parse(NOON) + days * DAY_MS));
-    return (await byHolder(email)).id;
+    return (await requestAsHolder(email)).id;
   };
   const [second, third, first] = [
     await requestAfter(-5, 'second@example.com'),
@@ -143,7 +143,7 @@ test('the list has waiting requests by days left, overdue ones first, then finis
 });
 
 test('403 for the role support, which may only list requests', async () => {
-  const { id } = await byHolder('ada@example.com');
+  const { id } = await requestAsHolder('ada@example.com');
   for (const answer of [
     await requestErasure({ email: 'x@example.com', reason: REASON }, support),
     await run(id, support),
@@ -212,7 +212,7 @@ test.each([
 
 test('500 if a table is missing, 503 if a table is locked, and nothing is erased in part', async () => {
   const license_id = await sell(service, 'whole@example.com', 'whole');
-  const { id } = await byHolder('whole@example.com');
+  const { id } = await requestAsHolder('whole@example.com');
   const listing = () => service.call('GET', ERASURES, undefined, support);
   for (const status of [500, 503]) {
     const withBrokenTable = status === 500 ? whileGone : whileLocked;

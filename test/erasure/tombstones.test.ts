@@ -8,7 +8,7 @@ import {
   AUDIT_CONTEXT,
   erase,
   findRequest,
-  untilCarriedOut,
+  waitUntilCarriedOut,
   makeDue,
   mailsTo,
   sell,
@@ -35,7 +35,7 @@ const jobOf = async (id: string) =>
     ])
   )[0];
 
-const untilJobFailed = (id: string) =>
+const waitUntilJobFailed = (id: string) =>
   until(async () => typeof (await jobOf(id))?.['last_error'] === 'string');
 
 /** Creates a holder with a bought license and an issued one. */
@@ -72,7 +72,7 @@ test('the file has ids, the time and a keyed hash of the address, and only its o
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-/** Makes each erasure fail at its commit, after the file was written. */
+/** Makes each erasure fail at its commit, after the file is written, until `test_undo` is dropped. */
 const failCommits = () =>
   service.sql(
     `create function test_undo() returns trigger language plpgsql as $$ begin raise 'undone'; end $$;
@@ -84,12 +84,12 @@ test('the file is written before the commit: an erasure whose commit fails is in
   const { bought } = await createHolder('undone@leak.example');
   await failCommits();
   const { id } = await service.app.get(ErasureService).request('undone@leak.example', AUDIT_CONTEXT);
-  await untilJobFailed(id);
+  await waitUntilJobFailed(id);
   expect(tombstones()).toContain(`license ${bought}\n`);
   expect(await emailOf(bought)).toBe('undone@leak.example');
   await service.sql('drop function test_undo cascade');
   await makeDue(service, 'erasure');
-  await untilCarriedOut(service, id);
+  await waitUntilCarriedOut(service, id);
   expect(await emailOf(bought)).toBeNull();
 });
 
@@ -97,7 +97,7 @@ test('a request whose commit failed and that was then cancelled erases nothing, 
   const { bought } = await createHolder('stays@leak.example');
   await failCommits();
   const { id } = await service.app.get(ErasureService).request('stays@leak.example', AUDIT_CONTEXT);
-  await untilJobFailed(id);
+  await waitUntilJobFailed(id);
   await service.sql('drop function test_undo cascade');
   await service.app.get(ErasureService).cancel(id);
   // Each start of the service calls `replay`.
@@ -109,7 +109,7 @@ test('a request whose commit failed is carried out by the next start, with its r
   const { bought } = await createHolder('killed@leak.example');
   await failCommits();
   const { id } = await service.app.get(ErasureService).request('killed@leak.example', AUDIT_CONTEXT);
-  await untilJobFailed(id);
+  await waitUntilJobFailed(id);
   await service.sql('drop function test_undo cascade');
   // Two licenses, a purchase and the request.
   expect(await service.app.get(ErasureService).replay()).toBe(4);
@@ -129,7 +129,7 @@ test('if the file cannot be written, nothing is erased, and the job reports it a
   mkdirSync(file);
   const { bought } = await createHolder('later@leak.example');
   const { id } = await service.app.get(ErasureService).request('later@leak.example', AUDIT_CONTEXT);
-  await untilJobFailed(id);
+  await waitUntilJobFailed(id);
   expect(await jobOf(id)).toEqual({
     last_error: 'TOMBSTONE_FILE cannot be written (EISDIR)',
     attempts: 1,
@@ -142,7 +142,7 @@ test('if the file cannot be written, nothing is erased, and the job reports it a
   expect([...new LeakSearch(formsOfText('later@leak.example')).in(logged)]).toEqual([]);
   rmdirSync(file);
   await makeDue(service, 'erasure');
-  await untilCarriedOut(service, id);
+  await waitUntilCarriedOut(service, id);
   expect(await emailOf(bought)).toBeNull();
   expect(tombstones()).toContain(`license ${bought}\n`);
   expect(await mailsTo(service, 'later@leak.example', /was deleted/)).toHaveLength(1);

@@ -15,13 +15,13 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-/** Ends a random connection of the service. */
+/** Ends a random connection of the service to the database. */
 const TERMINATE_CONNECTION = `
   select pg_terminate_backend(pid) as ended from pg_stat_activity
   where application_name = 'mooring' order by random() limit 1`;
 
 test('if the database ends connections at random, the service continues, and more calls are served than fail', async () => {
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   let ended = 0;
   while (ended < 40) {
@@ -29,21 +29,21 @@ test('if the database ends connections at random, the service continues, and mor
     ended += rows.filter((row) => row.ended).length;
     await load.waitFor(5, isServedByDatabase);
   }
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   const answers = await load.stop();
 
-  // Only the calls that used an ended connection fail, and these are the smaller part.
+  // Only the calls that use an ended connection fail.
   expect(answers.filter(isRefused).length).toBeLessThan(answers.filter(isServedByDatabase).length);
   await expectGuarantees(faulted, answers, recovery);
 });
 
 test('if the postmaster is killed under load while its children still run, the service uses the database after its restart', async () => {
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   await postgres.kill();
   for (const name of NEEDS_DATABASE)
     await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
   await postgres.restart();
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   await expectGuarantees(faulted, await load.stop(), recovery);
 });

@@ -132,7 +132,7 @@ async function makeChangesBeforeBackup(): Promise<void> {
 async function makeChangesAfterBackup(): Promise<void> {
   await load!.waitFor(21, isActivation);
   await erase(service, erased.email);
-  // The clock advances, so that the address is changed and erased later than the backup.
+  // The clock advances, so that the address is changed and erased at a later time than that of the backup.
   clock.advance(1_000);
   await service.setLicense((await readPurchase(service, 'passed-on'))!.license_id!, { email: NEXT_HOLDER });
   await erase(service, passedOn.email);
@@ -187,10 +187,10 @@ async function waitForHeartbeatOfEachComputer(): Promise<void> {
   await waitUntil(() => computers.every((each, i) => countResponses(each) >= goals[i]!));
 }
 
-/** The statuses of a computer's activations, without those that the service had no time for (503). */
+/** The statuses of a computer's activations, without 503, after which the computer tries again. */
 const activationStatuses = ({ activationResponses }: Computer) =>
   activationResponses.map(({ status }) => status).filter((status) => status !== 503);
-/** Whether the last activation succeeded: 200 repeats one whose first answer was late. */
+/** Whether the last activation succeeded. Its status is 200 if it repeats one whose response came too late. */
 const isActivated = (computer: Computer) => [200, 201].includes(activationStatuses(computer).at(-1)!);
 const wasAskedToReactivate = ({ log }: Computer) => log.includes('the service asked for a new activation');
 /** Sends a heartbeat. @returns the error code, or the status of a response without one */
@@ -216,7 +216,7 @@ async function expectPurchases(transactions: readonly string[]): Promise<void> {
   expect(transactions.filter((id) => !known.has(id))).toEqual([]);
 }
 
-/** Expects that each application has run since its activation, because no client got `stop`. */
+/** Expects that each application has been running since its activation, because no client got `stop`. */
 function expectNoneStopped(): void {
   for (const { states } of computers)
     expect(states.map(({ kind }) => kind)).toEqual([
@@ -286,7 +286,7 @@ describe('after a restore from the backup alone,', () => {
     expect(await service.sql(rowsOfHolder, [erased.email])).toEqual([]);
   });
 
-  test('machines that were activated after the backup activate again by themselves, and no application stops', async () => {
+  test('machines that were activated after the backup try to activate again by themselves, and no application stops', async () => {
     await waitForHeartbeatOfEachComputer();
     expect([activatedBefore, activatedAfter, soldAfter, movedTo].map(wasAskedToReactivate)).toEqual([
       false,
@@ -294,8 +294,8 @@ describe('after a restore from the backup alone,', () => {
       true,
       true,
     ]);
-    // A computer whose license allows one more machine activates once. The other two try again with each heartbeat, and
-    // continue to run.
+    // The license of `activatedAfter` allows its machine. The license of `soldAfter` is missing, and that of `movedTo` is still
+    // used by `moved`: these two computers try again with each heartbeat, and continue to run.
     expect(activationStatuses(activatedAfter)).toHaveLength(2);
     expect(isActivated(activatedAfter)).toBe(true);
     expect(new Set(activationStatuses(soldAfter).slice(1))).toEqual(new Set([404]));

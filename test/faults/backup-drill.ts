@@ -6,7 +6,7 @@ import { attemptCall, type FragilePostgres, type Timed } from '../support/databa
 import { query } from '../support/databases/replica-harness.js';
 import { buyerOf, PURCHASES, signatureHeaders, readPurchase } from '../support/http/webhook.js';
 
-/** The buyer of a license, and the license key from the mail. */
+/** The buyer of a license, with the license key that was mailed. */
 export interface Buyer {
   readonly transaction_id: string;
   readonly email: string;
@@ -94,7 +94,7 @@ export class SalesSimulation {
     return answer;
   }
 
-  /** Sells a license and activates a machine with it. @returns the response to the first request that fails, or to the last one */
+  /** Sells a license and activates a machine with it. @returns the response to the request that failed, or to the last one */
   sellAndActivate = async (): Promise<Timed> => {
     const transaction_id = `sale-${(this.#saleCount += 1)}`;
     const report = await this.createEvent(transaction_id, 'paid');

@@ -11,8 +11,8 @@ const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
 const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
-// These tests are about one machine with one clock: `FakeClock.agreesWith` always returns true, so only the jump itself can be
-// noticed.
+// The service and the database share one clock here: `FakeClock.agreesWith` always returns true, so the service can detect only
+// the jump itself.
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let service: Service;
 beforeEach(async () => {
@@ -34,20 +34,20 @@ async function createLicenses() {
   const expires_at = new Date(service.clock.now().getTime() + 100 * DAY_MS);
   const expiring = await service.issue({ expires_at, on_expiry: 'stop' });
   const lasting = await service.issue({ email: 'bob@example.com', machines_allowed: 2 });
-  const { token } = (await service.activate(expiring)).json;
-  const kept = (await service.activate(lasting, 'kept')).json.token as string;
+  const expiringToken = (await service.activate(expiring)).json.token as string;
+  const lastingToken = (await service.activate(lasting, 'kept')).json.token as string;
   const { activation } = (await service.activate(lasting, 'released')).json;
   await service.sql(`update activation set ended_at = $2, ended_reason = 'released' where id = $1`, [
     activation.id,
     service.clock.now(),
   ]);
-  return { expiring, token: token as string, kept };
+  return { expiring, expiringToken, lastingToken };
 }
 
 test('after the clocks of the service and the database jump by a year, nothing is deleted and no license is refused as expired', async () => {
-  const { expiring, token, kept } = await createLicenses();
+  const { expiring, expiringToken, lastingToken } = await createLicenses();
   const suspended = await service.issue({ email: 'eve@example.com' });
-  const stopped = (await service.activate(suspended)).json.token as string;
+  const suspendedToken = (await service.activate(suspended)).json.token as string;
   await service.setLicense(suspended.license_id, { staff_status: 'suspended' });
   await service.app.get(ErasureService).request('carol@example.com');
   service.clock.jump(YEAR_MS);
@@ -56,30 +56,31 @@ test('after the clocks of the service and the database jump by a year, nothing i
   await expect(service.app.get(ErasureService).runDue(AUDIT_CONTEXT)).rejects.toThrow(TimeUncertain);
   expect(await countEnded()).toBe(1);
   expect(await service.sql('select from erasure_request where honoured_at is not null')).toEqual([]);
-  for (const { status, json } of [await service.heartbeat(token), await service.activate(expiring)])
+  for (const { status, json } of [await service.heartbeat(expiringToken), await service.activate(expiring)])
     expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
   await expect(service.app.get(ErasureService).request('dora@example.com')).rejects.toThrow('unavailable');
   expect(await readWarnings()).toContain(WARNING);
   // Responses that do not depend on an expiry are as before.
-  expect((await service.heartbeat(kept)).status).toBe(200);
-  for (const { json } of [await service.heartbeat(stopped), await service.activate(suspended)])
+  expect((await service.heartbeat(lastingToken)).status).toBe(200);
+  for (const { json } of [await service.heartbeat(suspendedToken), await service.activate(suspended)])
     expect(json.code).toBe('license_suspended');
 
   service.clock.jump(-YEAR_MS);
   expect(await readWarnings()).toEqual([]);
-  expect((await service.heartbeat(token)).status).toBe(200);
+  expect((await service.heartbeat(expiringToken)).status).toBe(200);
   expect((await runRetention())!.deleted['activation']).toBeUndefined();
   expect(await countEnded()).toBe(1);
 });
 
 test('after a restart the service accepts the time of a clock that had jumped', async () => {
-  const { token } = await createLicenses();
+  const { expiringToken } = await createLicenses();
+  // A released activation is deleted after 12 months.
   service.clock.jump(YEAR_MS + 2 * DAY_MS);
   await expect(runRetention()).rejects.toThrow(TimeUncertain);
   const options = { databaseUrl: database.url, dataDir: service.dataDir };
   const restarted = await Service.start({ ...options, clock: new FakeClock(service.clock.now()) });
   try {
-    expect((await restarted.heartbeat(token)).json.code).toBe('license_expired');
+    expect((await restarted.heartbeat(expiringToken)).json.code).toBe('license_expired');
     // The retention run at the start, which `Service.start` awaits, has deleted the released activation.
     expect(await countEnded(restarted)).toBe(0);
   } finally {

@@ -21,8 +21,8 @@ beforeAll(async () => {
   database = await createDatabase();
   faulted = await FaultedService.start(() => database.url, {
     nodeArguments: ['--import', preload],
-    ipc: true,
-    limitsOfProduction: false,
+    hasIpc: true,
+    hasProductionLimits: false,
     environment: TAKES_PURCHASES,
   });
 });
@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 
 /** Sets by how much the clock of the service differs from the right time. */
-async function setClockOffset(offset: number): Promise<void> {
-  faulted.process.child.send(offset);
+async function setClockOffset(offsetMs: number): Promise<void> {
+  faulted.process.child.send(offsetMs);
   await once(faulted.process.child, 'message');
 }
 
@@ -52,7 +52,7 @@ const reportPaid = (transaction_id: string) =>
 test('a clock that jumps a year ahead and then two years back stops no client, and the service is as before when it is correct', async () => {
   const { license, token } = await activateExpiringLicense();
   const sendHeartbeat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
-  load = faulted.load();
+  load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
 
   await setClockOffset(YEAR_MS);
@@ -63,7 +63,7 @@ test('a clock that jumps a year ahead and then two years back stops no client, a
   ])
     expect([status, json.code, json.client_action]).toEqual([503, 'unavailable', 'retry']);
   expect((await faulted.ready()).json.warnings).toContain(WARNING);
-  // The report was signed at the right time, which is too old for the clock of the service.
+  // The report was signed at the right time, so the signature is a year old by the clock of the service.
   expect((await reportPaid('while-ahead')).status).toBe(403);
   const signedIn = await faulted.call('POST', '/portal/api/session', license);
   const cookie = signedIn.cookies[0]!.split(';')[0]!;
@@ -77,12 +77,12 @@ test('a clock that jumps a year ahead and then two years back stops no client, a
   await load.waitFor(100, isServedByDatabase);
 
   await setClockOffset(0);
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   expect((await sendHeartbeat()).json.offline_until.slice(0, 4)).toBe(
     String(new Date(Date.now() + 7 * DAY_MS).getUTCFullYear()),
   );
   expect((await reportPaid('after')).status).toBe(204);
-  // The session began in the future. If it were still accepted, it would not end for a year.
+  // The session began a year ahead. If it were still accepted, it would be valid for more than a year.
   expect((await readLicenses()).status).toBe(401);
   await expectGuarantees(faulted, await load.stop(), recovery);
 });

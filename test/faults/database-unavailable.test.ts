@@ -26,8 +26,8 @@ test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
     'a change of an entity',
     (manager) => manager.update(License, { id: crypto.randomUUID() }, { key_hint: '' }),
   ],
-  ['the end of the transaction', async () => undefined],
-])('a connection that breaks before %s of a transaction counts as an outage', async (_what, next) => {
+  ['its commit', async () => undefined],
+])('a connection that breaks in a transaction before %s counts as an outage', async (_what, next) => {
   const transaction = service.app.get(DataSource).transaction(async (manager) => {
     await breakConnection(manager);
     await next(manager);
@@ -40,8 +40,9 @@ test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
 });
 
 test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'])(
-  'a database connection that cannot be opened (%s) counts as an outage; a connection that a caller broke does not',
+  'a database connection that cannot be opened (%s) counts as an outage; an error of the connection of a caller does not',
   (code) => {
+    // An error of the connection of a caller has no system call.
     const errorWith = (members: object) => Object.assign(new Error(`connect ${code}`), { code, ...members });
     expect(isConnectionError(errorWith({ syscall: 'connect' }))).toBe(true);
     expect(isConnectionError(errorWith({}))).toBe(false);

@@ -24,17 +24,17 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-/** The processor time of the service in hundredths of a second. */
-function processorTime(pid: number): number {
+/** Reads the processor time that a process has used, in hundredths of a second. */
+function readProcessorTime(pid: number): number {
   const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   const [user, system] = fields!.split(' ').slice(11, 13).map(Number);
   return user! + system!;
 }
 
-test('a service without free file descriptors keeps running without using the processor, and serves again when some are free', async () => {
+test('a service without free file descriptors keeps running without keeping the processor busy, and serves again when some are free', async () => {
   const pid = faulted.process.child.pid!;
   const countOpen = () => readdirSync(`/proc/${pid}/fd`).length;
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   const sockets: Socket[] = [];
   for (let count = 0; count < CONNECTIONS; count += 1) {
@@ -49,13 +49,13 @@ test('a service without free file descriptors keeps running without using the pr
   // The lowest processor load of up to ten seconds: a process that retries without a pause is busy in each of them.
   let lowestLoad = 1;
   for (let second = 0; lowestLoad >= 0.5 && second < 10; second += 1) {
-    const [used, began] = [processorTime(pid), performance.now()];
+    const [used, began] = [readProcessorTime(pid), performance.now()];
     await pause(1_000);
-    lowestLoad = Math.min(lowestLoad, ((processorTime(pid) - used) * 10) / (performance.now() - began));
+    lowestLoad = Math.min(lowestLoad, ((readProcessorTime(pid) - used) * 10) / (performance.now() - began));
   }
   for (const socket of sockets) socket.destroy();
-  const after = faulted.load();
-  const recovery = await faulted.recovery(after);
+  const after = faulted.startLoad();
+  const recovery = await faulted.measureRecovery(after);
   const answers = [...answersDuringFault, ...(await after.stop())];
 
   expect(lowestLoad).toBeLessThan(0.5);

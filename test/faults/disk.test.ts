@@ -26,7 +26,7 @@ const isTelemetryDropped = ({ status, json }: RecordedAnswer) =>
   status === 200 && json.telemetry.stored === false;
 
 test('with a full disk heartbeats are served without their telemetry, and nothing is acknowledged that is not stored', async () => {
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   await load.waitFor(20, isCall('heartbeat', isServedByDatabase));
   const shareWithoutFault = shareOfServedHeartbeats(load.answers);
@@ -42,24 +42,24 @@ test('with a full disk heartbeats are served without their telemetry, and nothin
   }
   await postgres.free();
   if (!postgres.hasMountedDisk) await postgres.restart();
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   await expectGuarantees(faulted, await load.stop(), recovery);
 });
 
 test('a database that goes down because its write-ahead log has no space loses nothing that was acknowledged', async () => {
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   await postgres.fill();
   // Uses up the space that is left for the write-ahead log, so that PostgreSQL stops.
-  const useUp = "select pg_logical_emit_message(false, 'fault', repeat('x', 1000000))";
+  const writeMegabyte = "select pg_logical_emit_message(false, 'fault', repeat('x', 1000000))";
   for (let isUp = true; isUp;)
-    isUp = await faulted.sql(useUp).then(
+    isUp = await faulted.sql(writeMegabyte).then(
       () => true,
       () => false,
     );
   await load.waitFor(5, isCall('activate', isRefused));
   await postgres.free();
   await postgres.restart();
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   await expectGuarantees(faulted, await load.stop(), recovery);
 });

@@ -20,12 +20,12 @@ afterAll(async () => {
 });
 
 test('a service whose process was stopped for seconds under load continues, and keeps all guarantees', async () => {
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(100, isServedByDatabase);
   faulted.process.child.kill('SIGSTOP');
   await pause(FROZEN_MS);
   faulted.process.child.kill('SIGCONT');
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   const answers = await load.stop();
 
   expect(answers.filter(({ milliseconds }) => milliseconds >= FROZEN_MS).length).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ export const ANSWER_LIMIT_MS = 2_000;
  * take as long as their statements, and the proxy waits that long (deploy/haproxy.cfg).
  */
 const LONGER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 3_000 };
-/** The service recovers within this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */
+/** A recovery may take this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */
 const MAX_RECOVERY_MS = 10_000;
 /** The factor by which the durations of equal calls may differ on a computer with other load. */
 const MAX_SLOWDOWN = 10;
@@ -37,8 +37,8 @@ export async function expectGuarantees(
   recovery: Recovery,
   tolerated: ToleratedEffects = {},
 ): Promise<void> {
-  expect(faulted.process.running).toBe(true);
-  expect(recovery.milliseconds).toBeLessThan(MAX_RECOVERY_MS + MAX_SLOWDOWN * recovery.withoutFault);
+  expect(faulted.process.isRunning).toBe(true);
+  expect(recovery.durationMs).toBeLessThan(MAX_RECOVERY_MS + MAX_SLOWDOWN * recovery.withoutFaultMs);
   expectInTime(answers);
   expectNoOtherRefusals(answers, tolerated);
   expectNoFalseStop(answers);
@@ -81,10 +81,10 @@ function expectNoFalseStop(answers: readonly RecordedAnswer[]): void {
     const activatedAt = calls
       .filter(isActivated)
       .map(({ request, milliseconds }) => request.sentAt + milliseconds);
-    const stopped = calls.filter(
+    const refused = calls.filter(
       ({ status, request }) => status === 409 && request.sentAt > Math.min(...activatedAt),
     );
-    expect([machine, stopped.length]).toEqual([machine, 0]);
+    expect([machine, refused.length]).toEqual([machine, 0]);
   }
 }
 
@@ -114,7 +114,7 @@ async function expectNothingLost(faulted: FaultedService, answers: readonly Reco
   ).toEqual([]);
 }
 
-/** Expects that no connection is left in an open transaction: an activation on each connection is committed. */
+/** Expects that no transaction stays open, and that activations on all connections of the pool are committed. */
 async function expectNoOpenTransactions(faulted: FaultedService): Promise<void> {
   // A statement whose request got 503 may still complete. The database ends an open transaction after 5 seconds.
   const selectOpen = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query

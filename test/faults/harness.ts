@@ -11,8 +11,8 @@ import { freePort, ServerProcess, type ProcessOptions } from '../support/process
 
 const ownTime = fileURLToPath(new URL('../support/processes/own-time.mjs', import.meta.url));
 const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
-const bearer = { authorization: `Bearer ${STAFF_TOKEN}` };
-/** The number of licenses that more machines activate than each license allows. */
+const staffHeaders = { authorization: `Bearer ${STAFF_TOKEN}` };
+/** The number of licenses for whose machine limits too many machines compete. */
 const CONTESTED_LICENSES = 40;
 const MACHINES_ALLOWED = 2;
 /** The number of machines that compete for the limit of a contested license. */
@@ -21,11 +21,12 @@ const COMPETING_MACHINES = 4;
 /** The calls of the load that need the database. */
 export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
 
-/** Whether the call used the database and succeeded. */
+/** Whether a call that needs the database succeeded, including the storage of its telemetry. */
 export const isServedByDatabase = ({ name, status, json }: Timed): boolean =>
   NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
 /** Whether a call got 503. */
 export const isRefused = ({ status }: Timed): boolean => status === 503;
+/** Whether a call activated a machine, or confirmed its activation. */
 export const isActivated = ({ json, status }: Timed): boolean =>
   (status === 200 || status === 201) && json.activation !== undefined;
 
@@ -45,8 +46,8 @@ export type RecordedAnswer = Timed & {
 
 /** The duration of the recovery, and that of the same calls without a fault. */
 export interface Recovery {
-  readonly milliseconds: number;
-  readonly withoutFault: number;
+  readonly durationMs: number;
+  readonly withoutFaultMs: number;
 }
 
 /** Whether the service ran for less than half of the duration of a call, because the computer is too slow for the load. */
@@ -68,7 +69,7 @@ export interface FaultedOptions extends ProcessOptions {
 export class FaultedService {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-fault-'));
   #license!: { license_key: string; email: string };
-  #contested: { license_key: string; email: string }[] = [];
+  #contestedLicenses: { license_key: string; email: string }[] = [];
   #counter = 0;
   readonly #loads: Load<RecordedAnswer>[] = [];
   token!: string;
@@ -105,7 +106,7 @@ export class FaultedService {
     const nodeArguments = ['--import', ownTime, ...(options.nodeArguments ?? [])];
     this.process = new ServerProcess(
       { ...settings, ...environment, ...additionalSettings },
-      { limitsOfProduction: true, ...options, nodeArguments },
+      { hasProductionLimits: true, ...options, nodeArguments },
     );
     await this.process.ready();
   }
@@ -123,8 +124,8 @@ export class FaultedService {
       `insert into staff_token values ('${staff}', '${staff}', $1, now(), now() + interval '10 years')`,
       [hash('sha256', STAFF_TOKEN, 'buffer')],
     );
-    while (this.#contested.length < CONTESTED_LICENSES)
-      this.#contested.push(await this.issue({ machines_allowed: MACHINES_ALLOWED }));
+    while (this.#contestedLicenses.length < CONTESTED_LICENSES)
+      this.#contestedLicenses.push(await this.issue({ machines_allowed: MACHINES_ALLOWED }));
     this.token = (await this.activate()).json.token;
   }
 
@@ -135,7 +136,7 @@ export class FaultedService {
   /** Issues a license, as staff do. */
   async issue(wanted: Record<string, unknown>): Promise<{ license_key: string; email: string }> {
     const { email } = this.#license;
-    const { json } = await this.call('POST', '/support/api/licenses', { email, ...wanted }, bearer);
+    const { json } = await this.call('POST', '/support/api/licenses', { email, ...wanted }, staffHeaders);
     return { license_key: json.license_key as string, email };
   }
 
@@ -155,10 +156,10 @@ export class FaultedService {
     const body = activation(this.#license, machine, { hostname_hint: 'a hint' });
     return this.#call({}, 'activate', 'POST', '/v1/activate', body);
   };
-  /** Machines compete for the limit of one license for 50 calls, then for that of the next one, in a cycle. */
+  /** Machines compete for the limit of one license. Each time the counter has advanced by 50, the next license is used. */
   contend = (): Promise<RecordedAnswer> => {
     const turn = (this.#counter += 1);
-    const license = this.#contested[Math.floor(turn / 50) % CONTESTED_LICENSES]!;
+    const license = this.#contestedLicenses[Math.floor(turn / 50) % CONTESTED_LICENSES]!;
     const machine = `${license.license_key} machine ${turn % COMPETING_MACHINES}`;
     return this.#call({ machine }, 'contend', 'POST', '/v1/activate', activation(license, machine));
   };
@@ -175,14 +176,14 @@ export class FaultedService {
   }
   search = (): Promise<RecordedAnswer> => {
     const path = '/support/api/licenses/search';
-    return this.#call({}, 'search', 'POST', path, { transaction_id: 'none' }, bearer);
+    return this.#call({}, 'search', 'POST', path, { transaction_id: 'none' }, staffHeaders);
   };
   manifest = (): Promise<RecordedAnswer> => this.#call({}, 'manifest', 'GET', '/v1/manifest');
   live = (): Promise<RecordedAnswer> => this.#call({}, 'live', 'GET', '/health/live');
   ready = (): Promise<RecordedAnswer> => this.#call({}, 'ready', 'GET', '/health/ready');
 
   /** Starts a load with two callers of each kind, and with three callers of each kind that writes. */
-  load(): Load<RecordedAnswer> {
+  startLoad(): Load<RecordedAnswer> {
     const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
     const kinds = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
     const load = new Load([...kinds, ...kinds, activate, contend, telemetry]);
@@ -190,12 +191,13 @@ export class FaultedService {
     return load;
   }
 
-  /** Waits until the service has recovered by itself, and measures the same calls once more as a control. */
-  async recovery(load: Load<RecordedAnswer>): Promise<Recovery> {
-    const milliseconds = await this.#waitUntilServed(load);
-    return { milliseconds, withoutFault: await this.#waitUntilServed(load) };
+  /** Waits until the service has recovered by itself. Then the same calls are measured once more, as a control. */
+  async measureRecovery(load: Load<RecordedAnswer>): Promise<Recovery> {
+    const durationMs = await this.#waitUntilServed(load);
+    return { durationMs, withoutFaultMs: await this.#waitUntilServed(load) };
   }
 
+  /** Waits until calls of each kind are served without a warning about the database or the clocks. @returns the milliseconds */
   async #waitUntilServed(load: Load<RecordedAnswer>): Promise<number> {
     const began = performance.now();
     for (const name of NEEDS_DATABASE)
@@ -221,6 +223,7 @@ export class FaultedService {
   }
 
   async end(): Promise<void> {
+    // A test may have stopped the process.
     this.process.child.kill('SIGCONT');
     // The load of a failed test still runs, and would never end.
     await Promise.allSettled(this.#loads.map((load) => load.stop()));

@@ -38,7 +38,7 @@ test.each([
 ])(
   'with a database that is %s, exactly the calls that need it get 503, each within its time limit',
   async (_what, fail, recover) => {
-    load = faulted.load();
+    load = faulted.startLoad();
     await load.waitFor(50, isServedByDatabase);
     await fail();
     // The calls that were in progress have ended now. From here on, no call that needs the database is served.
@@ -52,7 +52,7 @@ test.each([
     const during = load.answers.slice(from);
     await recover();
     // The service recovers by itself: it is not notified that the database is available again.
-    const recovery = await faulted.recovery(load);
+    const recovery = await faulted.measureRecovery(load);
     const answers = await load.stop();
 
     expect(during.filter(isServedByDatabase)).toEqual([]);

@@ -32,7 +32,7 @@ interface BriefAnswer {
   readonly serviceMs: number;
 }
 
-/** Sends a heartbeat on a new connection, with as little processor time of this process as possible. */
+/** Sends a heartbeat without the checks of `call`, to use as little processor time of this process as possible. */
 async function sendHeartbeat(agent: Agent, body: string): Promise<BriefAnswer> {
   const headers = { 'content-type': 'application/json', 'content-length': body.length };
   const heartbeat = request(`${faulted.url}/v1/heartbeat`, { agent, method: 'POST', headers });
@@ -58,14 +58,14 @@ test('an overloaded service answers the requests that it accepts, refuses the ot
     const burst = Array.from({ length: CONCURRENT_CALLS }, () => sendHeartbeat(agent, body));
     manifests.push(await faulted.manifest());
     answers.push(...(await Promise.all(burst)));
-    // Only the number of concurrent requests is limited here (`processes/low-limits.mjs`), and none is in progress any more. So
-    // the service accepts a request again, on a slow computer perhaps only after some that exceed their time limit.
+    // No request is in progress any more, so the service accepts one again. On a slow computer some may exceed their time limit
+    // first.
     while (answers.at(-1)!.status !== 200) answers.push(await sendHeartbeat(agent, body));
   }
   postgres.delay(0);
   agent.destroy();
-  const load = faulted.load();
-  const recovery = await faulted.recovery(load);
+  const load = faulted.startLoad();
+  const recovery = await faulted.measureRecovery(load);
   const after = await load.stop();
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));

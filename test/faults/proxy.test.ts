@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { HAS_HAPROXY, openProxy, PROXY_NAME, type Proxy } from '../support/databases/balanced-harness.js';
-import { FORWARDING, LOCAL } from '../support/canary-addresses.js';
+import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
 import { call } from '../support/harness.js';
 import { formsOfAddress, LeakSearch } from '../support/leak-search.js';
 
@@ -50,7 +50,7 @@ class RecordingServer {
   }
 }
 
-const addressSearch = new LeakSearch(formsOfAddress(LOCAL));
+const addressSearch = new LeakSearch(formsOfAddress(CLIENT_ADDRESS));
 const servers = [new RecordingServer('one'), new RecordingServer('two')];
 const [one, two] = servers as [RecordingServer, RecordingServer];
 let proxy: Proxy;
@@ -78,7 +78,7 @@ async function sendRequest(
   const request = httpRequest({
     host: '127.0.0.1',
     port,
-    localAddress: LOCAL,
+    localAddress: CLIENT_ADDRESS,
     method,
     path,
     agent: false,
@@ -93,7 +93,11 @@ async function sendRequest(
 
 /** Sends bytes that are an invalid or incomplete request. */
 async function sendBytes(bytes: string): Promise<void> {
-  const socket = connect({ host: '127.0.0.1', port: Number(new URL(proxy.url).port), localAddress: LOCAL });
+  const socket = connect({
+    host: '127.0.0.1',
+    port: Number(new URL(proxy.url).port),
+    localAddress: CLIENT_ADDRESS,
+  });
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const closed = once(socket.resume(), 'close');
@@ -113,11 +117,11 @@ describe(PROXY_NAME, () => {
     expect(names.filter((name) => !['host', 'connection', 'content-length'].includes(name))).toEqual([]);
 
     // Errors: headers with an address, invalid HTTP, a caller that disconnects, an instance that breaks the connection.
-    await sendRequest('GET', `/nowhere/${LOCAL}`, FORWARDING);
-    await sendBytes(`GARBAGE ${LOCAL}\r\n\r\n`);
-    await sendBytes(`POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\ncontent-length: 500\r\n\r\n{`);
+    await sendRequest('GET', `/nowhere/${CLIENT_ADDRESS}`, FORWARDING_HEADERS);
+    await sendBytes(`GARBAGE ${CLIENT_ADDRESS}\r\n\r\n`);
+    await sendBytes(`POST /v1/activate HTTP/1.1\r\nhost: ${CLIENT_ADDRESS}\r\ncontent-length: 500\r\n\r\n{`);
     for (const each of servers) each.isAnswering = false;
-    await sendRequest('POST', '/portal/api/session', FORWARDING).catch(() => undefined);
+    await sendRequest('POST', '/portal/api/session', FORWARDING_HEADERS).catch(() => undefined);
     expect([...addressSearch.in(proxy.output)]).toEqual([]);
   });
 
@@ -165,7 +169,7 @@ describe(PROXY_NAME, () => {
 
     test('retries only idempotent requests at another instance', async () => {
       one.isAnswering = false;
-      // Either instance may get a request first. Of four equal requests, each instance gets at least one first.
+      // Instance one gets all requests for /portal/ first, and some of the others. The proxy repeats them at instance two.
       for (const [method, path] of [
         ['POST', '/v1/heartbeat'],
         ['POST', '/v1/activate'],
@@ -192,7 +196,7 @@ describe(PROXY_NAME, () => {
       expect(new Set(await respondingInstances())).toEqual(new Set(['two']));
     });
 
-    test('answers 503 as an instance does if all instances are down, so that clients retry at different times', async () => {
+    test('answers 503 with a retry-after of 5 to 30 seconds, as an instance does, if all instances are down', async () => {
       // The previous test has closed the first instance, unless it failed.
       const detected = proxy.waitForInstanceState('two', 'DOWN');
       for (const each of servers) each.close();

@@ -16,7 +16,7 @@ import { query, StreamingReplica } from '../support/databases/replica-harness.js
 const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const WARNING =
   'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.';
-/** Every request is answered within this event-loop time (`loopTime`) during any fault; service and test share a process. */
+/** Every request is answered within this time during any fault, measured by `loopTime`: service and test share a process. */
 const ANSWER_LIMIT_MS = 2_000;
 /** An allowance of 20 turns of the event loop between the service and the caller, of at most 10 ms each. */
 const LOOP_ALLOWANCE_MS = 200;
@@ -147,7 +147,7 @@ describe('a replica that is behind', () => {
       expect((await service.heartbeat(binding.token)).status).toBe(200);
   });
 
-  test('is used for a minute, and then not again until it has caught up', async () => {
+  test('is used for at most a minute, and then not until it has caught up', async () => {
     const binding = await createActivation();
     await replica.waitUntilCaughtUp();
     await replica.pauseReplay();
@@ -217,7 +217,7 @@ describe.each([
   });
 });
 
-test('every kind of refusal occurs with a replica too, and ends when the primary allows the license', async () => {
+test('with a replica too, a suspended, expired or not covering license is refused, until the primary allows it', async () => {
   const past = new Date('2026-11-01T00:00:00Z');
   const far = new Date('2099-01-01T00:00:00Z');
   const [suspended, expired, lapsed] = [
@@ -251,7 +251,7 @@ test('a heartbeat that waits for a failing replica is delayed by less than half 
   await replica.waitUntilCaughtUp();
   const delays: number[] = [];
   // The shortest of three delays counts. A delay is the difference to a heartbeat that uses the primary at once. Without the
-  // timeout of the replica, each delay would be over 800 ms.
+  // timeout of the replica, only the next longer one (`silence`) would end the wait, after more than half a second.
   while (delays.length < 3) {
     await waitForWarnings(service, []);
     replica.freeze();
@@ -264,10 +264,10 @@ test('a heartbeat that waits for a failing replica is delayed by less than half 
   expect(Math.min(...delays)).toBeLessThan(500);
 });
 
-test('the primary is used when too many requests wait for the replica', async () => {
+test('a read of the replica returns no row when too many requests wait, so that the primary is used', async () => {
   const { id } = await createActivation();
   await replica.waitUntilCaughtUp();
-  // At most 5,000 requests wait for the replica. The next one gets no row, so it uses the primary.
+  // At most 5,000 requests wait for the replica (`Batch`). The next one gets no row.
   const lookups = Array.from({ length: 5_001 }, () => service.app.get(Replica).find(id));
   expect(lookups.filter((lookup) => lookup === undefined)).toEqual([]);
   expect((await Promise.all(lookups)).at(-1)).toBeUndefined();

@@ -17,8 +17,8 @@ afterAll(async () => {
   await postgres?.end();
 });
 
-test('with a database whose responses take 300 ms heartbeats are served, and no call takes more than 2 seconds', async () => {
-  const load = faulted.load();
+test('with a database whose responses take 300 ms heartbeats and searches are served, and each call ends within its time limit', async () => {
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   postgres.delay(300);
   await faulted.waitUntilMostlyServed(load, 'heartbeat');
@@ -26,14 +26,14 @@ test('with a database whose responses take 300 ms heartbeats are served, and no 
     await load.waitFor(10, (answer) => answer.name === name && isServedByDatabase(answer));
   for (const name of NEEDS_DATABASE) await load.waitFor(3, (answer) => answer.name === name);
   postgres.delay(0);
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   const answers = await load.stop();
 
   await expectGuarantees(faulted, answers, recovery);
 });
 
 test('a database whose responses take 3 seconds counts as unavailable until it is fast again', async () => {
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   postgres.delay(3_000);
   await load.waitFor(12, isRefused);
@@ -42,12 +42,12 @@ test('a database whose responses take 3 seconds counts as unavailable until it i
     await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
   expect(load.answers.slice(from).filter(isServedByDatabase)).toEqual([]);
   postgres.delay(0);
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   await expectGuarantees(faulted, await load.stop(), recovery);
 });
 
 test('requests that wait for a lock do not block the others, which are served meanwhile', async () => {
-  const load = faulted.load();
+  const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   const lockHolder = new pg.Client(postgres.url);
   lockHolder.on('error', () => undefined);
@@ -60,7 +60,7 @@ test('requests that wait for a lock do not block the others, which are served me
   } finally {
     await lockHolder.end();
   }
-  const recovery = await faulted.recovery(load);
+  const recovery = await faulted.measureRecovery(load);
   const answers = await load.stop();
 
   await expectGuarantees(faulted, answers, recovery);

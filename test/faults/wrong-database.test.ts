@@ -9,14 +9,14 @@ import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { createDatabase, Service, type ServiceOptions } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
-const closing: (() => Promise<unknown>)[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
+  for (const cleanUp of cleanups.splice(0).toReversed()) await cleanUp();
 });
 
 async function start(options: ServiceOptions = {}): Promise<Service> {
   const service = await Service.start(options);
-  closing.push(() => service.close());
+  cleanups.push(() => service.close());
   return service;
 }
 
@@ -25,7 +25,7 @@ const emptyDatabase = (service: Service) => service.sql('delete from activation;
 
 test('if a production database is emptied while the service runs, no license is refused', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'mooring-keys-'));
-  closing.push(() => rm(directory, { recursive: true, force: true }));
+  cleanups.push(() => rm(directory, { recursive: true, force: true }));
   await createKeyRing(join(directory, 'tokens'), new Date());
   const service = await start({
     environment: {
@@ -57,7 +57,7 @@ test('if a production database is emptied while the service runs, no license is 
 
 test('the machine limit is kept although the default isolation level of the database is `repeatable read`', async () => {
   const database = await createDatabase();
-  closing.push(database.drop);
+  cleanups.push(database.drop);
   const admin = new pg.Client(database.url);
   await admin.connect();
   const name = new URL(database.url).pathname.slice(1);
@@ -93,7 +93,7 @@ test('a client with a version that a restored database does not know is not stop
   expect((await service.call('GET', '/v1/manifest')).json.version).toBe('3.0.0');
 });
 
-test('a connection to a standby is closed before it can be used', async () => {
+test('a connection whose server reports that it is a standby is closed', async () => {
   const client = new DeadlineClient(process.env['MOORING_TEST_POSTGRES']);
   await client.connect();
   const connectionError = new Promise<Error>((resolve) => client.once('error', resolve));

@@ -5,7 +5,7 @@ import { retryWhileUnavailable, Service, type Answer } from '../support/harness.
 import {
   end,
   everyRow,
-  mailsSent,
+  waitForMails,
   PURCHASES,
   report,
   signatureHeaders,
@@ -48,7 +48,7 @@ const isEquivalent = (a: Record<string, string>, b: Record<string, string>) =>
 
 test('a report that differs from the signed bytes is refused and changes no row', async () => {
   await report(service, paidReport('tx-0'));
-  await mailsSent(service.databaseUrl);
+  await waitForMails(service.databaseUrl);
   const before = await everyRow(service.database);
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
-import { FORWARDING, LOCAL } from '../support/canary-addresses.js';
+import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
 import { outbox } from '../erasure/harness.js';
 import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak-search.js';
 import { documentedRoutes } from '../support/http/openapi.js';
@@ -17,7 +17,7 @@ import { cancelLockWaitsDuring } from '../support/tables.js';
 import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
 
 /** The IP address from which requests are sent, and those in the forwarding headers. */
-const IP_ADDRESSES = [LOCAL, '203.0.113.77', '2001:db8::77'];
+const IP_ADDRESSES = [CLIENT_ADDRESS, '203.0.113.77', '2001:db8::77'];
 /** Values that identify the caller. The tables may contain them, except the license key; no log may. */
 const IDENTITY = {
   license_key: deriveLicenseKey(randomBytes(32), 'MOOR', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6', 1),
@@ -111,7 +111,7 @@ async function insertIdentity(): Promise<void> {
 async function ask(method: string, path: string, body?: unknown, more: Record<string, string> = {}) {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const headers = {
-    ...FORWARDING,
+    ...FORWARDING_HEADERS,
     'user-agent': USER_AGENT,
     ...(text !== undefined && {
       'content-type': 'application/json',
@@ -122,7 +122,7 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
   const request = httpRequest({
     host: '127.0.0.1',
     port,
-    localAddress: LOCAL,
+    localAddress: CLIENT_ADDRESS,
     method,
     path,
     headers,
@@ -138,7 +138,7 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
 
 /** Sends bytes from the canary address; with `isCut`, the connection is reset before a response. */
 async function send(bytes: string, { isCut = false } = {}): Promise<void> {
-  const socket = connect({ host: '127.0.0.1', port, localAddress: LOCAL });
+  const socket = connect({ host: '127.0.0.1', port, localAddress: CLIENT_ADDRESS });
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const closed = once(socket.resume(), 'close');
@@ -151,7 +151,7 @@ async function send(bytes: string, { isCut = false } = {}): Promise<void> {
 /** Makes every kind of request that could be logged: valid and invalid ones to each route, outages, faults, invalid HTTP. */
 async function sendAllRequests(): Promise<void> {
   const activation = { ...IDENTITY, app_version: '3.2.0' };
-  const event = { ...IDENTITY, ip: LOCAL, client: { address: IP_ADDRESSES, agent: USER_AGENT } };
+  const event = { ...IDENTITY, ip: CLIENT_ADDRESS, client: { address: IP_ADDRESSES, agent: USER_AGENT } };
   const bearer = { authorization: `Bearer ${STAFF.token}` };
   const statuses = new Set<number | undefined>();
   const askAndRecord = async (...call: Parameters<typeof ask>) => {
@@ -163,7 +163,7 @@ async function sendAllRequests(): Promise<void> {
   const heartbeat = {
     token,
     app_version: '3.2.0',
-    telemetry: { crash_label: LOCAL, os_version: IDENTITY.email, arch: 'arm64' },
+    telemetry: { crash_label: CLIENT_ADDRESS, os_version: IDENTITY.email, arch: 'arm64' },
   };
   const { sub } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string };
   const report = (status: string) => {
@@ -199,7 +199,7 @@ async function sendAllRequests(): Promise<void> {
       await askAndRecord('PATCH', url, activation);
       await askAndRecord(
         method,
-        `${url}?email=${IDENTITY.email}&from=${LOCAL}`,
+        `${url}?email=${IDENTITY.email}&from=${CLIENT_ADDRESS}`,
         method === 'POST' ? activation : undefined,
         {
           authorization: 'Bearer mst_wrong',
@@ -216,7 +216,7 @@ async function sendAllRequests(): Promise<void> {
   await askAndRecord('POST', '/v1/heartbeat', { ...heartbeat, token: `${token}x` });
   await askAndRecord('POST', PURCHASES, '{"', signatureHeaders('{"'));
   await askAndRecord('POST', PURCHASES, 'x'.repeat(66_000), signatureHeaders(''));
-  await askAndRecord('GET', `/nowhere/${IDENTITY.email}/${LOCAL}`);
+  await askAndRecord('GET', `/nowhere/${IDENTITY.email}/${CLIENT_ADDRESS}`);
   await askAndRecord('GET', `/%zz/${IDENTITY.email}`);
   // An internal error: a missing column. An outage: a lock that is not released.
   await database.query('alter table activation rename column hostname_hint to gone');
@@ -248,20 +248,20 @@ async function sendAllRequests(): Promise<void> {
   await Promise.all(wrongSignatures);
   for (let codes = 0; codes < 11; codes += 1)
     await askAndRecord('POST', '/portal/api/session/code', { email: `limited-${IDENTITY.email}` });
-  const forwarding = Object.entries(FORWARDING)
+  const forwarding = Object.entries(FORWARDING_HEADERS)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
-  const head = `POST /v1/activate HTTP/1.1\r\nhost: ${LOCAL}\r\n${forwarding}content-type: application/json\r\n`;
+  const head = `POST /v1/activate HTTP/1.1\r\nhost: ${CLIENT_ADDRESS}\r\n${forwarding}content-type: application/json\r\n`;
   const whole = JSON.stringify(activation);
   for (const bytes of [
-    `GARBAGE ${LOCAL} ${IDENTITY.email}\r\n${forwarding}\r\n`,
+    `GARBAGE ${CLIENT_ADDRESS} ${IDENTITY.email}\r\n${forwarding}\r\n`,
     `${head}content-length: x${IDENTITY.license_key}\r\n\r\n${whole}`,
     `${head}transfer-encoding: chunked\r\n\r\nzz${whole}\r\n`,
-    `${head}x-long: ${`${LOCAL} ${IDENTITY.email}`.repeat(1_000)}\r\n\r\n`,
+    `${head}x-long: ${`${CLIENT_ADDRESS} ${IDENTITY.email}`.repeat(1_000)}\r\n\r\n`,
     `${head}content-length: 5000\r\n\r\n${whole}`,
-    `${head}expect: ${LOCAL}\r\ncontent-length: 0\r\n\r\n`,
+    `${head}expect: ${CLIENT_ADDRESS}\r\ncontent-length: 0\r\n\r\n`,
     `GET /v1/keys HTTP/1.1\r\n${forwarding}\r\n`,
-    `CONNECT ${LOCAL}:443 HTTP/1.1\r\nhost: ${LOCAL}\r\n${forwarding}\r\n`,
+    `CONNECT ${CLIENT_ADDRESS}:443 HTTP/1.1\r\nhost: ${CLIENT_ADDRESS}\r\n${forwarding}\r\n`,
   ]) {
     await send(bytes);
     await send(bytes, { isCut: true });
@@ -303,8 +303,8 @@ async function sendPortalRequests(activation: string): Promise<void> {
       const headers = { origin, cookie: session };
       for (const body of ['{"', 'x'.repeat(17_000), { reason: IDENTITY.hostname_hint }])
         if (method === 'POST') await ask(method, url, body, headers);
-      await ask(method, `${url}?email=${email}&from=${LOCAL}`, undefined, headers);
-      await ask(method, url, undefined, { ...headers, origin: `http://${LOCAL}` });
+      await ask(method, `${url}?email=${email}&from=${CLIENT_ADDRESS}`, undefined, headers);
+      await ask(method, url, undefined, { ...headers, origin: `http://${CLIENT_ADDRESS}` });
     }
   }
 }
@@ -355,7 +355,7 @@ async function sendSupportRequests(
   const bodies = [
     { reason: 'Sold.', role: 'support', email: IDENTITY.email, decision: 'release', machines_allowed: 2 },
     {
-      response: { id: session, response: { clientDataJSON: LOCAL } },
+      response: { id: session, response: { clientDataJSON: CLIENT_ADDRESS } },
       link: STAFF.link,
       reason: IDENTITY.email,
     },
@@ -367,7 +367,7 @@ async function sendSupportRequests(
   for (const { method, path } of routes.toSorted((a, b) => last(a) - last(b))) {
     const url = path.replace('{id}', id);
     for (const body of method === 'GET' ? [undefined] : bodies) {
-      await askAndRecord(method, url, body, { ...browser, origin: `http://${LOCAL}` });
+      await askAndRecord(method, url, body, { ...browser, origin: `http://${CLIENT_ADDRESS}` });
       await askAndRecord(method, url, method === 'DELETE' ? undefined : body, browser);
     }
   }

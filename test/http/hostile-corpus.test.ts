@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { MARKER, ODD, SMUGGLED } from '../support/http/corpus.js';
+import { MARKER, ODD_REQUESTS, SMUGGLING_REQUESTS } from '../support/http/corpus.js';
 import { runs } from '../fuzz/fuzz.js';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem, request, type RawAnswer } from '../support/http/raw-http.js';
@@ -10,7 +10,7 @@ let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 afterAll(() => service.close());
 
-const corpus = { ...SMUGGLED, ...ODD };
+const corpus = { ...SMUGGLING_REQUESTS, ...ODD_REQUESTS };
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 // The sender closes its half after the last byte, so that neither side waits for more.
 const end = async (socket: Socket) => socket.end();
@@ -43,7 +43,7 @@ async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], befor
 /** The parts of an exchange: the bytes, and then the end of the sender's half. */
 const parts = (sent: Buffer) => [sent, end];
 
-test.each(Object.entries(SMUGGLED))(
+test.each(Object.entries(SMUGGLING_REQUESTS))(
   'no bytes in the body of a request are read as another request: %s',
   async (_what, text) => {
     const before = service.logged.length;
@@ -54,7 +54,7 @@ test.each(Object.entries(SMUGGLED))(
   },
 );
 
-test.each(Object.entries(ODD))(
+test.each(Object.entries(ODD_REQUESTS))(
   'a malformed or unusual request gets a documented response or none: %s',
   async (_what, text) => {
     const before = service.logged.length;
@@ -63,7 +63,10 @@ test.each(Object.entries(ODD))(
 );
 
 test('a request that is sent byte by byte gets the same status as in one piece', async () => {
-  for (const text of [SMUGGLED['two lengths']!, ODD['chunks with extensions and a trailer']!]) {
+  for (const text of [
+    SMUGGLING_REQUESTS['two lengths']!,
+    ODD_REQUESTS['chunks with extensions and a trailer']!,
+  ]) {
     const [whole] = await exchange(service.url, parts(bytesOf(text)));
     const slow = [...bytesOf(text)].map((byte) => async (socket: Socket) => {
       if (socket.writable) await new Promise((resolve) => socket.write(Buffer.of(byte), resolve));

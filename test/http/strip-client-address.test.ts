@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FORWARDING } from '../support/canary-addresses.js';
+import { FORWARDING_HEADERS } from '../support/canary-addresses.js';
 import { Service } from '../support/harness.js';
 
 /** Headers of a browser, and one of a name that no list of forwarding headers contains. */
@@ -40,12 +40,12 @@ test('no property of a request gives the address, port or family of its caller',
   expect(requests.at(-1)!.connection.remoteAddress).toBeUndefined();
 });
 
-test.each(Object.keys(FORWARDING))(
+test.each(Object.keys(FORWARDING_HEADERS))(
   'the header %s is removed from a request in any spelling of upper and lower case',
   async (name) => {
     for (const spelling of [name, name.toLowerCase(), name.toUpperCase()]) {
       await service.call('GET', '/health/live', undefined, {
-        [spelling]: FORWARDING[name]!,
+        [spelling]: FORWARDING_HEADERS[name]!,
         accept: 'application/json',
       });
       const { headers, rawHeaders } = requests.at(-1)!;
@@ -60,17 +60,21 @@ test.each(Object.keys(FORWARDING))(
 
 test('only the headers that the service reads are kept, in their order', async () => {
   const read = { 'accept-language': 'de', 'if-match': '"1"', 'webhook-id': 'msg_1' };
-  await service.call('GET', '/health/live', undefined, { ...FORWARDING, ...UNREAD, ...read });
+  await service.call('GET', '/health/live', undefined, { ...FORWARDING_HEADERS, ...UNREAD, ...read });
   const { headers, rawHeaders } = requests.at(-1)!;
   expect(headers).toMatchObject(read);
-  const removed = Object.keys({ ...FORWARDING, ...UNREAD }).map((name) => name.toLowerCase());
+  const removed = Object.keys({ ...FORWARDING_HEADERS, ...UNREAD }).map((name) => name.toLowerCase());
   expect(Object.keys(headers).filter((name) => removed.includes(name))).toEqual([]);
   const names = rawHeaders.filter((_each, index) => index % 2 === 0).map((name) => name.toLowerCase());
   expect(names).toEqual(Object.keys(headers));
 });
 
 test('headersDistinct contains the headers that are kept, and no other', async () => {
-  await service.call('GET', '/health/live', undefined, { ...FORWARDING, ...UNREAD, 'if-match': '"1"' });
+  await service.call('GET', '/health/live', undefined, {
+    ...FORWARDING_HEADERS,
+    ...UNREAD,
+    'if-match': '"1"',
+  });
   const { headers, headersDistinct } = requests.at(-1)!;
   expect(headersDistinct['if-match']).toEqual(['"1"']);
   expect(Object.keys(headersDistinct).toSorted()).toEqual(Object.keys(headers).toSorted());

@@ -280,7 +280,7 @@ async function expectOneActivationEach(): Promise<void> {
 }
 
 function expectSameProcesses(): void {
-  expect(servers.map(({ running, child }) => running && child.pid)).toEqual(pids);
+  expect(servers.map(({ isRunning, child }) => isRunning && child.pid)).toEqual(pids);
   // Each start prints this line once.
   for (const { stderr } of servers) expect(stderr.match(/The command line: /g)).toHaveLength(1);
 }

@@ -22,10 +22,10 @@ const activeMachineIds = async ({ license_id }: { license_id: string }) => {
 /** A license for one machine, its active machine, and five other machines with a copy of its state file. */
 async function copyToFive() {
   const license = await service.issue();
-  const owner = await ConnectedComputer.on(service, 'the owner');
+  const owner = await ConnectedComputer.create(service, 'the owner');
   await owner.activate(license);
   const names = ['a copy', 'a second copy', 'a third copy', 'a fourth copy', 'a fifth copy'];
-  const copies = await Promise.all(names.map((name) => owner.copiedTo(name)));
+  const copies = await Promise.all(names.map((name) => owner.copyTo(name)));
   const { token } = (await owner.state()).license;
   return { license, owner, copies, token, exp: decodeJwt(token).exp! * 1000 };
 }
@@ -323,7 +323,7 @@ describe('a copy of the file of a stopped client:', () => {
         [license.license_id, new Date(START)],
       );
     expect((await owner.client.heartbeatNow()).kind).toBe('stopped');
-    const copy = await owner.copiedTo(copies[0]!.hardware!);
+    const copy = await owner.copyTo(copies[0]!.hardware!);
     return { license, owner, copy };
   }
 
@@ -395,7 +395,7 @@ describe('a released machine whose stored token was replaced', () => {
     'by %s: it is refused with machine_limit_reached if the limit is reached',
     async (_name, change, calls) => {
       const { license, owner } = await releaseAndReplaceToken(change);
-      const other = await ConnectedComputer.on(service, 'the active machine');
+      const other = await ConnectedComputer.create(service, 'the active machine');
       await other.activate(license);
       expect((await owner.open()).kind).toBe('running');
       await owner.advanceTime(10 * MINUTE);

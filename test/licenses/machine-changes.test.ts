@@ -10,7 +10,7 @@ import { machineId, Service } from '../support/harness.js';
 // These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a service.
 
 type License = Awaited<ReturnType<Service['issue']>>;
-type Options = Parameters<typeof ConnectedComputer.on>[2];
+type Options = Parameters<typeof ConnectedComputer.create>[2];
 
 const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
@@ -21,7 +21,7 @@ afterAll(() => service.close());
 
 async function activatedComputer(machines_allowed = 1, options?: Options) {
   const license = await service.issue({ machines_allowed });
-  const computer = await ConnectedComputer.on(service, 'the first hardware', options);
+  const computer = await ConnectedComputer.create(service, 'the first hardware', options);
   await computer.activate(license);
   return { license, computer };
 }
@@ -57,7 +57,7 @@ describe.each([
     'a disk is moved to another computer',
     async (computer: ConnectedComputer) => {
       await computer.client.close();
-      return computer.copiedTo('the second hardware');
+      return computer.copyTo('the second hardware');
     },
   ],
 ])('%s', (_name, change) => {
@@ -118,7 +118,7 @@ describe.each([
 describe('a virtual machine is cloned', () => {
   test('the clone activates as another machine, and the original is not affected', async () => {
     const { license, computer } = await activatedComputer(2);
-    const clone = await computer.copiedTo('the hardware of the clone');
+    const clone = await computer.copyTo('the hardware of the clone');
     for (const each of [clone, computer]) {
       if (each === clone) await each.open();
       await each.advanceTime(3 * DAY);
@@ -174,7 +174,7 @@ describe('one home folder on two computers, one of which is released', () => {
 describe('a backup of the state file is restored', () => {
   test.each([3, 400])('a backup that is %i days old: the next heartbeat renews its token', async (days) => {
     const { license, computer } = await activatedComputer();
-    const backup = await computer.copiedTo('the first hardware');
+    const backup = await computer.copyTo('the first hardware');
     await computer.advanceTime(DAY);
     await computer.client.close();
     backup.time.wall += days * DAY;
@@ -191,7 +191,7 @@ describe('a backup of the state file is restored', () => {
     'a backup from before a second activation, restored %i days later: the client activates in the background and keeps its activation',
     async (days) => {
       const { license, computer } = await activatedComputer(2);
-      const backup = await computer.copiedTo('the first hardware');
+      const backup = await computer.copyTo('the first hardware');
       await release((await activeMachines(license))[0]!.id);
       expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
       await computer.client.activate(license.license_key, license.email);
@@ -212,7 +212,7 @@ describe('a backup of the state file is restored', () => {
     const { license, computer } = await activatedComputer(2);
     await release((await activeMachines(license))[0]!.id);
     expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
-    const backup = await computer.copiedTo('the first hardware');
+    const backup = await computer.copyTo('the first hardware');
     await computer.client.activate(license.license_key, license.email);
     await computer.client.close();
     expect(await backup.open()).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
@@ -223,7 +223,7 @@ describe('a backup of the state file is restored', () => {
 
   test('a machine that was released and not activated again stays released', async () => {
     const { license, computer } = await activatedComputer(2);
-    const backup = await computer.copiedTo('the first hardware');
+    const backup = await computer.copyTo('the first hardware');
     await release((await activeMachines(license))[0]!.id);
     await backup.open();
     await backup.advanceTime(DAY);
@@ -242,7 +242,7 @@ describe('the clock of the computer is wrong by a year', () => {
     'permanently %s: after 6 days offline the client is running, and after 8 days it is %s',
     async (_direction, kind, skew) => {
       const license = await service.issue();
-      const computer = await ConnectedComputer.on(service, 'the first hardware');
+      const computer = await ConnectedComputer.create(service, 'the first hardware');
       computer.setClock(skew);
       await computer.activate(license);
       await computer.advanceTime(10 * DAY);

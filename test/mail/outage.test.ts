@@ -123,6 +123,6 @@ test('after an outage of the database the same process sends the mails that were
   await sell('new@example.com');
   await untilMailTo('new@example.com');
   expect(smtp.received).toHaveLength(3);
-  expect(service.running).toBe(true);
+  expect(service.isRunning).toBe(true);
   expect(service.stdout).not.toContain('job worker ended');
 });

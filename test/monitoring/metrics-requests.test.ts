@@ -5,7 +5,7 @@ import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
 import { change, labelsOf, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
-import { cancelLockWaitsDuring, whileRowsHeld } from '../support/tables.js';
+import { cancelLockWaitsDuring, withRowLocks } from '../support/tables.js';
 
 const SECONDS = 'mooring_http_request_duration_seconds';
 const count = (route: string, method: string, status: number) =>
@@ -124,7 +124,7 @@ test('requests under way are counted until they end', async () => {
   const underWay = ({ mooring_http_requests_under_way }: Record<string, number>) =>
     mooring_http_requests_under_way;
   // Only the rows are locked, because the metrics read the table.
-  await whileRowsHeld(service, 'license', async () => {
+  await withRowLocks(service, 'license', async () => {
     const activating = service.activate(license);
     await scrapeUntil(service, (samples) => underWay(samples) === 1);
     const answer = await cancelLockWaitsDuring(

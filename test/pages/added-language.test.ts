@@ -3,20 +3,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 
 const MARKUP = '<img src=x onerror="document.title=1"><b>Licentie</b> &amp;';
-const LONG = 'ververververververververververververververververververververververververlengd';
+const LONG_WORD = 'ververververververververververververververververververververververververlengd';
 
 const folder = mkdtempSync(join(tmpdir(), 'mooring-languages-'));
 let service: Service;
 let origin: string;
 beforeAll(async () => {
-  const put = (name: string, content: object) => writeFileSync(join(folder, name), JSON.stringify(content));
-  put('nl.json', { portal: { name: 'Licentieportaal', question: 'Waar is mijn licentie actief?' } });
-  put('sv.json', { portal: { name: MARKUP, question: `${MARKUP} ${LONG} 🦊`, signIn: { email: 5 } } });
-  put('ar.json', { portal: { question: 'أين ترخيصي مفعّل؟' } });
+  const writeLanguage = (name: string, messages: object) =>
+    writeFileSync(join(folder, name), JSON.stringify(messages));
+  writeLanguage('nl.json', {
+    portal: { name: 'Licentieportaal', question: 'Waar is mijn licentie actief?' },
+  });
+  writeLanguage('sv.json', {
+    portal: { name: MARKUP, question: `${MARKUP} ${LONG_WORD} 🦊`, signIn: { email: 5 } },
+  });
+  writeLanguage('ar.json', { portal: { question: 'أين ترخيصي مفعّل؟' } });
   writeFileSync(join(folder, 'da.json'), '{ no JSON');
   ({ service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } }));
 });
@@ -24,10 +29,10 @@ afterAll(async () => {
   await service.close();
   rmSync(folder, { recursive: true, force: true });
 });
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
-test('a language of a file can be chosen, and messages that it lacks are in English', async () => {
-  const page = await browser.page(origin, { locale: 'nl-BE' });
+test('a language in LANGUAGES_DIR is used and offered, and messages that it lacks are in English', async () => {
+  const page = await browser.openPage(origin, { locale: 'nl-BE' });
   await page.goto('/portal/');
   await page.getByRole('heading', { level: 1, name: 'Waar is mijn licentie actief?' }).waitFor();
   await page.getByLabel('E-mail address').waitFor();
@@ -36,8 +41,8 @@ test('a language of a file can be chosen, and messages that it lacks are in Engl
   await browser.expectAccessibleLayout(page);
 });
 
-test('markup in a file is shown as text, and a long word does not widen the page', async () => {
-  const page = await browser.page(origin, { locale: 'sv' });
+test('markup in a language file is shown as text, and a long word does not widen the page', async () => {
+  const page = await browser.openPage(origin, { locale: 'sv' });
   await page.goto('/portal/');
   const heading = page.getByRole('heading', { level: 1 });
   await heading.getByText(MARKUP).waitFor();
@@ -47,8 +52,8 @@ test('markup in a file is shown as text, and a long word does not widen the page
   await browser.expectAccessibleLayout(page);
 });
 
-test('a language that is written from right to left is shown so', async () => {
-  const page = await browser.page(origin, { locale: 'ar' });
+test('a page in a language that is written from right to left has that direction', async () => {
+  const page = await browser.openPage(origin, { locale: 'ar' });
   await page.goto('/portal/');
   await page.getByRole('heading', { level: 1, name: 'أين ترخيصي مفعّل؟' }).waitFor();
   expect(await page.evaluate('document.documentElement.dir')).toBe('rtl');
@@ -58,7 +63,7 @@ test('a language that is written from right to left is shown so', async () => {
   expect(await page.evaluate('document.documentElement.dir')).toBe('ltr');
 });
 
-test('the service activates with files that have errors, and logs each of them once', async () => {
+test('a machine can be activated although language files have errors, and each such file is logged once', async () => {
   const license = await service.issue();
   expect((await service.activate(license)).status).toBe(201);
   const warnings = service.logged.filter((line) => line.includes('LANGUAGES_DIR'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 
@@ -37,40 +37,44 @@ afterAll(async () => {
   await service.close();
   rmSync(folder, { recursive: true, force: true });
 });
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
-const accentOf = (page: Page) =>
+const readAccent = (page: Page) =>
   page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--accent')`);
-const logoWidth = (page: Page) => page.evaluate(`document.querySelector('.brand img').naturalWidth`);
+/** The width in pixels; the logo file has 60. */
+const readLogoWidth = (page: Page) => page.evaluate(`document.querySelector('.brand img').naturalWidth`);
 
 test.each([
   ['/portal/', 'Where is my license active?'],
   ['/support/', 'Support'],
   ['/privacy/', 'Privacy'],
-])('%s shows the product, the vendor, the logo and whom to ask', async (path, title) => {
-  const page = await browser.page(origin);
-  await page.goto(path);
-  await page.locator('header').getByText(PRODUCT, { exact: true }).waitFor();
-  await page.getByText(`From ${VENDOR}`).waitFor();
-  const support = page.locator('footer').getByRole('link', { name: 'help@example.com' });
-  expect(await support.getAttribute('href')).toBe('mailto:help@example.com');
-  expect(await page.title()).toBe(`${title} · ${PRODUCT}`);
-  expect(await logoWidth(page)).toBe(60);
-  expect(await accentOf(page)).toBe('#7a1fa2');
-  await browser.expectAccessibleLayout(page);
-});
+])(
+  '%s shows the product, the vendor, the logo, the accent colour and the support contact',
+  async (path, title) => {
+    const page = await browser.openPage(origin);
+    await page.goto(path);
+    await page.locator('header').getByText(PRODUCT, { exact: true }).waitFor();
+    await page.getByText(`From ${VENDOR}`).waitFor();
+    const support = page.locator('footer').getByRole('link', { name: 'help@example.com' });
+    expect(await support.getAttribute('href')).toBe('mailto:help@example.com');
+    expect(await page.title()).toBe(`${title} · ${PRODUCT}`);
+    expect(await readLogoWidth(page)).toBe(60);
+    expect(await readAccent(page)).toBe('#7a1fa2');
+    await browser.expectAccessibleLayout(page);
+  },
+);
 
-test('the accent colour is lighter on dark pages', async () => {
-  const page = await browser.page(origin, { colorScheme: 'dark' });
+test('dark pages have an accent colour of their own', async () => {
+  const page = await browser.openPage(origin, { colorScheme: 'dark' });
   await page.goto('/portal/');
   await page.getByText(`From ${VENDOR}`).waitFor();
   const { accent } = (await service.call('GET', '/brand')).json;
-  expect(await accentOf(page)).toBe(accent.dark);
+  expect(await readAccent(page)).toBe(accent.dark);
   expect(accent.dark).not.toBe(accent.light);
 });
 
-test('the privacy page says whom to ask about data', async () => {
-  const page = await browser.page(origin);
+test('the privacy page shows the privacy contact', async () => {
+  const page = await browser.openPage(origin);
   await page.goto('/privacy/');
   const contact = page.locator('main').getByRole('link', { name: 'example.com/privacy' });
   expect(await contact.getAttribute('href')).toBe('https://example.com/privacy');
@@ -79,13 +83,13 @@ test('the privacy page says whom to ask about data', async () => {
 test.each([
   ['stop', 'Ran through 19 November 2026.'],
   ['keep', 'Updates ran through 19 November 2026.'],
-] as const)('an expired license with on_expiry %s leads to its renewal', async (on_expiry, sentence) => {
+] as const)('an expired license with on_expiry %s has a link to its renewal', async (on_expiry, sentence) => {
   const license = await service.issue({
     email: `${on_expiry}@example.com`,
     on_expiry,
     expires_at: new Date('2026-11-20T00:00:00Z'),
   });
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   await page.getByText(sentence).waitFor();
   const renew = page.getByRole('link', { name: 'Renew the license' });
@@ -93,9 +97,9 @@ test.each([
   await browser.expectAccessibleLayout(page);
 });
 
-test('a license that works leads nowhere, and a suspended one to support', async () => {
+test('a license that works has no link to the shop, and a suspended one has the support contact', async () => {
   const license = await service.issue({ email: 'works@example.com' });
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   expect(await page.getByRole('link', { name: /Renew|Buy/ }).count()).toBe(0);
   expect(await page.locator('main').getByRole('link', { name: 'help@example.com' }).count()).toBe(0);
@@ -104,8 +108,8 @@ test('a license that works leads nowhere, and a suspended one to support', async
   await page.locator('main').getByRole('link', { name: 'help@example.com' }).waitFor();
 });
 
-test('while the brand cannot be read, the pages work without it', async () => {
-  const page = await browser.page(origin);
+test('if the brand cannot be loaded, the portal works without it', async () => {
+  const page = await browser.openPage(origin);
   await page.route('**/brand', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto('/portal/');
   await page.locator('header').getByText('License portal').waitFor();

@@ -11,7 +11,7 @@ import {
 } from 'playwright-core';
 import { profiled } from '../support/profile.js';
 
-/** The timeout for a page that hangs. It is below that of a test (`jest.config.js`), and no test measures it. */
+/** The timeout of each browser operation. It ends a page that hangs before the timeout of the test (`jest.config.js`). */
 const PAGE_TIMEOUT_MS = 300_000;
 
 /** The appearances in which pages are checked: `light` and `dark`, each with the width of a phone and of a desktop. */
@@ -22,8 +22,13 @@ const APPEARANCES = (['light', 'dark'] as const).flatMap((colorScheme) =>
 /** The width of a desktop window at 200 % zoom. */
 const ZOOMED_WIDTH = 640;
 
-/** Lists the controls that have no visible edge. In forced colours the browser removes all backgrounds that a style sheet sets. */
-const WITHOUT_EDGE = `[...document.querySelectorAll('.button:not(.link), input:not([type=checkbox], [type=radio]), textarea')]
+/**
+ * A script that lists the controls without a visible edge. In forced colours the browser removes all backgrounds that a style
+ * sheet sets.
+ */
+const CONTROLS_WITHOUT_EDGE = `[
+    ...document.querySelectorAll('.button:not(.link), input:not([type=checkbox], [type=radio]), textarea')
+  ]
   .filter((control) => control.checkVisibility())
   .filter((control) => {
     const { borderTopWidth, borderTopColor, backgroundColor } = getComputedStyle(control);
@@ -35,22 +40,22 @@ const WITHOUT_EDGE = `[...document.querySelectorAll('.button:not(.link), input:n
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
 /** The default time of the browser's clock. The service's `FakeClock` starts at the same time. */
-export const TODAY = '2026-11-20T13:00:00Z';
+export const NOW = '2026-11-20T13:00:00Z';
 
 /** One Chromium for a test file. An error or warning on the console, or a request to another origin, fails the test. */
-export class Pages {
+export class TestBrowser {
   readonly faults: string[] = [];
   readonly #contexts: BrowserContext[] = [];
   #browser: Browser | undefined;
   #axe = '';
 
   /** Opens the browser before the tests of a file, and closes it after them. */
-  static forThisFile(): Pages {
-    const pages = new Pages();
-    beforeAll(() => pages.open());
-    afterEach(() => pages.endTest());
-    afterAll(() => pages.#browser?.close());
-    return pages;
+  static startForFile(): TestBrowser {
+    const browser = new TestBrowser();
+    beforeAll(() => browser.open());
+    afterEach(() => browser.endTest());
+    afterAll(() => browser.#browser?.close());
+    return browser;
   }
 
   private async open(): Promise<void> {
@@ -65,7 +70,7 @@ export class Pages {
   }
 
   /** Opens a page in a new context, which has no cookies and no cache. */
-  async page(origin: string, { now = TODAY, ...options }: PageOptions = {}): Promise<Page> {
+  async openPage(origin: string, { now = NOW, ...options }: PageOptions = {}): Promise<Page> {
     const context = await this.#browser!.newContext({
       locale: 'en-GB',
       timezoneId: 'UTC',
@@ -89,12 +94,13 @@ export class Pages {
     return context.newPage();
   }
 
+  /** Closes the pages of a test, and fails the test if one of them had a fault. */
   private async endTest(): Promise<void> {
     for (const context of this.#contexts.splice(0)) await context.close();
     expect(this.faults.splice(0)).toEqual([]);
   }
 
-  /** Expects that axe-core finds no violation (WCAG 2.2 AA and best practices), with all its rules or those of colours only. */
+  /** Expects that axe-core finds no violation (WCAG 2.2 AA and best practices), with all rules or those of colours. */
   async expectAccessible(page: Page, rules: 'all' | 'colours' = 'all'): Promise<void> {
     // The content security policy would block a script tag, so the automation protocol runs the script.
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(this.#axe);
@@ -102,11 +108,11 @@ export class Pages {
       resultTypes: ['violations'],
       ...(rules === 'colours' && { runOnly: COLOUR_RULES }),
     };
-    const found = (await page.evaluate(
+    const violations = (await page.evaluate(
       `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) =>
         id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; ')))`,
     )) as string[];
-    expect(found).toEqual([]);
+    expect(violations).toEqual([]);
   }
 
   /**
@@ -120,7 +126,7 @@ export class Pages {
   async #expectAccessibleLayout(page: Page): Promise<void> {
     await this.#expectNoOverflow(page, ZOOMED_WIDTH);
     await page.emulateMedia({ forcedColors: 'active' });
-    expect(await page.evaluate(WITHOUT_EDGE)).toEqual([]);
+    expect(await page.evaluate(CONTROLS_WITHOUT_EDGE)).toEqual([]);
     await page.emulateMedia({ forcedColors: 'none' });
     for (const { colorScheme, width } of APPEARANCES) {
       await page.emulateMedia({ colorScheme });
@@ -132,7 +138,7 @@ export class Pages {
 
   async #expectNoOverflow(page: Page, width: number): Promise<void> {
     await page.setViewportSize({ width, height: 800 });
-    // Waits for two frames, because a ResizeObserver gives a chart its new width at the end of the first one.
+    // The script waits for two frames, because a ResizeObserver gives a chart its new width at the end of the first one.
     const overflow = await page.evaluate(
       `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(
          () => document.documentElement.scrollWidth - document.documentElement.clientWidth)`,

@@ -1,7 +1,7 @@
 import { publish } from '../manifest/publish.js';
 import type { Service } from '../support/harness.js';
 
-/** Before the shown weeks of the tests, in the first one and in the second one. */
+/** One version before the two weeks that the tests show, one in the first week and one in the second. */
 const PUBLICATIONS = [
   ['2026-10-30', '3.0.0'],
   ['2026-11-03', '3.1.0'],

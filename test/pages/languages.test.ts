@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { FakeClock, type Service } from '../support/harness.js';
 import { outbox, until } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { activateMachine, expectAnnounced, expectFocus, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(NOW)) }));
 });
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;
 beforeEach(async () => {
@@ -29,11 +29,11 @@ beforeEach(async () => {
   await activateMachine(service, license, 'Studio Mac');
 });
 
-const openIn = (locale: string) => browser.page(origin, { locale, now: NOW });
+const openIn = (locale: string) => browser.openPage(origin, { locale, now: NOW });
 const languageOf = (page: Page) => page.evaluate('document.documentElement.lang');
-const subjects = async () =>
+const readMailSubjects = async () =>
   (await outbox(service)).filter(({ to }) => to === license.email).map(({ subject }) => subject);
-const untilMailed = (subject: string) => until(async () => (await subjects()).includes(subject));
+const waitForMail = (subject: string) => until(async () => (await readMailSubjects()).includes(subject));
 
 /** Signs in with a mailed code by the forms of the page in German. */
 async function signInInGerman(page: Page): Promise<void> {
@@ -48,7 +48,7 @@ async function signInInGerman(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1, name: '1 von 2 Geräten in Verwendung' }).waitFor();
 }
 
-test('a German holder signs in with a code, releases a machine, and takes back a deletion, all in German', async () => {
+test('a German holder signs in with a code, releases a machine, cancels a deletion and has the key mailed, all in German', async () => {
   const page = await openIn('de-AT');
   await signInInGerman(page);
   expect(await languageOf(page)).toBe('de');
@@ -75,9 +75,9 @@ test('a German holder signs in with a code, releases a machine, and takes back a
     'Sie haben die Löschung Ihrer Daten bei com.example.app beantragt',
     'Ihr Lizenzschlüssel für com.example.app',
   ])
-    await untilMailed(subject);
+    await waitForMail(subject);
   expect(
-    (await subjects()).filter((subject) => subject.endsWith(' ist Ihr Code für com.example.app')),
+    (await readMailSubjects()).filter((subject) => subject.endsWith(' ist Ihr Code für com.example.app')),
   ).toHaveLength(1);
 });
 
@@ -91,31 +91,34 @@ test.each([
   ['ja', 'ja', 'ライセンスはどこで使用されていますか?', '保存される情報とその理由、保存期間'],
   ['de', 'de', 'Wo ist meine Lizenz aktiv?', 'Was gespeichert wird, warum und wie lange'],
   ['sv-SE', 'en', 'Where is my license active?', 'What is stored, why, and for how long'],
-])('a browser in %s gets both pages in %s', async (locale, language, portal, privacy) => {
-  const page = await openIn(locale);
-  for (const [path, heading] of [
-    ['/portal/', portal],
-    ['/privacy/', privacy],
-  ] as const) {
-    await page.goto(path);
-    await page.getByRole('heading', { level: 1, name: heading.replace(' ?', ' ?') }).waitFor();
-    await page.getByRole('combobox').waitFor();
-    expect(await languageOf(page)).toBe(language);
+])(
+  'a browser in %s gets the portal and the privacy page in %s',
+  async (locale, language, portal, privacy) => {
+    const page = await openIn(locale);
+    for (const [path, heading] of [
+      ['/portal/', portal],
+      ['/privacy/', privacy],
+    ] as const) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      await page.getByRole('combobox').waitFor();
+      expect(await languageOf(page)).toBe(language);
+      await browser.expectAccessibleLayout(page);
+    }
+    await page.getByRole('table').first().waitFor();
     await browser.expectAccessibleLayout(page);
-  }
-  await page.getByRole('table').first().waitFor();
-  await browser.expectAccessibleLayout(page);
-});
+  },
+);
 
-test('the support page stays English', async () => {
+test('the support page is in English in a German browser', async () => {
   const page = await openIn('de');
   await page.goto('/support/');
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   expect(await languageOf(page)).toBe('en');
 });
 
-describe('the switch in the footer', () => {
-  test('changes the language by mouse, keeps what was typed, and is remembered by the browser', async () => {
+describe('the language switch in the footer', () => {
+  test('changes the language, keeps what was typed, and is remembered by the browser', async () => {
     const page = await openIn('en-GB');
     await page.goto('/portal/');
     await page.getByLabel('E-mail address').fill('ada@example.com');
@@ -156,15 +159,15 @@ describe('the switch in the footer', () => {
 });
 
 test.each([
-  ['the list of languages', '**/languages', { status: 503, body: '' }],
-  ['the texts', '**/languages/de/**', { status: 404, body: '' }],
+  ['the list of languages cannot be loaded', '**/languages', { status: 503, body: '' }],
+  ['the texts cannot be loaded', '**/languages/de/**', { status: 404, body: '' }],
   [
-    'the texts, instead of a sign-in page of a network',
+    'the sign-in page of a network is received instead of the texts',
     '**/languages/de/**',
     { status: 200, body: '<html>' },
   ],
-  ['the texts of this page', '**/languages/de/**', { status: 200, body: '{"shared":{}}' }],
-])('without %s the page is in English', async (_what, path, answer) => {
+  ['the texts of this page are missing', '**/languages/de/**', { status: 200, body: '{"shared":{}}' }],
+])('if %s, the page is in English', async (_what, path, answer) => {
   const page = await openIn('de');
   await page.route(path, (route) => route.fulfill(answer));
   await page.goto('/portal/');
@@ -172,7 +175,7 @@ test.each([
   expect(await languageOf(page)).toBe('en');
 });
 
-test('a browser with an invalid language tag shows the page', async () => {
+test('invalid language tags of a browser are skipped', async () => {
   const page = await openIn('en-GB');
   await page.addInitScript(
     `Object.defineProperty(Navigator.prototype, 'languages', { get: () => ['en-US@posix', 'C', 'de-DE'] })`,

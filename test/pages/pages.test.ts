@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 
 const POLICY =
@@ -17,7 +17,7 @@ let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(origin + path, { method, headers, redirect: 'manual' });
@@ -47,7 +47,7 @@ describe.each(PAGES)('%s', (path) => {
       vary: 'accept-encoding',
       etag: expect.any(String),
     });
-    // HSTS is sent over TLS only: browsers ignore it over plain HTTP.
+    // HSTS is sent only if PUBLIC_URL is an https URL: browsers ignore it over plain HTTP.
     expect(answer.headers.get('strict-transport-security')).toBeNull();
     expect(answer.headers.get('set-cookie')).toBeNull();
   });
@@ -55,7 +55,7 @@ describe.each(PAGES)('%s', (path) => {
   test('is answered with 304 if the browser has its current version', async () => {
     for (const encoding of ['br', 'gzip', 'identity']) {
       const etag = (await get(path, { 'accept-encoding': encoding })).headers.get('etag')!;
-      // `fetch` is not used, because with `if-none-match` it also sends headers that request a fresh copy.
+      // `fetch` is not used, because with `if-none-match` it also sends headers that ask for a new copy.
       const [again] = await exchange(origin, [
         request(
           'GET',
@@ -69,7 +69,7 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  test('is redirected to from its path without the slash, and allows no method but GET and HEAD', async () => {
+  test('is the target of a redirect from its path without the slash, and allows only GET and HEAD', async () => {
     const answer = await get(path.slice(0, -1));
     expect([answer.status, answer.headers.get('location')]).toEqual([301, path]);
     for (const method of ['POST', 'PUT', 'DELETE']) {
@@ -79,7 +79,7 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  test('has files that can be cached for ever, and are compressed if the client accepts that', async () => {
+  test('has files that can be cached for a year, and are compressed if the client accepts that', async () => {
     const files = filesOf(path);
     expect(files.length).toBeGreaterThan(2);
     for (const file of files) {
@@ -107,8 +107,8 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  test('opens in the browser without an error', async () => {
-    const page = await browser.page(origin);
+  test('opens in the browser without an error, and has one main heading', async () => {
+    const page = await browser.openPage(origin);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
@@ -151,15 +151,15 @@ test.each([
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
 });
 
-test('over TLS a browser is required to use TLS only (HSTS)', async () => {
+test('with an https PUBLIC_URL browsers are required to use TLS only (HSTS)', async () => {
   const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.com' } });
   const answer = await fetch(`${secure.url}/portal/`);
   expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
   await secure.close();
 });
 
-test('the browser blocks what the content security policy forbids, and each violation fails a test of the pages', async () => {
-  const page = await browser.page(origin);
+test('the browser blocks what the content security policy forbids, and each violation is a fault, which fails a test', async () => {
+  const page = await browser.openPage(origin);
   await page.goto('/portal/');
   const attempts = {
     "fetch('http://127.0.0.1:9/').catch(() => {})": /connect-src/,
@@ -192,12 +192,12 @@ test('the licenses of the bundled packages are published with the pages', async 
   expect(await answer.text()).toBe(readFileSync(new URL('licenses.md', dist), 'utf8'));
 });
 
-test('no file of the pages contains another origin', () => {
+test('no file of the pages contains a URL of another origin', () => {
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(js|css|html)$/.test(name),
   )) {
     const addresses = readFileSync(new URL(file, dist), 'utf8').match(/https?:\/\/[^\s"'`)]+/g) ?? [];
-    // These are names of vocabularies, which are not fetched.
+    // URLs at www.w3.org are names of XML vocabularies, which are not fetched.
     expect(addresses.filter((address) => !address.startsWith('http://www.w3.org/'))).toEqual([]);
   }
 });

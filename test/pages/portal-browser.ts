@@ -29,7 +29,7 @@ async function send(page: Page, origin: string, path: string, data: object): Pro
   expect(answer.ok()).toBe(true);
 }
 
-/** The heading of the page of a signed-in holder. */
+/** The main heading that the portal shows to a signed-in holder. */
 export const headline = (page: Page) =>
   page.getByRole('heading', { level: 1, name: /machines in use|^This license|No license|None of your/ });
 

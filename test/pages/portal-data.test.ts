@@ -5,7 +5,7 @@ import { retryWhileUnavailable, FakeClock, Service } from '../support/harness.js
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { headline, openByCode, openByKey } from './portal-browser.js';
 import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   ({ service, origin } = await startForBrowser({ clock: new FakeClock(new Date(NOW)) }));
 });
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;
 beforeEach(async () => {
@@ -29,7 +29,10 @@ beforeEach(async () => {
   await activateMachine(service, license, 'Studio Mac');
 });
 
-/** The number of waiting erasure requests of the holder. */
+/** The number of sign-in codes that an address can be mailed in a day. */
+const CODES_PER_ADDRESS_AND_DAY = 10;
+
+/** Counts the waiting erasure requests of the holder. */
 const countWaitingErasures = async () =>
   (
     await service.sql('select from erasure_request where email = $1 and cancelled_at is null', [
@@ -37,8 +40,8 @@ const countWaitingErasures = async () =>
     ])
   ).length;
 
-test('all stored data is downloaded as one file', async () => {
-  const page = await browser.page(origin, { now: NOW });
+test('the data of a holder is downloaded as one file', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -52,7 +55,7 @@ test('all stored data is downloaded as one file', async () => {
 });
 
 test('the deletion dialog says what ends and what is kept, and a requested deletion can be cancelled', async () => {
-  const page = await browser.page(origin, { now: NOW });
+  const page = await browser.openPage(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Delete my data …' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete everything held about you?' });
@@ -86,14 +89,14 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   expect(await countWaitingErasures()).toBe(0);
 });
 
-test('with a license key alone nothing is downloaded or deleted; the page leads to the sign-in with a code', async () => {
+test('after a sign-in by license key nothing can be downloaded or deleted, until the holder signs in with a code', async () => {
   // Other callers have used up the daily limit of codes for this address. A session by license key has a limit of its own.
   const askAsOthers = () =>
     new Browser(service, origin).call('POST', '/session/code', { email: license.email });
-  for (let times = 0; times < 10; times += 1) await retryWhileUnavailable(askAsOthers);
+  for (let times = 0; times < CODES_PER_ADDRESS_AND_DAY; times += 1) await retryWhileUnavailable(askAsOthers);
   expect((await retryWhileUnavailable(askAsOthers)).status).toBe(429);
   await waitForJobs(service, 'mail_sign_in_code');
-  const page = await browser.page(origin, { now: NOW });
+  const page = await browser.openPage(origin, { now: NOW });
   await openByKey(page, origin, license);
   await page.getByText('other people may know that key').waitFor();
   expect(await page.getByRole('button', { name: /Download|Delete|Send me the key/ }).count()).toBe(0);
@@ -107,7 +110,7 @@ test('with a license key alone nothing is downloaded or deleted; the page leads 
 });
 
 test('a download after the end of the session asks to sign in again', async () => {
-  const page = await browser.page(origin, { now: NOW });
+  const page = await browser.openPage(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
   await service.sql('delete from session');
   await page.getByRole('button', { name: 'Download' }).click();

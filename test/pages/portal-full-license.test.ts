@@ -7,7 +7,7 @@ import { LicenseProblem, MooringClient } from '../../client/src/client.js';
 import { until } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { machineId, Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByKey } from './portal-browser.js';
 import { activateMachine, expectFocus, expectToast, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -23,9 +23,9 @@ afterAll(async () => {
   await service.close();
   await rm(folder, { recursive: true, force: true });
 });
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
-/** The application on a new machine, whose Activate was refused because the license is full. */
+/** The application on a new machine, whose activation is refused because the license is full. */
 class RefusedApplication {
   readonly client: MooringClient;
   releaseUrl = '';
@@ -43,6 +43,7 @@ class RefusedApplication {
     });
   }
 
+  /** Activates, expects the refusal, and keeps its release URL. */
   async clickActivate({ license_key, email }: HolderCredentials): Promise<void> {
     const error: unknown = await this.client.activate(license_key, email).catch((error: unknown) => error);
     if (!(error instanceof LicenseProblem && error.is('machine_limit_reached'))) throw error;
@@ -50,23 +51,24 @@ class RefusedApplication {
   }
 }
 
-async function fullLicense() {
+/** Issues a license for one machine, and activates it on that machine. */
+async function issueFullLicense() {
   const license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 1 });
   return { ...license, activation_id: await activateMachine(service, license, 'Old Mac') };
 }
 
 test('from a full license to a running application: four clicks and one code', async () => {
-  const license = await fullLicense();
+  const license = await issueFullLicense();
   const application = new RefusedApplication();
   try {
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     let clicks = 0;
     const click = async (name: string) => {
       clicks += 1;
       await page.getByRole('button', { name, exact: true }).click();
     };
     await application.clickActivate(license);
-    // The button in the application that opens the browser.
+    // The holder clicks the button of the application that opens the browser.
     clicks += 1;
     await page.goto(application.releaseUrl);
     await page.getByRole('heading', { name: 'All machines of your license are in use' }).waitFor();
@@ -94,9 +96,9 @@ test('from a full license to a running application: four clicks and one code', a
 });
 
 test('by keyboard, for a holder who is signed in by key already, the link leads to the license at once', async () => {
-  const license = await fullLicense();
+  const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
   await page.getByText('Release the machine that you no longer use.').waitFor();
   await expectFocus(page.getByRole('heading', { name: /^License key ending in/ }));
@@ -106,10 +108,10 @@ test('by keyboard, for a holder who is signed in by key already, the link leads 
 });
 
 test('a link that has expired says so and leads to the usual sign-in', async () => {
-  const license = await fullLicense();
+  const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
   service.clock.advance(10 * 60_000);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.goto(json['release_url'] as string);
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByRole('alert').getByText('This link was good for 10 minutes.').waitFor();
@@ -120,9 +122,9 @@ test('a link that has expired says so and leads to the usual sign-in', async () 
 });
 
 test('if the link expires while the code is awaited, another code cannot be mailed, and the page says why', async () => {
-  const license = await fullLicense();
+  const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.goto(json['release_url'] as string);
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByLabel('Code', { exact: true }).waitFor();
@@ -131,14 +133,14 @@ test('if the link expires while the code is awaited, another code cannot be mail
   await page.getByRole('alert').getByText('This link was good for 10 minutes.').waitFor();
 });
 
-test('once a machine was activated in the free place, the page asks for nothing more', async () => {
-  const license = await fullLicense();
+test('a link that is older than the newest activation does not ask to release a machine', async () => {
+  const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
   await service.sql('update activation set activated_at = $2 where id = $1', [
     license.activation_id,
     new Date(service.clock.now().getTime() + 5_000),
   ]);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
   await machineRow(page, 'Old Mac').waitFor();
   expect(await page.getByText('Release the machine that you no longer use.').count()).toBe(0);
@@ -146,9 +148,9 @@ test('once a machine was activated in the free place, the page asks for nothing 
 
 test('a holder who is signed in for another license can sign in for this one, or keep what is shown', async () => {
   const other = await service.issue({ email: `${randomUUID()}@example.com` });
-  const license = await fullLicense();
+  const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, other);
   await page.goto(json['release_url'] as string);
   await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
@@ -157,8 +159,8 @@ test('a holder who is signed in for another license can sign in for this one, or
   await headline(page).waitFor();
 });
 
-test('a hostile hash changes nothing in the page', async () => {
-  const page = await browser.page(origin);
+test('markup in the hash of the URL is not rendered', async () => {
+  const page = await browser.openPage(origin);
   await page.goto('/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E');
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByRole('alert').getByText('This link was good for 10 minutes.').waitFor();

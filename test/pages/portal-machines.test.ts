@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
 import {
@@ -24,30 +24,32 @@ beforeAll(async () => {
   ({ service, origin } = await startForBrowser({ environment }));
 });
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials & { license_id: string };
 beforeEach(async () => {
   license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 2 });
 });
 
-/** Uses up the one release of the year that needs no support. */
-const useUpRelease = () =>
+/** Inserts the only self-release that the holder has in a year. */
+const useUpSelfRelease = () =>
   service.sql(
     `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason, released_by_holder)
      values (gen_random_uuid(), $1, decode(repeat('ab', 32), 'hex'), '1.0', $2, $2, 'released', true)`,
     [license.license_id, service.clock.now()],
   );
 
-const requests = (id: string) =>
-  service.sql<{ reason: string | null }>('select reason from release_request where activation_id = $1', [id]);
+const readReleaseRequests = (activationId: string) =>
+  service.sql<{ reason: string | null }>('select reason from release_request where activation_id = $1', [
+    activationId,
+  ]);
 
 describe('asking support to release a machine', () => {
-  beforeEach(useUpRelease);
+  beforeEach(useUpSelfRelease);
 
   test('works by keyboard alone: the dialog names the machine, and the row then shows the date of the request', async () => {
     const id = await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByKey(page, origin, license);
     const button = page.getByRole('button', { name: 'Ask support to release Studio Mac' });
     await button.focus();
@@ -65,7 +67,7 @@ describe('asking support to release a machine', () => {
     await dialog.getByRole('alert').getByText('What you typed would be lost.').waitFor();
     await page.keyboard.press('Escape');
     await expectFocus(button);
-    expect(await requests(id)).toEqual([]);
+    expect(await readReleaseRequests(id)).toEqual([]);
     await page.keyboard.press('Enter');
     await page.keyboard.type('The old one broke.');
     await page.keyboard.press('Tab');
@@ -74,7 +76,7 @@ describe('asking support to release a machine', () => {
     const state = machineRow(page, 'Studio Mac').getByRole('cell').last();
     await expectFocus(state);
     expect(await state.textContent()).toBe('Asked on 20 November');
-    expect(await requests(id)).toEqual([{ reason: 'The old one broke.' }]);
+    expect(await readReleaseRequests(id)).toEqual([{ reason: 'The old one broke.' }]);
     await page.reload();
     await machineRow(page, 'Studio Mac').getByText('Asked on 20 November').waitFor();
     await browser.expectAccessibleLayout(page);
@@ -82,7 +84,7 @@ describe('asking support to release a machine', () => {
 
   test('shows the error of a refused reason at the field, which keeps its text', async () => {
     const id = await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByKey(page, origin, license);
     await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
     const reason = page.getByLabel('Reason');
@@ -96,15 +98,15 @@ describe('asking support to release a machine', () => {
     await reason.fill('');
     await page.getByRole('button', { name: 'Send to support' }).click();
     await expectAnnounced(page, 'Support has been asked.');
-    expect(await requests(id)).toEqual([{ reason: null }]);
+    expect(await readReleaseRequests(id)).toEqual([{ reason: null }]);
   });
 });
 
-describe('releasing a machine oneself', () => {
-  test('allows another machine at once, and the headline says so', async () => {
+describe('a self-release', () => {
+  test('frees a place at once, and the headline says so', async () => {
     await activateMachine(service, license, 'Studio Mac');
     await activateMachine(service, license, 'MacBook Air');
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByCode(page, origin, service, license.email);
     expect(await headline(page).textContent()).toBe('2 of 2 machines in use');
     await page.getByText('one of these has to be released first').waitFor();
@@ -123,9 +125,9 @@ describe('releasing a machine oneself', () => {
     await ended.getByRole('row', { name: 'Studio Mac' }).waitFor();
   });
 
-  test('requires a holder who signed in by key to enter a mailed code in the same dialog', async () => {
+  test('requires a mailed code, in the same dialog, from a holder who signed in by key', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByKey(page, origin, license);
     await enterCodeToRelease(page);
     await expectToast(page, 'It is released. Its place is free.');
@@ -138,9 +140,9 @@ describe('releasing a machine oneself', () => {
 
   test('is refused with a message if the limit is used up while the code is typed, and support can be asked', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByKey(page, origin, license);
-    await enterCodeToRelease(page, useUpRelease);
+    await enterCodeToRelease(page, useUpSelfRelease);
     const dialog = page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
     await dialog.getByText('Support can do it for you.').waitFor();
     await browser.expectAccessibleLayout(page);
@@ -151,7 +153,7 @@ describe('releasing a machine oneself', () => {
 
   test('mails another code on request, and accepts a code typed in two groups', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByKey(page, origin, license);
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     const press = (name: string) => page.getByRole('button', { name }).click();
@@ -162,11 +164,11 @@ describe('releasing a machine oneself', () => {
     await expectToast(page, 'It is released. Its place is free.');
   });
 
-  test('is refused with an explanation if another page has used up the limit, and the machine stays active', async () => {
+  test('is refused with an explanation if the limit has been used up meanwhile, and the machine stays active', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByCode(page, origin, service, license.email);
-    await useUpRelease();
+    await useUpSelfRelease();
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     await page.getByRole('button', { name: 'Release it' }).click();
     await page.getByRole('alert').getByText('Support can do it for you.').waitFor();
@@ -175,8 +177,8 @@ describe('releasing a machine oneself', () => {
   });
 });
 
-/** Opens the dialog for Studio Mac, has a code mailed and types the code. `before` runs just before the code is typed. */
-async function enterCodeToRelease(page: Page, before: () => Promise<unknown> = async () => {}) {
+/** Opens the dialog for Studio Mac, has a code mailed and types it. `beforeTyping` runs just before the code is typed. */
+async function enterCodeToRelease(page: Page, beforeTyping: () => Promise<unknown> = async () => {}) {
   await page.getByRole('button', { name: 'Release Studio Mac' }).click();
   const dialog = page.getByRole('dialog', { name: 'Release Studio Mac?' });
   await dialog.getByText('which other people may know').waitFor();
@@ -186,18 +188,18 @@ async function enterCodeToRelease(page: Page, before: () => Promise<unknown> = a
   const field = dialog.getByLabel('Code', { exact: true });
   await expectFocus(field);
   await browser.expectAccessibleLayout(page);
-  await before();
+  await beforeTyping();
   // The last digit submits the code.
   await field.pressSequentially(code);
 }
 
-test('a released machine for which the application opened the page gets the focus; an unknown one is explained', async () => {
+test('if the application opens the page for a released machine, its row has the focus; an unknown one is explained', async () => {
   await activateMachine(service, license, 'Studio Mac');
   const ended = await activateMachine(service, license, 'Sold Mac');
   await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
     ended,
   ]);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license, `#activation=${ended}`);
   await expectFocus(page.locator(`#name-${ended}`));
   await page.evaluate(`location.hash = '#activation=${randomUUID()}'`);
@@ -206,7 +208,7 @@ test('a released machine for which the application opened the page gets the focu
 });
 
 test('the row of a machine says why its release was declined, and the release can be requested again', async () => {
-  await useUpRelease();
+  await useUpSelfRelease();
   const id = await activateMachine(service, license, 'Studio Mac');
   await service.app.get(ReleaseRequests).create(id, 'Sold it.');
   const [request] = await service.sql<{ id: string }>(
@@ -215,7 +217,7 @@ test('the row of a machine says why its release was declined, and the release ca
   );
   const audit = { actor: 'support@example.com', reason: 'Released <b>one</b> last week' };
   await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', audit);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   const row = machineRow(page, 'Studio Mac');
   await row.getByText('Support declined a release on 20 November. “Released <b>one</b> last week”').waitFor();
@@ -227,7 +229,7 @@ test('the row of a machine says why its release was declined, and the release ca
 });
 
 test('a message disappears by itself, and an error stays until it is dismissed', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.clock.install();
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();
@@ -247,7 +249,7 @@ test('a message disappears by itself, and an error stays until it is dismissed',
 test('the machine for which the application opened the page is marked, and is first', async () => {
   const id = await activateMachine(service, license, 'First');
   const second = await activateMachine(service, license, 'Second');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license, `#activation=${id}`);
   const rows = page.getByRole('rowheader');
   expect(await rows.first().locator('.name').textContent()).toBe('FirstThis machine');
@@ -280,7 +282,7 @@ test('a label is untrusted text: it is shown unchanged, and never as markup', as
     await service.sql('update activation set hostname_hint = $2 where id = $1', [id, label]);
   }
   await activateMachine(service, license, null);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   const shown = await page.getByRole('rowheader').locator('bdi').allTextContents();
   expect(shown.toSorted()).toEqual(hostile.toSorted());
@@ -302,7 +304,7 @@ test('a list of 500 machines can be filtered, and those that ended are collapsed
             case when n > 300 then $2::timestamptz end, case when n > 300 then 'released' end from generate_series(1, 500) n`,
     [license.license_id, service.clock.now()],
   );
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   expect(await headline(page).textContent()).toBe('300 of 500 machines in use');
   expect(await page.getByRole('rowheader').count()).toBe(300);
@@ -318,7 +320,7 @@ test('a list of 500 machines can be filtered, and those that ended are collapsed
 });
 
 test('"Send me the key" mails it to the address of the license', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();
   await expectAnnounced(page, `The key is on its way to ${license.email}.`);

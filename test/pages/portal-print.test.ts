@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { openByCode, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { activateMachine, exactTimeBeside } from './steps.js';
+import { activateMachine, readExactTime } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -19,7 +19,7 @@ beforeAll(
     })),
 );
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 /** Returns how many pages the printed document has. */
 async function countPages(page: Page, format: 'A4' | 'Letter'): Promise<number> {
@@ -35,17 +35,17 @@ test.each(['A4', 'Letter'] as const)(
       machines_allowed: 12,
     });
     for (let i = 0; i < 10; i += 1) await activateMachine(service, license, `Studio Mac ${i}`, format);
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openByKey(page, origin, license);
     expect(await countPages(page, format)).toBe(1);
   },
 );
 
-test('the printed page has product, vendor, key ending, holder, terms, machines and contact, and no controls', async () => {
+test('the printed page has product, vendor, key ending, holder, terms, machines and contact, in black and without controls', async () => {
   const email = 'printed@example.com';
   const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date('2027-01-05Z') });
   await activateMachine(service, license, '<b>Studio</b> \u05d0\u05d1\u05d2 😀');
-  const page = await browser.page(origin, { colorScheme: 'dark' });
+  const page = await browser.openPage(origin, { colorScheme: 'dark' });
   await openByCode(page, origin, service, email);
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   const text = await page.evaluate('document.body.innerText');
@@ -67,8 +67,8 @@ test('the printed page has product, vendor, key ending, holder, terms, machines 
     .locator('button, input, select, textarea, a.button, [role=dialog]')
     .filter({ visible: true });
   expect(await visible.count()).toBe(0);
-  // On paper the day of the activation has its year.
-  expect(await exactTimeBeside(page, '.details time')).toBe('"20 November 2026 at 13:00 UTC"');
+  // The printed day of the activation has its year.
+  expect(await readExactTime(page, '.details time')).toBe('"20 November 2026 at 13:00 UTC"');
   const colours = await page.evaluate(
     `[...new Set([...document.querySelectorAll('body, body *')].map((element) => {
        const { color, backgroundColor } = getComputedStyle(element);
@@ -78,13 +78,13 @@ test('the printed page has product, vendor, key ending, holder, terms, machines 
   expect(colours).toEqual(['rgb(0, 0, 0) on rgba(0, 0, 0, 0)']);
 });
 
-test('several licenses are printed together, and none is cut by the end of a page', async () => {
+test('several licenses are printed together, and each of them avoids a page break inside it', async () => {
   const email = 'several@example.com';
   for (let i = 0; i < 12; i += 1) {
     const license = await service.issue({ email, machines_allowed: 2 });
     await activateMachine(service, license, `Mac ${i}`);
   }
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByCode(page, origin, service, email);
   await page.emulateMedia({ media: 'print' });
   expect(await page.locator('.license').filter({ visible: true }).count()).toBe(12);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { activateMachine, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -12,7 +12,7 @@ let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;
 beforeEach(async () => {
@@ -20,8 +20,8 @@ beforeEach(async () => {
   await activateMachine(service, license, 'Studio Mac');
 });
 
-/** Types the reason of a release request, and sends it after the session has ended. */
-async function sendTooLate(page: Page): Promise<void> {
+/** Types the reason of a release request, and sends it after the end of the session, so that it is refused. */
+async function sendAfterSessionEnd(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await page.getByLabel('Reason').fill('The old one broke.');
   await service.sql('delete from session');
@@ -29,7 +29,7 @@ async function sendTooLate(page: Page): Promise<void> {
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
 }
 
-const sentReasons = async () =>
+const readSentReasons = async () =>
   (
     await service.sql<{ reason: string }>(
       `select r.reason from release_request r join activation a on a.id = r.activation_id
@@ -39,9 +39,9 @@ const sentReasons = async () =>
   ).map(({ reason }) => reason);
 
 test('after the end of a session the typed text is kept, and a dialog asks to sign in again', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
-  await sendTooLate(page);
+  await sendAfterSessionEnd(page);
   await browser.expectAccessibleLayout(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   expect(await again.getByLabel('E-mail address').inputValue()).toBe(license.email);
@@ -52,13 +52,13 @@ test('after the end of a session the typed text is kept, and a dialog asks to si
   await page.getByText('nothing was done').waitFor();
   await page.getByRole('button', { name: 'Send to support' }).click();
   await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
-  expect(await sentReasons()).toEqual(['The old one broke.']);
+  expect(await readSentReasons()).toEqual(['The old one broke.']);
 });
 
-test('a holder who had signed in with a code is mailed another one', async () => {
-  const page = await browser.page(origin);
+test('a holder who had signed in with a code signs in again with another code', async () => {
+  const page = await browser.openPage(origin);
   await openByCode(page, origin, service, license.email);
-  await sendTooLate(page);
+  await sendAfterSessionEnd(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   const ask = () => again.getByRole('button', { name: 'Mail me a code' }).click();
   await again.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
@@ -67,9 +67,9 @@ test('a holder who had signed in with a code is mailed another one', async () =>
 });
 
 test('signing in again can be postponed, and the page then says that it may be out of date', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
-  await sendTooLate(page);
+  await sendAfterSessionEnd(page);
   await page.keyboard.press('Escape');
   expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
   await page.getByRole('button', { name: 'Cancel' }).click();
@@ -83,7 +83,7 @@ test('signing in again can be postponed, and the page then says that it may be o
 });
 
 test('after a sign-out in another tab, a sign-out in this tab succeeds too', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   const other = await page.context().newPage();
   await other.goto('/portal/');
@@ -94,7 +94,7 @@ test('after a sign-out in another tab, a sign-out in this tab succeeds too', asy
 });
 
 test('while the service is unavailable the typed text stays, and can be sent afterwards', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await page.getByLabel('Reason').fill('The old one broke.');
@@ -109,17 +109,17 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   await page.unroute('**/portal/api/**');
   await page.getByRole('button', { name: 'Send to support' }).click();
   await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
-  expect(await sentReasons()).toEqual(['The old one broke.']);
+  expect(await readSentReasons()).toEqual(['The old one broke.']);
 });
 
-test('without a connection the portal says so once, and loads when there is one again', async () => {
-  const page = await browser.page(origin);
+test('without a connection the portal shows a notice that hides no focused link, and announces when it is online again', async () => {
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   await page.context().setOffline(true);
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
   await notice.waitFor();
   await browser.expectAccessibleLayout(page);
-  // Something that has the focus is not behind the notice, which stays at the bottom of the window.
+  // The notice stays at the bottom of the window, and a focused link is not behind it.
   await page.setViewportSize({ width: 320, height: 400 });
   const last = page.getByRole('link', { name: 'What is stored, why, and for how long' });
   await last.focus();
@@ -131,7 +131,7 @@ test('without a connection the portal says so once, and loads when there is one 
 });
 
 test('a portal that was opened without a connection loads by itself when there is one again', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   await page.addInitScript(`
     let online = false;
@@ -148,8 +148,8 @@ test('a portal that was opened without a connection loads by itself when there i
   await headline(page).waitFor();
 });
 
-test('with a valid session the page shows the same after it is loaded again', async () => {
-  const page = await browser.page(origin);
+test('with a valid session the page still shows the machines after a reload', async () => {
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   await page.reload();
   await headline(page).waitFor();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { headline, openByKey } from './portal-browser.js';
 import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   await activateMachine(service, license, 'Studio Mac');
 });
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 const email = (page: Page) => page.getByLabel('E-mail address');
 const key = (page: Page) => page.getByLabel('License key');
@@ -24,13 +24,13 @@ const code = (page: Page) => page.getByLabel('Code', { exact: true });
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 async function open(): Promise<Page> {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.goto('/portal/');
   await key(page).waitFor();
   return page;
 }
 
-test('a holder signs in by e-mail address and license key, by keyboard alone, and the headline shows the license', async () => {
+test('a holder signs in by e-mail address and license key, by keyboard alone, and the headline counts the machines', async () => {
   const page = await open();
   expect(await page.title()).toBe('Where is my license active? · com.example.app');
   await page.keyboard.press('Tab');
@@ -82,7 +82,7 @@ test.each([
   await headline(page).waitFor();
 });
 
-test('a key of another address is refused with one sentence, and the typed text stays', async () => {
+test('a license key with a wrong e-mail address is refused, and the typed text stays', async () => {
   const page = await open();
   await email(page).fill('unknown@example.com');
   await key(page).fill(license.license_key);
@@ -135,8 +135,8 @@ test('an address without a license gets the same response, and can be changed', 
   expect(await email(page).inputValue()).toBe('unknown@example.com');
 });
 
-test('after a sign-out the page shows no data of the holder, also after it is loaded again', async () => {
-  const page = await browser.page(origin);
+test('after a sign-out the page shows no data of the holder, also after a reload', async () => {
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   await press(page, 'Sign out');
   await expectAnnounced(page, 'You are signed out.');
@@ -148,7 +148,7 @@ test('after a sign-out the page shows no data of the holder, also after it is lo
 });
 
 test('while the service is unavailable the page says so, and works when it is available again', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.route('**/portal/api/**', (route) => route.abort());
   await page.goto('/portal/');
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
@@ -158,7 +158,7 @@ test('while the service is unavailable the page says so, and works when it is av
   await key(page).waitFor();
   await email(page).fill(license.email);
   await key(page).fill(license.license_key);
-  // A proxy that cannot reach the service, and a captive portal, which answers with a page of its own.
+  // The first answer is that of a proxy that cannot reach the service, the second is the page of a captive portal.
   for (const answer of [
     { status: 502, body: '<h1>Bad gateway</h1>' },
     { status: 200, body: '<h1>Welcome</h1>' },
@@ -173,7 +173,7 @@ test('while the service is unavailable the page says so, and works when it is av
 });
 
 test('the page shows that it is loading before any response has come', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   let sendResponse = () => {};
   const responseAllowed = new Promise<void>((resolve) => (sendResponse = resolve));
   await page.route('**/portal/api/licenses', async (route) => {

@@ -6,7 +6,7 @@ import { Service } from '../support/harness.js';
 import type { LicenseChange } from '../../src/licenses/licenses.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { headline, openByCode, openByKey } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { activateMachine, expectFocus, expectToast } from './steps.js';
@@ -16,16 +16,16 @@ let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 const randomEmail = () => `${randomUUID()}@example.com`;
 
 /** Issues a license, activates machines, changes the license, and opens the portal as its holder. */
 async function openWith(change: LicenseChange, machines = 1): Promise<Page> {
   const license = await service.issue({ email: randomEmail(), machines_allowed: Math.max(machines, 1) });
-  for (let each = 0; each < machines; each++) await activateMachine(service, license, `Mac ${each}`);
+  for (let i = 0; i < machines; i += 1) await activateMachine(service, license, `Mac ${i}`);
   await service.setLicense(license.license_id, change);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   return page;
 }
@@ -86,13 +86,13 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
   },
 );
 
-test('a refunded license: all its activations have ended, and no key is offered', async () => {
+test('a refunded license shows that its activation has ended, and does not offer to mail its key', async () => {
   const email = randomEmail();
   const id = await sell(service, email, 'pi_refunded');
   const license_key = (await service.app.get(LicensesService).currentKey(id))!;
   await activateMachine(service, { email, license_key }, 'Studio Mac');
   await service.app.get(PurchasesService).record({ transaction_id: 'pi_refunded', status: 'refunded' });
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByCode(page, origin, service, email);
   expect(await headline(page).textContent()).toBe('This license was refunded');
   await page.getByText('Refunded on 20 November').waitFor();
@@ -112,7 +112,7 @@ test('with several licenses the headline counts the valid ones', async () => {
   await activateMachine(service, two, 'MacBook Air');
   await activateMachine(service, revoked, 'Old iMac');
   await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByCode(page, origin, service, email);
   expect(await headline(page).textContent()).toBe('2 of 3 machines in use');
   await page
@@ -131,7 +131,7 @@ test('with several licenses the headline counts the valid ones', async () => {
 test('after a sign-in by key the page says that it shows one license, and a sign-in by code shows all', async () => {
   const email = randomEmail();
   const [one] = [await service.issue({ email }), await service.issue({ email })];
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openByKey(page, origin, one);
   await page.getByText('You see the license of the key that you entered.').waitFor();
   await page.getByRole('button', { name: `Show all licenses of ${email}` }).click();

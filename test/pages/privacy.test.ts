@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await service.app.get(RetentionService).run(service.clock.now());
 });
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 interface PrivacyData {
   readonly tables: {
@@ -27,7 +27,7 @@ interface PrivacyData {
 }
 
 test('every table and every column that the service reports is shown, each once', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.goto('/privacy/');
   await page.getByRole('table', { name: 'About license holders' }).waitFor();
   await browser.expectAccessibleLayout(page);
@@ -43,7 +43,7 @@ test('every table and every column that the service reports is shown, each once'
 });
 
 test('the page shows what was last deleted, and how old the oldest row is', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.goto('/privacy/');
   const telemetry = page.getByRole('row', { name: 'Telemetry of past days' });
   await telemetry.getByText('24 months from the day it was received').waitFor();
@@ -55,7 +55,7 @@ test('the page shows what was last deleted, and how old the oldest row is', asyn
 });
 
 test('while the service is unavailable the explanations are shown, and the rest can be loaded again', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.route('**/privacy/data', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto('/privacy/');
   await page.getByRole('alert').getByText('cannot be listed here').waitFor();

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../erasure/harness.js';
 import { machineId, type Service } from '../support/harness.js';
 
-/** What a holder types to activate, and to sign in to the portal. */
+/** What a holder types to activate a machine, and to sign in to the portal. */
 export interface HolderCredentials {
   readonly email: string;
   readonly license_key: string;
@@ -25,18 +25,20 @@ export async function expectFocus(locator: Locator): Promise<void> {
   await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement));
 }
 
+const MAX_TAB_PRESSES = 60;
+
 /** Presses Tab until this element has the focus. */
-export async function tabTo(wanted: Locator): Promise<void> {
-  await wanted.waitFor();
-  const isThere = () => wanted.evaluate((element) => element === element.ownerDocument.activeElement);
-  for (let steps = 0; !(await isThere()); steps += 1) {
-    if (steps === 60) throw new Error(`${String(wanted)} cannot be reached by Tab`);
-    await wanted.page().keyboard.press('Tab');
+export async function tabTo(target: Locator): Promise<void> {
+  await target.waitFor();
+  const isFocused = () => target.evaluate((element) => element === element.ownerDocument.activeElement);
+  for (let presses = 0; !(await isFocused()); presses += 1) {
+    if (presses === MAX_TAB_PRESSES) throw new Error(`${String(target)} cannot be reached by Tab`);
+    await target.page().keyboard.press('Tab');
   }
 }
 
-/** Returns the exact time that the page shows beside the first time that the selector matches; `none` while it shows none. */
-export const exactTimeBeside = (page: Page, selector: string): Promise<unknown> =>
+/** Returns the exact time that the first element with this selector shows in its tooltip; `none` without a tooltip. */
+export const readExactTime = (page: Page, selector: string): Promise<unknown> =>
   page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)}), '::after').content`);
 
 /** Activates a machine with a label. @param idSuffix distinguishes machines with equal labels @returns the activation id */

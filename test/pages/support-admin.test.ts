@@ -4,9 +4,9 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
-import { button, dialog, linkFor, openAs, row, submitReason, title } from './support-browser.js';
+import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
 import { activateMachine, expectAnnounced, expectFocus, expectToast } from './steps.js';
 import { AUDIT_CONTEXT } from '../support-api/harness.js';
 
@@ -14,10 +14,10 @@ let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 test('an admin adds a staff member, mails a link, changes the role and removes the staff member', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await expectFocus(title(page, 'Staff'));
   await browser.expectAccessibleLayout(page);
@@ -52,7 +52,7 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
 });
 
 test('the last admin keeps the role', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await button(page, 'Make support: admin@example.com').click();
   await dialog(page).getByLabel('Why?').fill('Enough of it');
@@ -65,7 +65,7 @@ test('the last admin keeps the role', async () => {
 
 test('a script’s token is revoked with a reason', async () => {
   const token = await service.staffToken('support', 'script@example.com');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await button(page, 'Revoke the token of script@example.com made on 20 November').click();
   await browser.expectAccessibleLayout(page);
@@ -78,7 +78,7 @@ test('a script’s token is revoked with a reason', async () => {
 });
 
 test('the page follows a change of its URL during its first render', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   // This runs before the first paint, and so before any effect of the page.
   await page.addInitScript({
     content: `new MutationObserver((_changes, observer) => {
@@ -91,8 +91,8 @@ test('the page follows a change of its URL during its first render', async () =>
   await page.getByText('Nothing is published yet.').waitFor();
 });
 
-test('the service view shows what is published, what is live and for how long, and the last retention runs', async () => {
-  const page = await browser.page(origin);
+test('the service view shows the manifests, the live version and the last retention runs', async () => {
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#service');
   await page.getByText('Nothing is published yet.').waitFor();
   await browser.expectAccessibleLayout(page);
@@ -110,30 +110,30 @@ test('the service view shows what is published, what is live and for how long, a
   await browser.expectAccessibleLayout(page);
 });
 
-test('the service view shows warnings, mails that were not delivered and why, and jobs that wait', async () => {
-  const page = await browser.page(origin);
+test('the service view shows warnings, mails that were not delivered and why, and waiting jobs', async () => {
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#service');
   await page.getByText('The service has no warnings.').waitFor();
   await page.getByText('No job is waiting.').waitFor();
-  const about = '0198f000-0000-7000-8000-000000000001';
+  const licenseId = '0198f000-0000-7000-8000-000000000001';
   await service.sql(
     `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
-    [`license_key ${about}`],
+    [`license_key ${licenseId}`],
   );
   await service.sql(
     `update graphile_worker._private_jobs set attempts = 3, last_error = 'the mail server <b>refused</b> it' where key = $1`,
-    [`license_key ${about}`],
+    [`license_key ${licenseId}`],
   );
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
   await page.getByText(/^Undelivered mails: 1, because the mail server <b>refused/).waitFor();
   const mail = page.getByRole('table', { name: '1 mail was not delivered' });
   await mail
     .getByRole('row', { name: /^License key the mail server/ })
-    .getByText(about)
+    .getByText(licenseId)
     .waitFor();
   await page.getByRole('table', { name: 'Jobs that are not done' }).getByText('mail_license_key').waitFor();
   await browser.expectAccessibleLayout(page);
-  await service.sql('delete from graphile_worker._private_jobs where key = $1', [`license_key ${about}`]);
+  await service.sql('delete from graphile_worker._private_jobs where key = $1', [`license_key ${licenseId}`]);
 });
 
 /** Inserts entries of an actor, one a minute from a time on. */
@@ -145,10 +145,10 @@ const insertEvents = (actor: string, from: string, count: number, reason: string
     [actor, from, count, reason],
   );
 
-/** The sentence of the import of n licenses, with which `insertEvents` fills the trail. */
-const imported = (actor: string, n: number | string) => `${actor} imported licenses licenses: ${n}`;
+/** The sentence in which the page shows entry n of `insertEvents`. */
+const importSentence = (actor: string, n: number | string) => `${actor} imported licenses licenses: ${n}`;
 
-test('the audit trail tells in sentences who did what to which license or person, and the values before', async () => {
+test('the audit trail says in sentences who did what to which license or person, with the old and new values', async () => {
   const license = await service.issue({ email: 'audited@example.com' });
   const hint = license.license_key.slice(-2);
   await service.setLicense(license.license_id, { machines_allowed: 3, staff_status: 'suspended' });
@@ -158,7 +158,7 @@ test('the audit trail tells in sentences who did what to which license or person
   await staff.setRole(staff_id, 'admin', AUDIT_CONTEXT);
   const { staff_id: removed } = await staff.ensure('removed@example.com', 'support', AUDIT_CONTEXT);
   await staff.remove(removed, AUDIT_CONTEXT);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await expectFocus(title(page, 'Audit trail'));
   for (const sentence of [
@@ -196,7 +196,7 @@ test('the audit trail shows hostile names, labels and reasons as text, and fits 
     `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'cli', '<b>unknown</b>', $1, '2026-11-20T13:00:00Z')`,
     [{ '<i>name</i>': markup, before: { '<i>name</i>': ['a', { b: 1 }] } }],
   );
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await page.getByText(`“${label}”`).first().waitFor();
   await page.getByText(markup.repeat(10).trim()).waitFor();
@@ -211,7 +211,7 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   // In New York the 10th of November begins at 05:00 UTC.
   await insertEvents('ada@vendor.example', '2026-11-10T04:59:00Z', 3);
   await insertEvents('bo@vendor.example', '2026-11-11T04:59:00Z', 3);
-  const page = await browser.page(origin, { timezoneId: 'America/New_York' });
+  const page = await browser.openPage(origin, { timezoneId: 'America/New_York' });
   await openAs(page, origin, service, 'support', '#audit');
   await page.getByLabel('Person').selectOption('ada@vendor.example');
   await page.getByLabel('Action').selectOption('Imported licenses');
@@ -230,12 +230,12 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   await page.getByLabel('Through').fill('2026-11-10');
   await page.getByLabel('Person').selectOption('Everyone');
   await button(page, 'Show').click();
-  // The last of the second person is in the 11th of November.
+  // The first entry of one person is on the 9th, and the last two of the other person are on the 11th of November.
   await page.getByRole('table', { name: '3 entries, newest first' }).waitFor();
   for (const sentence of [
-    imported('ada@vendor.example', 1),
-    imported('ada@vendor.example', 2),
-    imported('bo@vendor.example', 0),
+    importSentence('ada@vendor.example', 1),
+    importSentence('ada@vendor.example', 2),
+    importSentence('bo@vendor.example', 0),
   ])
     await row(page, sentence).waitFor();
   const filtered = page.url();
@@ -247,7 +247,7 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   await page.getByText('No entry matches the filters.').first().waitFor();
   await browser.expectAccessibleLayout(page);
   await page.goBack();
-  await row(page, imported('bo@vendor.example', 0)).waitFor();
+  await row(page, importSentence('bo@vendor.example', 0)).waitFor();
   expect(await page.getByLabel('From').inputValue()).toBe('2026-11-10');
   expect(await page.getByLabel('Person').inputValue()).toBe('');
   await page.goForward();
@@ -255,14 +255,14 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   await page.getByRole('table', { name: /^\d+ entries, newest first$/ }).waitFor();
   expect(await page.getByLabel('From').inputValue()).toBe('');
 
-  const linked = await browser.page(origin, { timezoneId: 'America/New_York' });
+  const linked = await browser.openPage(origin, { timezoneId: 'America/New_York' });
   await openAs(linked, origin, service, 'support', new URL(filtered).hash);
-  await row(linked, imported('bo@vendor.example', 0)).waitFor();
+  await row(linked, importSentence('bo@vendor.example', 0)).waitFor();
   expect(await linked.getByLabel('Through').inputValue()).toBe('2026-11-10');
 });
 
-test('a link to filters that select nothing any more, or that are no filters, says so', async () => {
-  const page = await browser.page(origin);
+test('a link with filters that select no entry, or that are invalid, leads to a message', async () => {
+  const page = await browser.openPage(origin);
   const hash = `#audit/actor_id=${'x'.repeat(16)}&action=license.none&from=soon`;
   await openAs(page, origin, service, 'support', hash);
   await page.getByText('No entry matches the filters.').first().waitFor();
@@ -277,42 +277,42 @@ test('a link to filters that select nothing any more, or that are no filters, sa
   await page.getByRole('table', { name: /entries, newest first/ }).waitFor();
 });
 
-test('older entries are pages of their own, reached by keyboard alone', async () => {
+test('older entries are on further pages, which the keyboard reaches', async () => {
   await insertEvents('paging@vendor.example', '2026-11-01T00:00:00Z', 51);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#audit');
   const person = page.getByLabel('Person');
   await person.focus();
   await page.keyboard.type('paging');
   expect(await person.locator('option:checked').textContent()).toBe('paging@vendor.example');
-  const tabTo = async (name: string) => {
+  const tabToText = async (name: string) => {
     const isFocused = () =>
       page.evaluate(`document.activeElement.textContent.trim() === ${JSON.stringify(name)}`);
     for (let steps = 0; steps < 100 && !(await isFocused()); steps += 1) await page.keyboard.press('Tab');
     expect(await isFocused()).toBe(true);
   };
-  await tabTo('Show');
+  await tabToText('Show');
   await page.keyboard.press('Enter');
-  await row(page, imported('paging@vendor.example', 50)).waitFor();
-  await tabTo('Older entries');
+  await row(page, importSentence('paging@vendor.example', 50)).waitFor();
+  await tabToText('Older entries');
   await page.keyboard.press('Enter');
   await page.getByRole('table', { name: '1 older entry' }).waitFor();
-  await row(page, imported('paging@vendor.example', 0)).waitFor();
+  await row(page, importSentence('paging@vendor.example', 0)).waitFor();
   await expectAnnounced(page, '1 older entry');
-  // The focus is at the entries, so the next stop of the keyboard is in them.
+  // The focus is at the start of the entries, so Tab leads to their first control.
   await page.keyboard.press('Tab');
   await expectFocus(button(page, 'Download as CSV'));
   await browser.expectAccessibleLayout(page);
-  await tabTo('Newest entries');
+  await tabToText('Newest entries');
   await page.keyboard.press('Enter');
-  await row(page, imported('paging@vendor.example', 50)).waitFor();
+  await row(page, importSentence('paging@vendor.example', 50)).waitFor();
   await page.goBack();
   await page.getByRole('table', { name: '1 older entry' }).waitFor();
 });
 
 test('the audit trail is downloaded as CSV with the filters of the page, and not after the session has ended', async () => {
   await insertEvents('csv@vendor.example', '2026-11-02T00:00:00Z', 51, '=1+1');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await page.getByLabel('Person').selectOption('csv@vendor.example');
   await button(page, 'Show').click();
@@ -336,12 +336,12 @@ test('the audit trail is downloaded as CSV with the filters of the page, and not
   expect(downloads).toBe(0);
 });
 
-test('a staff member who is no longer an admin reads that the role does not allow the action', async () => {
-  const page = await browser.page(origin);
+test('a staff member who is no longer an admin gets the message that the role does not allow the action', async () => {
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   await row(page, /^admin@example.com/).waitFor();
   // Another admin, so that the service still has one.
-  await linkFor(service, 'admin', 'second@example.com');
+  await createSignInLink(service, 'admin', 'second@example.com');
   await service.sql("update staff set role = 'support' where email = 'admin@example.com'");
   await button(page, 'Add a person …').click();
   await dialog(page).getByLabel('E-mail').fill('x@example.com');
@@ -351,11 +351,11 @@ test('a staff member who is no longer an admin reads that the role does not allo
     .waitFor();
 });
 
-test('an admin who gives up the role sees the page of the other role', async () => {
-  const page = await browser.page(origin);
+test('an admin who changes the own role to support sees the page of that role', async () => {
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#staff');
   // Another admin, because the last admin cannot give up the role.
-  await linkFor(service, 'admin', 'stays@example.com');
+  await createSignInLink(service, 'admin', 'stays@example.com');
   await button(page, 'Make support: admin@example.com').click();
   await submitReason(page, 'Goes on leave', 'Make support');
   await title(page, /^Find a license/).waitFor();

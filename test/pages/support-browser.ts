@@ -5,14 +5,18 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
 import { AUDIT_CONTEXT, createPrintedLink } from '../support-api/harness.js';
 
-/** Adds a staff member, as the command line does. @returns the URL of the one-time link of that person */
-export async function linkFor(service: Service, role: Role, email = `${role}@example.com`): Promise<string> {
+/** Adds a staff member, as the command line does. @returns the URL of a one-time link with which that person signs in */
+export async function createSignInLink(
+  service: Service,
+  role: Role,
+  email = `${role}@example.com`,
+): Promise<string> {
   await service.app.get(StaffService).ensure(email, role, AUDIT_CONTEXT);
   return `/support/#link=${await createPrintedLink(service, email)}`;
 }
 
-/** Uses a link of `linkFor` in the browser of this page, as another tab would. */
-export async function signInBy(page: Page, origin: string, link: string): Promise<void> {
+/** Uses a link of `createSignInLink` in the browser of this page, as another tab would. */
+export async function signInWithLink(page: Page, origin: string, link: string): Promise<void> {
   const data = { link: link.split('#link=')[1]! };
   const answer = await page.request.post(`${origin}/support/api/session/link`, { data, headers: { origin } });
   expect(answer.status()).toBe(204);
@@ -21,7 +25,7 @@ export async function signInBy(page: Page, origin: string, link: string): Promis
 /** Opens the page for a staff member with this role who signs in with a link and creates no passkey. */
 export async function openAs(page: Page, origin: string, service: Service, role: Role, hash = '') {
   await holdUndoTime(page);
-  await signInBy(page, origin, await linkFor(service, role));
+  await signInWithLink(page, origin, await createSignInLink(service, role));
   await page.goto(`/support/${hash}`);
   await button(page, 'Later').click();
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
@@ -57,8 +61,8 @@ export const row = (page: Page, name: string | RegExp): Locator =>
 
 export const dialog = (page: Page): Locator => page.getByRole('dialog');
 
-/** The value beside a label, such as the holder, in the view of a license. */
-export const fact = (page: Page, name: string): Locator =>
+/** The value beside a label, such as `Holder`, in the view of a license. */
+export const factValue = (page: Page, name: string): Locator =>
   page
     .locator('.facts > div')
     .filter({ has: page.getByText(name, { exact: true }) })
@@ -71,15 +75,15 @@ export async function submitReason(page: Page, reason: string, submit: string): 
   await dialog(page).waitFor({ state: 'detached' });
 }
 
-/** Confirms a release, and lets the time pass in which it can be undone. */
+/** Confirms a release, and ends the time in which it can be undone. */
 export async function submitRelease(page: Page, reason: string): Promise<void> {
   await submitReason(page, reason, 'Release');
   await passUndoTime(page);
 }
 
 /**
- * Stops the ten seconds in which a release can be undone, until `passUndoTime`, so that no machine is too slow to undo it. Other
- * timers run on. It applies to the documents that the page loads from now on.
+ * Holds back the end of the ten seconds in which a release can be undone, until `passUndoTime`, so that a slow machine does not
+ * miss them. Other timers run on. This applies to the documents that the page loads from now on.
  */
 export async function holdUndoTime(page: Page): Promise<void> {
   await page.addInitScript(`{
@@ -90,22 +94,23 @@ export async function holdUndoTime(page: Page): Promise<void> {
       ms === 10_000 ? (held.set(--lastId, run), lastId) : setTimeout(run, ms, ...more);
     window.clearTimeout = (id) => held.delete(id) || clearTimeout(id);
     window.passUndoTime = () => {
-      if (held.size === 0) throw new Error('no release waits');
+      if (held.size === 0) throw new Error('no release is pending');
       for (const [id, run] of held) { held.delete(id); run(); }
     };
   }`);
 }
 
-/** Lets the time pass in which the confirmed releases can be undone. */
+/** Ends the time in which the confirmed releases can be undone. */
 export const passUndoTime = (page: Page): Promise<void> => page.evaluate('passUndoTime()');
 
+/** Types a text into the search of the start page, and submits it. */
 export async function find(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'E-mail, license key' }).fill(text);
   await button(page, 'Find').click();
 }
 
 /** Inserts the release request of a holder, without its mail. */
-export async function askForRelease(service: Service, activationId: string, reason: string | null) {
+export async function insertReleaseRequest(service: Service, activationId: string, reason: string | null) {
   await service.sql(
     `insert into release_request (id, activation_id, reason, asked_at) values (gen_random_uuid(), $1, $2, $3)`,
     [activationId, reason, service.clock.now()],

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { until } from '../erasure/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, openAs, row, submitReason } from './support-browser.js';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterEach(() => fleet.clear());
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 test('of 200 crash groups the largest are shown, and all on request; a hostile label is shown as text', async () => {
   await fleet.receive('2026-11-11', 5, {
@@ -30,7 +30,7 @@ test('of 200 crash groups the largest are shown, and all on request; a hostile l
      select gen_random_uuid(), '2026-11-11', lpad(to_hex(n), 16, '0') from generate_series(1, 250) n`,
   );
   await fleet.runRetention('2026-11-16');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   await page.getByText('200 groups, the most frequent first').waitFor();
   await row(page, /^<img src=x onerror=alert\(1\)>W+/).waitFor();
@@ -39,17 +39,18 @@ test('of 200 crash groups the largest are shown, and all on request; a hostile l
   expect(await page.getByRole('rowheader').count()).toBe(200);
 });
 
-const SIG = '0123456789abcdef';
-const crash = (crash_sig: string, crash_label: string, crash_app_version: string) =>
+const CRASH_SIG = '0123456789abcdef';
+const receiveCrashes = (crash_sig: string, crash_label: string, crash_app_version: string) =>
   fleet.receive('2026-11-11', 3, { crash_sig, crash_label, crash_app_version });
-const filter = (page: Page, state: string) => page.getByLabel('State', { exact: true }).selectOption(state);
+const filterByState = (page: Page, state: string) =>
+  page.getByLabel('State', { exact: true }).selectOption(state);
 
-test('a crash group is resolved, muted and reopened, and the filter has the groups of each state', async () => {
+test('a crash group is resolved, muted and reopened, and the filter shows the groups of each state', async () => {
   const hostile = `<b>\u202e😀</b>${'W'.repeat(100)}`;
-  await crash(SIG, 'ValueError', '3.1.0');
-  await crash('f'.repeat(16), hostile, '3.0.0');
+  await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
+  await receiveCrashes('f'.repeat(16), hostile, '3.0.0');
   await fleet.runRetention('2026-11-16');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
 
   await button(page, 'Resolve … ValueError').click();
@@ -72,7 +73,7 @@ test('a crash group is resolved, muted and reopened, and the filter has the grou
   await page.getByText('Resolved: ValueError.').first().waitFor();
   await row(page, /^ValueError/).waitFor({ state: 'detached' });
 
-  // The next group has the focus. From it, the keyboard mutes the group.
+  // The next group has the focus, and is muted by keyboard.
   const hasFocus = `document.activeElement.id === 'row-${'f'.repeat(16)}'`;
   await until(async () => (await page.evaluate(hasFocus)) === true);
   await page.keyboard.press('Tab');
@@ -83,23 +84,23 @@ test('a crash group is resolved, muted and reopened, and the filter has the grou
   await submitReason(page, 'Not our code', 'Mute');
   await page.getByText('No open crash group in these weeks.').waitFor();
 
-  await filter(page, 'resolved');
+  await filterByState(page, 'resolved');
   await row(page, /^ValueError/)
     .getByText('Resolved in 3.2.0')
     .waitFor();
   await row(page, /^ValueError/)
     .getByText('support@example.com')
     .waitFor();
-  await filter(page, 'muted');
+  await filterByState(page, 'muted');
   await button(page, `Reopen … ${hostile}`).click();
   await submitReason(page, 'Set by mistake', 'Reopen');
   await page.getByText('No muted crash group in these weeks.').waitFor();
 
   await service.sql(
     `insert into crash_week (week_end, crash_sig, app_version, crashes) values ('2026-11-15', $1, '3.2.0+9', 1)`,
-    [SIG],
+    [CRASH_SIG],
   );
-  await filter(page, 'open');
+  await filterByState(page, 'open');
   const reopened = row(page, /^ValueError/);
   await reopened.getByText('Reopened', { exact: true }).waitFor();
   await reopened.getByText('3.1.0 – 3.2.0+9').waitFor();
@@ -109,16 +110,16 @@ test('a crash group is resolved, muted and reopened, and the filter has the grou
   await page.getByRole('link', { name: 'Audit trail' }).click();
   const entry = row(page, /set the state of a crash group.*state: open → resolved/);
   await entry.getByText('resolved in: None → 3.2.0').waitFor();
-  await entry.getByText(`group: ${SIG}`).waitFor();
+  await entry.getByText(`group: ${CRASH_SIG}`).waitFor();
 });
 
 test('a change of a crash group that another person has changed meanwhile is refused', async () => {
-  await crash(SIG, 'ValueError', '3.1.0');
+  await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
   await fleet.runRetention('2026-11-16');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   await button(page, 'Mute … ValueError').click();
-  await fleet.changeCrashGroup(SIG, { state: 'resolved', resolved_in: '3.2.0' });
+  await fleet.changeCrashGroup(CRASH_SIG, { state: 'resolved', resolved_in: '3.2.0' });
   await dialog(page).locator('[name=reason]').fill('Not our code');
   await button(dialog(page), 'Mute').click();
   await dialog(page)
@@ -126,7 +127,7 @@ test('a change of a crash group that another person has changed meanwhile is ref
     .waitFor();
   await button(dialog(page), 'Cancel').click();
   await page.getByText('No open crash group in these weeks.').waitFor();
-  await filter(page, 'resolved');
+  await filterByState(page, 'resolved');
   await row(page, /^ValueError/)
     .getByText('Resolved in 3.2.0')
     .waitFor();

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { until } from '../erasure/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { startForBrowser } from './service.js';
 import { openAs, title } from './support-browser.js';
@@ -18,11 +18,11 @@ beforeAll(async () => {
 });
 afterEach(() => fleet.clear());
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 const headline = (page: Page) => page.locator('.headline').textContent();
 
-/** The answer of the service with these counts of versions by week, newest first. */
+/** The response of the service with these heartbeats of each version by week, newest week first. */
 const fleetAnswer = (...weeks: readonly Record<string, number>[]) => ({
   threshold: 280,
   publications: [
@@ -44,7 +44,8 @@ const fleetAnswer = (...weeks: readonly Record<string, number>[]) => ({
   })),
 });
 
-test('the headline fits each kind of week', async () => {
+test('the headline describes each kind of week', async () => {
+  // The page estimates one machine for each 28 heartbeats of a week.
   const cases: readonly [answer: ReturnType<typeof fleetAnswer>, expected: string][] = [
     [
       fleetAnswer({ '3.2.0': 99_000, '3.1.0': 18_600 }, { '3.2.0': 73_000, '3.1.0': 27_000 }),
@@ -77,7 +78,7 @@ test('the headline fits each kind of week', async () => {
       'In the week to 15 November 2026 there were fewer than 280 heartbeats: too few to show any share.',
     ],
   ];
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   let answer = fleetAnswer({});
   await page.route(/\/api\/fleet\?/, (route) => route.fulfill({ json: answer }));
   await openAs(page, origin, service, 'support');
@@ -100,24 +101,24 @@ test('the chart has a scale from 0 to 100 % and marks publications, which button
   await fleet.receive('2026-11-11', 600, { app_version: '3.1.0' });
   await fleet.receive('2026-11-11', 300, { app_version: '3.2.0', soc_name: 'Apple M4' });
   await fleet.runRetention('2026-11-16');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   // Records each text that a canvas shows, with its colour.
   await page.addInitScript({
     content: `globalThis.texts = [];
       const { fillText } = CanvasRenderingContext2D.prototype;
-      CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...position) {
         texts.push(text + ' ' + this.fillStyle);
-        fillText.call(this, text, ...place);
+        fillText.call(this, text, ...position);
       };`,
   });
-  const drawn = (pattern: RegExp) =>
+  const waitForText = (pattern: RegExp) =>
     until(async () => {
       const texts = (await page.evaluate('texts')) as string[];
       return texts.some((text) => pattern.test(text));
     });
   await openAs(page, origin, service, 'support', '#fleet');
   for (const text of ['0%', '25%', '50%', '75%', '100%', '3.1.0', '3.2.0'])
-    await drawn(new RegExp(`^${text} `));
+    await waitForText(new RegExp(`^${text} `));
   expect((await page.evaluate('texts')) as string[]).not.toContainEqual(expect.stringMatching(/^3\.0\.0 /));
 
   const marks = page.getByRole('group', { name: 'Published' }).getByRole('button');
@@ -133,7 +134,7 @@ test('the chart has a scale from 0 to 100 % and marks publications, which button
   await legend.getByText('Week to 15 November 2026').waitFor();
 
   await page.emulateMedia({ forcedColors: 'active', colorScheme: 'light' });
-  await drawn(/^3\.2\.0 #000000$/);
+  await waitForText(/^3\.2\.0 #000000$/);
   const styles = await page.evaluate(`(() => {
     const track = document.querySelector('.bars .track');
     const background = (element) => getComputedStyle(element).backgroundColor;

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../erasure/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { startForBrowser } from './service.js';
 import { openAs, row, title } from './support-browser.js';
@@ -18,21 +18,21 @@ beforeAll(async () => {
 });
 afterEach(() => fleet.clear());
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).first();
 
 const headline = (page: Page) => page.locator('.headline').textContent();
 const rowHeader = (page: Page, name: string) => page.getByRole('rowheader', { name, exact: true });
 
-/** The part of a track that its bar fills. */
-async function filledShare(item: Locator): Promise<number> {
+/** Measures which part of its track a bar fills. */
+async function measureFilledShare(item: Locator): Promise<number> {
   const [bar, track] = [await item.locator('.bar').boundingBox(), await item.locator('.track').boundingBox()];
   return bar!.width / track!.width;
 }
 
 test('the fleet view shows a message while no week is counted yet', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   await title(page, 'Fleet').waitFor();
   await page.getByText(/^No week is counted yet/).waitFor();
@@ -81,7 +81,7 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
   });
   await fleet.runRetention('2026-11-16');
 
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   await page.getByText(/Numbers are heartbeats, never machines/).waitFor();
   expect(await headline(page)).toBe('46% on 3.2.0, 21 points more than the week before; about 46 machines.');
@@ -99,8 +99,8 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
     .waitFor();
   const chip = section(page, 'Chips').getByRole('listitem').filter({ hasText: 'Apple M1 Pro' });
   expect(await chip.locator('.share').textContent()).toBe('46%');
-  // The whole is the track, not the largest bar.
-  expect(await filledShare(chip)).toBeCloseTo(600 / 1_292, 2);
+  // A bar fills its track if it has all 1,292 heartbeats of the week, not if it is the largest one.
+  expect(await measureFilledShare(chip)).toBeCloseTo(600 / 1_292, 2);
   await browser.expectAccessibleLayout(page);
 
   for (const summary of await page.locator('summary').all()) await summary.click();
@@ -121,12 +121,12 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();
 });
 
-test('models are shown with their names; an unknown identifier is shown as it is', async () => {
+test('models are shown with their names; an unknown identifier is shown unchanged', async () => {
   const hostile = `\u202e<img src=x onerror=alert(1)>😀${'W'.repeat(80)}`;
   for (const mac_model of ['MacBookAir10,1', 'constructor', 'Mac99,9', hostile])
     await fleet.receive('2026-11-11', 300, { mac_model });
   await fleet.runRetention('2026-11-16');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
   const models = section(page, 'Models');
   const labels = models.getByRole('listitem').locator(':scope > span:first-child');
@@ -140,7 +140,7 @@ test('models are shown with their names; an unknown identifier is shown as it is
 });
 
 test('the charts and the names of models are loaded only after sign-in and only with the fleet view', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   const bodies: Promise<string>[] = [];
   page.on('response', (response) => {
     if (new URL(response.url()).pathname.endsWith('.js')) bodies.push(response.text());

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
-  askForRelease,
+  insertReleaseRequest,
   button,
   dialog,
-  fact,
+  factValue,
   find,
   openAs,
   passUndoTime,
@@ -19,13 +19,13 @@ import {
 import { AUDIT_CONTEXT } from '../support-api/harness.js';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { activateMachine, exactTimeBeside, expectFocus, expectAnnounced, expectToast } from './steps.js';
+import { activateMachine, readExactTime, expectFocus, expectAnnounced, expectToast } from './steps.js';
 
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 const issueLicense = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });
@@ -40,7 +40,7 @@ test('the search finds a license by each kind of text, and the URL then contains
     [purchase],
   );
   await service.sql('update license set purchase_id = $1 where id = $2', [purchase, license.license_id]);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
@@ -64,7 +64,7 @@ test('the search finds a license by each kind of text, and the URL then contains
 });
 
 test('the search reports what was searched if nothing is found, and what is wrong with an invalid text', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
   await button(page, 'Find').click();
   await page.getByText('Type what the person gave you.').waitFor();
@@ -90,7 +90,7 @@ test('a searched activation is shown first, marked and focused, whether it is in
   const license = await issueLicense('rows@example.com', 40);
   const first = await activateMachine(service, license, 'Oldest', 'machine-0');
   for (let i = 1; i < 30; i += 1) await activateMachine(service, license, `Newer ${i}`, `machine-${i}`);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
   await find(page, first);
   const found = page.locator('tbody > tr').first();
@@ -113,7 +113,7 @@ test('a machine is released with a reason, and the page shows that at once, also
   const license = await issueLicense('ada@example.com');
   await activateMachine(service, license, "Ada's Mac");
   await activateMachine(service, license, null, 'other');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('2 of 2 machines in use').waitFor();
   await browser.expectAccessibleLayout(page);
@@ -147,9 +147,9 @@ test('a machine is released with a reason, and the page shows that at once, also
 test('a machine is released by keyboard alone', async () => {
   const license = await issueLicense('keys@example.com');
   await activateMachine(service, license, 'Studio');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
-  const tabTo = async (name: string) => {
+  const tabToName = async (name: string) => {
     for (let steps = 0; steps < 60; steps += 1) {
       await page.keyboard.press('Tab');
       const focused = await page.evaluate(
@@ -165,10 +165,10 @@ test('a machine is released by keyboard alone', async () => {
   await expectFocus(title(page, /^License …/));
   // The skip link leads to the content, and to no other view.
   await page.evaluate('document.activeElement.blur()');
-  await tabTo('Skip to the content');
+  await tabToName('Skip to the content');
   await page.keyboard.press('Enter');
   await expectFocus(page.getByRole('main'));
-  await tabTo('Release Studio');
+  await tabToName('Release Studio');
   await page.keyboard.press('Enter');
   await dialog(page).waitFor();
   // Escape closes the dialog, and the focus returns to where it was.
@@ -178,7 +178,7 @@ test('a machine is released by keyboard alone', async () => {
   await page.keyboard.press('Enter');
   await expectFocus(button(dialog(page), 'New machine'));
   await page.keyboard.press('Space');
-  await tabTo('Release');
+  await tabToName('Release');
   await page.keyboard.press('Enter');
   await expectFocus(row(page, 'Studio').first());
   await passUndoTime(page);
@@ -199,8 +199,8 @@ test('a hostile machine label or reason is shown as text', async () => {
     'select id from activation where license_id = $1 and hostname_hint = $2',
     [license.license_id, names[0]],
   );
-  await askForRelease(service, first!.id, '<script>alert(1)</script> '.repeat(15));
-  const page = await browser.page(origin);
+  await insertReleaseRequest(service, first!.id, '<script>alert(1)</script> '.repeat(15));
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   for (const name of names) await row(page, name).first().waitFor();
   await browser.expectAccessibleLayout(page);
@@ -218,10 +218,10 @@ test('several machines of a license are selected by keyboard, and released with 
     await activateMachine(service, license, name);
     service.clock.advance(60_000);
   }
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await row(page, 'Stays').waitFor();
-  // The newest is the first row.
+  // The newest machine is in the first row.
   for (const key of ['j', 'x', 'j', 'x', 'j', 'x', 'Shift+R']) await page.keyboard.press(key);
   await dialog(page).getByRole('heading', { name: 'Release 3 machines?' }).waitFor();
   await dialog(page).getByRole('listitem').getByText(hostile, { exact: true }).waitFor();
@@ -231,7 +231,7 @@ test('several machines of a license are selected by keyboard, and released with 
   await expectFocus(row(page, 'Undone'));
   await page.keyboard.press('z');
   await expectToast(page, 'Not released: 3 machines.');
-  // They are selected again.
+  // After the undo the machines are selected again.
   await page.getByText('3 selected').waitFor();
   await expectFocus(row(page, 'Undone'));
   await page.keyboard.press('x');
@@ -257,7 +257,7 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
      from generate_series(1, 500) n`,
     [license.license_id],
   );
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('500 of 600 machines in use').waitFor();
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(25);
@@ -287,10 +287,10 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
   await browser.expectAccessible(page);
 });
 
-test('an admin changes a license, and only changed fields are sent', async () => {
+test('an admin changes a license, and fields that were not edited keep their stored values', async () => {
   const license = await issueLicense('changed@example.com');
   await service.setLicense(license.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText('Updates through 4 January 2027').waitFor();
   await button(page, 'Change …').click();
@@ -326,12 +326,12 @@ test('an admin changes a license, and only changed fields are sent', async () =>
   await dialog(page).getByLabel('E-mail of the holder').fill('given@example.com');
   await submitReason(page, 'Given to a colleague', 'Change');
   await page.getByText('Ran through 31 January 2026').waitFor();
-  await fact(page, 'Holder').getByText('given@example.com').waitFor();
+  await factValue(page, 'Holder').getByText('given@example.com').waitFor();
 });
 
 test('an admin mails the key, and makes a new key, giving a reason', async () => {
   const license = await issueLicense('key@example.com');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Send the key').click();
   await button(dialog(page), 'Send').click();
@@ -347,7 +347,7 @@ test('an admin mails the key, and makes a new key, giving a reason', async () =>
 });
 
 test('an admin issues a license, and copies its key from the dialog', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
   await button(page, 'Issue a license').click();
   await button(dialog(page), 'Issue').click();
@@ -369,7 +369,7 @@ test('an admin issues a license, and copies its key from the dialog', async () =
 test('an admin erases a holder after typing the e-mail address', async () => {
   const license = await issueLicense('leaves@example.com');
   await activateMachine(service, license, 'Leaving');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Erase the holder …').click();
   await dialog(page).getByLabel('Why?').fill('Asked on the telephone');
@@ -390,10 +390,10 @@ test('an admin erases a holder after typing the e-mail address', async () => {
   });
 });
 
-test('for an erased license the page offers no action that needs a holder', async () => {
+test('the page of an erased license offers no action that needs a holder', async () => {
   const license = await issueLicense('erased@example.com');
   await service.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Erased: the e-mail is gone/).waitFor();
   await browser.expectAccessibleLayout(page);
@@ -406,19 +406,19 @@ test('the page of a license whose address was lost by a restore says so, and an 
   await service.sql('update license set email = null, address_lost_at = now() where id = $1', [
     license.license_id,
   ]);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Unknown since a backup was restored/).waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('Found@example.com');
   await submitReason(page, 'Asked by phone', 'Change');
-  await fact(page, 'Holder').getByText('found@example.com').waitFor();
+  await factValue(page, 'Holder').getByText('found@example.com').waitFor();
 });
 
-test('the role support is not shown what only an admin may do', async () => {
+test('the role support does not see the actions of admins', async () => {
   const license = await issueLicense('roles@example.com');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Send the key').waitFor();
   for (const name of ['Change …', 'New key …', 'Erase the holder …'])
@@ -430,7 +430,7 @@ test('the role support is not shown what only an admin may do', async () => {
 });
 
 test('a license that does not exist is reported as such', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
   await page.getByText(/^There is no license with this id/).waitFor();
   await browser.expectAccessibleLayout(page);
@@ -439,7 +439,7 @@ test('a license that does not exist is reported as such', async () => {
 test('a release that fails returns its row, shows an error that stays, and can be repeated with the typed reason', async () => {
   const license = await issueLicense('released@example.com');
   await activateMachine(service, license, 'Travel');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.route('**/activations/*/release', (route) => route.fulfill({ status: 503 }));
   await button(page, 'Release Travel').click();
@@ -471,7 +471,7 @@ test('a release that fails returns its row, shows an error that stays, and can b
 
 test('the refusal to mail the key of an imported license is explained', async () => {
   const license = await issueLicense('refused@example.com');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Send the key').click();
   // With this hash the license is like an imported one, whose key cannot be derived.
@@ -484,7 +484,7 @@ test('the refusal to mail the key of an imported license is explained', async ()
     .waitFor();
 });
 
-test('after the decision about a machine that the list does not show, the focus moves to the heading', async () => {
+test('after a decision about a machine that is not among the shown rows, the focus moves to the heading', async () => {
   const license = await issueLicense('hidden@example.com', 100);
   const oldest = await activateMachine(service, license, 'The oldest');
   await service.sql(
@@ -493,8 +493,8 @@ test('after the decision about a machine that the list does not show, the focus 
      from generate_series(1, 30) n`,
     [license.license_id],
   );
-  await askForRelease(service, oldest, null);
-  const page = await browser.page(origin);
+  await insertReleaseRequest(service, oldest, null);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Decline to release The oldest').click();
   await submitReason(page, 'Still in use', 'Decline');
@@ -502,9 +502,9 @@ test('after the decision about a machine that the list does not show, the focus 
   await expectFocus(page.getByRole('heading', { level: 1 }));
 });
 
-test('of two people who change one license, the second gets an explanation and the present values', async () => {
+test('the second of two people who change a license gets an explanation and the current values', async () => {
   const license = await issueLicense('both@example.com', 1);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('Machines').fill('5');
@@ -530,7 +530,7 @@ test('the e-mail address and the ids are copied with one click', async () => {
      update license set purchase_id = bought.id from bought where license.id = $1`,
     [license.license_id],
   );
-  const page = await browser.page(origin, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const page = await browser.openPage(origin, { permissions: ['clipboard-read', 'clipboard-write'] });
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   for (const [what, text] of [
     ['e-mail', 'copied@example.com'],
@@ -546,9 +546,9 @@ test('the e-mail address and the ids are copied with one click', async () => {
   await browser.expectAccessibleLayout(page);
 });
 
-test('where the browser allows no copying, the page says so and stays as it is', async () => {
+test('if the browser has no clipboard, the page asks the person to copy the text', async () => {
   const license = await issueLicense('uncopied@example.com', 1);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   // On a page without TLS there is no clipboard.
   await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
@@ -556,12 +556,12 @@ test('where the browser allows no copying, the page says so and stays as it is',
   await page.getByRole('alert').getByText('Select the license id and copy it yourself.').waitFor();
 });
 
-test('the history shows how long ago something was, with the exact time on focus, and keeps up without moving', async () => {
+test('the history shows how long ago something was, with the exact time on focus, and its updates move nothing', async () => {
   const license = await issueLicense('aged@example.com', 1);
   await activateMachine(service, license, 'Aged Mac');
   // Other tests advance the clock of the service.
   const now = service.clock.now().getTime();
-  const page = await browser.page(origin, { now: new Date(now).toISOString() });
+  const page = await browser.openPage(origin, { now: new Date(now).toISOString() });
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Release Aged Mac').click();
   await submitRelease(page, 'Sold');
@@ -573,7 +573,7 @@ test('the history shows how long ago something was, with the exact time on focus
   await time.filter({ hasText: /^now$/ }).waitFor();
   await expectFocus(row(page, 'Aged Mac').first());
   const before = await boxes();
-  // The texts of the units differ most in their lengths.
+  // These ages have texts of different lengths. After 30 days the text is the date.
   for (const [age, text] of [
     [MINUTE_MS, '1 minute ago'],
     [HOUR_MS - 1, '59 minutes ago'],
@@ -588,16 +588,16 @@ test('the history shows how long ago something was, with the exact time on focus
     expect(await boxes()).toEqual(before);
   }
   await time.focus();
-  expect(await exactTimeBeside(page, '[aria-labelledby=history] time')).toBe(
+  expect(await readExactTime(page, '[aria-labelledby=history] time')).toBe(
     `"20 November 2026 at ${new Date(now).toISOString().slice(11, 16)} UTC"`,
   );
   await browser.expectAccessibleLayout(page);
 });
 
-test('a release of a machine that another person released meanwhile says so', async () => {
+test('the release of a machine that another person has released meanwhile shows a message that says so', async () => {
   const license = await issueLicense('twice@example.com', 1);
   const id = await activateMachine(service, license, 'Studio Mac');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Release Studio Mac').click();
   await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
@@ -605,9 +605,9 @@ test('a release of a machine that another person released meanwhile says so', as
   await expectToast(page, 'Someone had released Studio Mac already.');
 });
 
-test('a license is read again when its tab is shown again', async () => {
+test('a license is loaded again when its window gets the focus', async () => {
   const license = await issueLicense('tab@example.com', 1);
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('0 of 1 machine in use').waitFor();
   await service.setLicense(license.license_id, { machines_allowed: 7 });
@@ -616,7 +616,7 @@ test('a license is read again when its tab is shown again', async () => {
 });
 
 test('an action in progress cannot be cancelled, so that the key of a new license is not lost', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
   const { promise: responseAllowed, resolve: sendResponse } = Promise.withResolvers<void>();
   let requestCount = 0;
@@ -640,7 +640,7 @@ test('an action in progress cannot be cancelled, so that the key of a new licens
 });
 
 test('the focus goes to the field that the service refuses', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
   await button(page, 'Issue a license').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('two@signs@example.com');
@@ -653,7 +653,7 @@ test('going back leads to the search results in their current state', async () =
   const license = await issueLicense('back@example.com', 2);
   await issueLicense('back@example.com', 1);
   await activateMachine(service, license, 'Back Mac');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
   await find(page, 'back@example.com');
   await page.getByRole('row').filter({ hasText: '1 of 2 in use' }).getByRole('link').click();

@@ -1,20 +1,21 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { DAY_MS } from '../../src/core/clock.js';
 import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo, until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
 import { AUDIT_CONTEXT } from '../support-api/harness.js';
-import { Pages, TODAY } from './browser.js';
+import { NOW, TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
-  askForRelease,
+  insertReleaseRequest,
   button,
   dialog,
-  linkFor,
+  createSignInLink,
   openAs,
   passUndoTime,
   row,
-  signInBy,
+  signInWithLink,
   submitReason,
   submitRelease,
   title,
@@ -29,13 +30,13 @@ afterEach(async () => {
   await service.sql('delete from erasure_request');
 });
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 /** Activates a machine on a new license, and requests its release as the holder. */
 async function requestRelease(email: string, label: string, reason: string | null = null) {
   const license = await service.issue({ email });
   const activation = await activateMachine(service, license, label, email);
-  await askForRelease(service, activation, reason);
+  await insertReleaseRequest(service, activation, reason);
   return { ...license, activation };
 }
 
@@ -43,9 +44,9 @@ async function requestRelease(email: string, label: string, reason: string | nul
 const focusWindow = (page: { evaluate(script: string): Promise<unknown> }) =>
   page.evaluate('window.dispatchEvent(new Event("focus"))');
 
-test('waiting requests are counted in the tab of the page and in the title of the browser tab', async () => {
+test('waiting requests are counted in the navigation of the page and in its title', async () => {
   await requestRelease('first@example.com', 'First', 'I sold it');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
   await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
   await until(async () => (await page.title()) === '(1) Find · Support · com.example.app');
@@ -58,11 +59,11 @@ test('waiting requests are counted in the tab of the page and in the title of th
   await until(async () => (await page.title()) === '(3) Find · Support · com.example.app');
 });
 
-test('the queue of requests is worked through by keyboard, with the reason of the holder', async () => {
+test('requests are selected and opened by keyboard, and the reason of the holder is filled in', async () => {
   await requestRelease('first@example.com', 'First', 'I sold it');
   service.clock.advance(60_000);
   await requestRelease('second@example.com', 'Second');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await row(page, 'First').waitFor();
   await page.keyboard.press('j');
@@ -84,7 +85,7 @@ test('the queue of requests is worked through by keyboard, with the reason of th
   await row(page, 'First').waitFor({ state: 'detached' });
   await expectFocus(row(page, 'Second'));
   await page.keyboard.press('d');
-  // A letter that is typed into a field is no shortcut.
+  // A letter that is typed into a field is not a shortcut.
   await dialog(page).locator('[name=reason]').fill('');
   await page.keyboard.type('jk rd');
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('jk rd');
@@ -98,7 +99,7 @@ test('the queue of requests is worked through by keyboard, with the reason of th
 
 test('the search opens by keyboard from another view, but not while a dialog is open', async () => {
   const { license_id } = await requestRelease('search@example.com', 'Searched');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${license_id}`);
   await button(page, 'Release Searched').click();
   await dialog(page).locator('[name=reason]').fill('24');
@@ -116,7 +117,7 @@ test('the search opens by keyboard from another view, but not while a dialog is 
 });
 
 test('a hidden tab sends no requests', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
   await page.waitForLoadState('networkidle');
   let requests = 0;
@@ -128,17 +129,18 @@ test('a hidden tab sends no requests', async () => {
   await page.evaluate('delete document.visibilityState');
   expect(requests).toBe(0);
   await focusWindow(page);
-  // The requests for both queues and for the session.
+  // The page then requests both queues and the session.
   await until(async () => requests === 3);
 });
 
-test('without input of a person the page stops polling, so that the session can end', async () => {
-  const page = await browser.page(origin);
-  await page.clock.install({ time: TODAY });
+test('a page that gets no input stops polling, so that the session can end', async () => {
+  const page = await browser.openPage(origin);
+  await page.clock.install({ time: NOW });
   await openAs(page, origin, service, 'support');
   await page.waitForLoadState('networkidle');
   let requests = 0;
   page.on('request', () => (requests += 1));
+  // Every minute the page requests both queues. It stops five minutes after the last input.
   await page.clock.runFor(61_000);
   await until(async () => requests === 2);
   await page.clock.runFor(10 * 60_000);
@@ -154,7 +156,7 @@ test('without input of a person the page stops polling, so that the session can 
 test('a request is granted, and the machine is released', async () => {
   const first = await requestRelease('grant@example.com', 'Old Mac', 'I sold it to <b>Bob</b>');
   await requestRelease('later@example.com', 'Other Mac');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await expectFocus(title(page, 'Release requests'));
   await row(page, 'Old Mac').getByText('I sold it to <b>Bob</b>').waitFor();
@@ -175,7 +177,7 @@ test('a request is granted, and the machine is released', async () => {
 
 test('a request is declined with a reason, and the machine stays', async () => {
   const only = await requestRelease('decline@example.com', 'Still Mine');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await button(page, 'Decline to release Still Mine').click();
   await submitReason(page, 'Released one last week', 'Decline');
@@ -190,7 +192,7 @@ test('a request is declined with a reason, and the machine stays', async () => {
 
 test('if two staff members decide at once, the second one sees the decision of the first', async () => {
   await requestRelease('race@example.com', 'Wanted');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await button(page, 'Release Wanted, as asked').click();
   await service.sql("update release_request set decision = 'decline', decided_at = now()");
@@ -198,9 +200,9 @@ test('if two staff members decide at once, the second one sees the decision of t
   await page.getByText('Someone had declined this already. Wanted stays in use.').first().waitFor();
 });
 
-test('a request can be decided in the view of its license, too', async () => {
+test('a request can also be decided in the view of its license', async () => {
   const one = await requestRelease('there@example.com', 'Shown Here', 'New machine');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', `#license/${one.license_id}`);
   await page.getByRole('heading', { name: 'Open requests' }).waitFor();
   await page.getByText('Holder asks to release it').waitFor();
@@ -212,19 +214,19 @@ test('a request can be decided in the view of its license, too', async () => {
   await page.getByRole('link', { name: 'Release requests', exact: true }).waitFor();
 });
 
-/** Opens the queue with a request for each label, the first one oldest. @returns the page, and the requests by label */
+/** Opens the queue with a request for each label, the first one being the oldest. */
 async function openQueue(...labels: string[]) {
   for (const label of labels) {
     await requestRelease(`${label.toLowerCase()}@example.com`, label, 'I sold it');
     service.clock.advance(60_000);
   }
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   await row(page, labels[0]!).waitFor();
   return page;
 }
 
-const decisions = async () =>
+const readDecisions = async () =>
   (await service.sql('select decision from release_request order by asked_at')).map(
     ({ decision }) => decision,
   );
@@ -239,9 +241,9 @@ test('machines with equal labels are distinguished, with the exact time on hover
        values ($1, $2, decode(repeat($3, 16), 'hex'), null, '3.2.0', '2026-10-16T11:30:00Z')`,
       [id, license.license_id, end],
     );
-    await askForRelease(service, id, null);
+    await insertReleaseRequest(service, id, null);
   }
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   const second = row(page, 'Unnamed machine').filter({ hasText: 'Activated 16 October with 3.2.0 · …bbbb' });
   const time = second.locator('time').first();
@@ -257,7 +259,7 @@ test('machines with equal labels are distinguished, with the exact time on hover
   expect(await exactTime()).toBe('"16 October 2026 at 11:30 UTC"');
   await page.setViewportSize({ width: 1280, height: 800 });
   expect(await second.getByText(email).evaluate((element) => element.getClientRects().length)).toBe(1);
-  // The exact time is still shown, and makes the page no wider.
+  // The exact time is still shown, and does not widen the page.
   await browser.expectAccessibleLayout(page);
 
   await button(second, /^Decline/).click();
@@ -270,7 +272,7 @@ test('machines with equal labels are distinguished, with the exact time on hover
   await browser.expectAccessibleLayout(page);
 });
 
-test('a release can be undone with a button or with Z, and until then nothing is sent and nothing moves', async () => {
+test('a pending release can be undone with a button or with Z; it is not sent, and moves no row', async () => {
   const page = await openQueue('First', 'Second');
   const changes: string[] = [];
   page.on('request', (request) => request.method() !== 'GET' && changes.push(request.url()));
@@ -290,7 +292,7 @@ test('a release can be undone with a button or with Z, and until then nothing is
   expect(await boxes()).toEqual(before);
   await browser.expectAccessibleLayout(page);
 
-  // The latest is undone first. The key is no shortcut in a dialog, but the buttons of the toasts are in it.
+  // Z undoes the latest release. A dialog contains the button that undoes the earlier one.
   await page.keyboard.press('z');
   await expectToast(page, 'Not released: Second.');
   await expectFocus(row(page, 'Second'));
@@ -303,21 +305,21 @@ test('a release can be undone with a button or with Z, and until then nothing is
   await expectFocus(row(page, 'First'));
   await page.keyboard.press('z');
   expect(await button(page, /^Undo/).count()).toBe(0);
-  await expect(passUndoTime(page)).rejects.toThrow('no release waits');
+  await expect(passUndoTime(page)).rejects.toThrow('no release is pending');
   expect(changes).toEqual([]);
-  expect(await decisions()).toEqual([null, null]);
+  expect(await readDecisions()).toEqual([null, null]);
 });
 
-test('a release that waits is sent at once when its page is left', async () => {
+test('a pending release is sent at once when its page is left', async () => {
   const page = await openQueue('Left', 'Stays');
   await button(page, 'Release Left, as asked').click();
   await submitReason(page, 'Sold', 'Release');
   await page.goto('/privacy/');
-  await until(async () => (await decisions())[0] === 'release');
-  expect(await decisions()).toEqual(['release', null]);
+  await until(async () => (await readDecisions())[0] === 'release');
+  expect(await readDecisions()).toEqual(['release', null]);
 });
 
-test('signing out first sends a release that waits, and a failure keeps the person signed in', async () => {
+test('signing out first sends a pending release; if that fails, the person stays signed in', async () => {
   const page = await openQueue('Waits');
   await button(page, 'Release Waits, as asked').click();
   await submitReason(page, 'Sold', 'Release');
@@ -334,10 +336,10 @@ test('signing out first sends a release that waits, and a failure keeps the pers
   await dialog(page).waitFor({ state: 'detached' });
   await button(page, 'Sign out').click();
   await title(page, 'Sign in').waitFor();
-  expect(await decisions()).toEqual(['release']);
+  expect(await readDecisions()).toEqual(['release']);
 });
 
-test('after the end of the session a release that waited is shown as not done, also after a new sign-in', async () => {
+test('a release that is pending when the session ends is shown as not done, also after a new sign-in', async () => {
   const page = await openQueue('Ended');
   await button(page, 'Release Ended, as asked').click();
   await submitReason(page, 'Sold', 'Release');
@@ -349,7 +351,7 @@ test('after the end of the session a release that waited is shown as not done, a
     .getByText(/^Ended was not released. This was not done, because your session had ended/)
     .waitFor();
   await browser.expectAccessibleLayout(page);
-  await signInBy(page, origin, await linkFor(service, 'support'));
+  await signInWithLink(page, origin, await createSignInLink(service, 'support'));
   await button(ended, 'I have signed in in another tab').click();
   await ended.waitFor({ state: 'detached' });
   await page
@@ -359,20 +361,20 @@ test('after the end of the session a release that waited is shown as not done, a
   await row(page, 'Ended')
     .getByText(/^This was not done/)
     .waitFor();
-  expect(await decisions()).toEqual([null]);
+  expect(await readDecisions()).toEqual([null]);
 });
 
-test('a release is not sent for another person who has signed in meanwhile', async () => {
+test('a pending release is not sent if another person has signed in meanwhile', async () => {
   const page = await openQueue('Theirs');
   await button(page, 'Release Theirs, as asked').click();
   await submitReason(page, 'Sold', 'Release');
-  await signInBy(page, origin, await linkFor(service, 'support', 'other@example.com'));
+  await signInWithLink(page, origin, await createSignInLink(service, 'support', 'other@example.com'));
   await passUndoTime(page);
   await page
     .getByRole('alert')
     .getByText(/^Theirs was not released. This was not done, because another person/)
     .waitFor();
-  expect(await decisions()).toEqual([null]);
+  expect(await readDecisions()).toEqual([null]);
 });
 
 test('requests are selected by keyboard and released with one reason, and one that fails stays selected', async () => {
@@ -398,7 +400,7 @@ test('requests are selected by keyboard and released with one reason, and one th
   await row(page, 'First').waitFor({ state: 'detached' });
   await second.getByText(/^The service cannot be reached/).waitFor();
   expect(await second.getByRole('checkbox').isChecked()).toBe(true);
-  expect(await decisions()).toEqual(['release', null, null]);
+  expect(await readDecisions()).toEqual(['release', null, null]);
   const events = await service.sql(
     "select reason from audit_event where action = 'release_request.decide' and reason = 'Moved to new machines'",
   );
@@ -413,7 +415,7 @@ test('all requests that are shown are selected with the mouse and declined with 
   await page.getByText('2 selected').waitFor();
   await browser.expectAccessibleLayout(page);
   await page.getByRole('checkbox', { name: 'Select all shown' }).check();
-  // The first one is decided by another person meanwhile.
+  // Another person decides the first request meanwhile.
   await service.sql(
     `update release_request set decision = 'release', decided_at = now()
      where activation_id = (select id from activation where hostname_hint = 'First' order by id desc limit 1)`,
@@ -422,7 +424,7 @@ test('all requests that are shown are selected with the mouse and declined with 
   await submitReason(page, 'Still in use', 'Decline');
   await expectToast(page, 'Declined 2 of 3 requests. Someone had decided 1 of them already.');
   await page.getByText(/^No requests are waiting/).waitFor();
-  expect(await decisions()).toEqual(['release', 'decline', 'decline']);
+  expect(await readDecisions()).toEqual(['release', 'decline', 'decline']);
 });
 
 test('the dialogs show what the mail to the holder says, with the reason while it is typed', async () => {
@@ -463,10 +465,10 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
   ] as const) {
     await service.issue({ email });
     const { id } = await erasures.request(canonicalEmail(email)!);
-    const received = new Date(today.getTime() - daysAgo * 86_400_000).toISOString().slice(0, 10);
+    const received = new Date(today.getTime() - daysAgo * DAY_MS).toISOString().slice(0, 10);
     await service.sql('update erasure_request set received_on = $2 where id = $1', [id, received]);
   }
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#erasures');
   await row(page, 'calm@example.com').getByText('30 days').waitFor();
   expect(await page.getByRole('rowheader').allTextContents()).toEqual([
@@ -491,14 +493,14 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
 test('the role support sees erasure requests, but cannot carry them out', async () => {
   await service.app.get(ErasureService).request('waits@example.com', AUDIT_CONTEXT);
   await service.app.get(ErasureService).request('holder@example.com');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#erasures');
   await row(page, 'holder@example.com').waitFor();
   expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0);
 });
 
 test('a queue that cannot be loaded is not shown as empty', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.route('**/release-requests', (route) => route.fulfill({ status: 503 }));
   await openAs(page, origin, service, 'support', '#requests');
   await page.getByText(/^The service cannot be reached/).waitFor();
@@ -511,7 +513,7 @@ test('a queue that cannot be loaded is not shown as empty', async () => {
 
 test('an erasure request that its holder cancels while an admin views it is shown as cancelled', async () => {
   const { id } = await service.app.get(ErasureService).request('changed@example.com');
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#erasures');
   await button(page, 'Run now: the erasure of changed@example.com').click();
   await service.app.get(ErasureService).cancel(id);
@@ -526,8 +528,8 @@ test('an erasure request that its holder cancels while an admin views it is show
 });
 
 test('after the end of its session the page stops polling the queues', async () => {
-  const page = await browser.page(origin);
-  await page.clock.install({ time: TODAY });
+  const page = await browser.openPage(origin);
+  await page.clock.install({ time: NOW });
   await openAs(page, origin, service, 'support');
   await page.waitForLoadState('networkidle');
   await service.sql('delete from session');

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/staff.entity.js';
 import type { Service } from '../support/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
   addAuthenticator,
   button,
   dialog,
   find,
-  linkFor,
+  createSignInLink,
   openAs,
   row,
-  signInBy,
+  signInWithLink,
   title,
 } from './support-browser.js';
 import { expectFocus, expectAnnounced } from './steps.js';
@@ -21,15 +21,15 @@ let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
-const SEARCH = /^Find a license/;
-const NOT_DONE = /^This was not done/;
+const SEARCH_TITLE = /^Find a license/;
+const ACTION_NOT_DONE = /^This was not done/;
 
 test('with a link a staff member creates a passkey, and signs in with it from then on', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await addAuthenticator(page);
-  await page.goto(await linkFor(service, 'support', 'alan@example.com'));
+  await page.goto(await createSignInLink(service, 'support', 'alan@example.com'));
   await title(page, 'Sign in with this link').waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Sign in with this link').click();
@@ -37,7 +37,7 @@ test('with a link a staff member creates a passkey, and signs in with it from th
   await expectFocus(title(page, 'Make a passkey'));
   await browser.expectAccessibleLayout(page);
   await button(page, 'Make a passkey').click();
-  await title(page, SEARCH).waitFor();
+  await title(page, SEARCH_TITLE).waitFor();
   await expectAnnounced(page, /^The passkey is made/);
 
   await button(page, 'Sign out').click();
@@ -45,18 +45,18 @@ test('with a link a staff member creates a passkey, and signs in with it from th
   await browser.expectAccessibleLayout(page);
   expect((await page.request.get(`${origin}/support/api/session`)).status()).toBe(401);
   await button(page, 'Sign in with a passkey').click();
-  await title(page, SEARCH).waitFor();
+  await title(page, SEARCH_TITLE).waitFor();
   await page.getByText('Signed in as alan@example.com.').waitFor();
 });
 
-test('the secret of a link is removed from the URL at once, and is used only by a click, once', async () => {
-  const link = await linkFor(service, 'support', 'once@example.com');
-  const first = await browser.page(origin);
+test('the secret of a link is removed from the URL at once, and a link works once, after a click', async () => {
+  const link = await createSignInLink(service, 'support', 'once@example.com');
+  const first = await browser.openPage(origin);
   await first.goto(link);
   await title(first, 'Sign in with this link').waitFor();
   expect(first.url()).toBe(`${origin}/support/`);
 
-  const second = await browser.page(origin);
+  const second = await browser.openPage(origin);
   await second.goto(link);
   await button(second, 'Sign in with this link').click();
   await title(second, 'Make a passkey').waitFor();
@@ -67,36 +67,36 @@ test('the secret of a link is removed from the URL at once, and is used only by 
 });
 
 test('a link that is pasted into the open page works too', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.goto('/support/');
   await title(page, 'Sign in').waitFor();
-  const link = await linkFor(service, 'support', 'pasted@example.com');
+  const link = await createSignInLink(service, 'support', 'pasted@example.com');
   await page.evaluate(`location.hash = ${JSON.stringify(link.slice(link.indexOf('#')))}`);
   await title(page, 'Sign in with this link').waitFor();
   expect(page.url()).toBe(`${origin}/support/`);
 });
 
-test('a staff member who has no passkey here, or cancels, gets a message and can try again', async () => {
-  const page = await browser.page(origin);
+test('a staff member who has no passkey in this browser, or cancels, gets a message and can try again', async () => {
+  const page = await browser.openPage(origin);
   const { session, authenticatorId } = await addAuthenticator(page);
   await page.goto('/support/');
   await button(page, 'Sign in with a passkey').click();
   await page.getByText(/^No passkey was used/).waitFor();
   await browser.expectAccessibleLayout(page);
 
-  await page.goto(await linkFor(service, 'support', 'cancels@example.com'));
-  // The page has this URL already, so only its fragment changes.
+  // Only the fragment of the URL changes, so the page is not loaded again.
+  await page.goto(await createSignInLink(service, 'support', 'cancels@example.com'));
   await button(page, 'Sign in with this link').click();
   await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
   await button(page, 'Make a passkey').click();
   await page.getByText(/^No passkey was made/).waitFor();
   await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
   await button(page, 'Make a passkey').click();
-  await title(page, SEARCH).waitFor();
+  await title(page, SEARCH_TITLE).waitFor();
 });
 
 test('in a browser without passkeys the page says so', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.addInitScript('delete window.PublicKeyCredential');
   await page.goto('/support/');
   await button(page, 'Sign in with a passkey').click();
@@ -104,9 +104,9 @@ test('in a browser without passkeys the page says so', async () => {
 });
 
 test('after the end of a session a dialog asks to sign in again, and the typed text is kept', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await addAuthenticator(page);
-  await page.goto(await linkFor(service, 'admin', 'grace@example.com'));
+  await page.goto(await createSignInLink(service, 'admin', 'grace@example.com'));
   await button(page, 'Sign in with this link').click();
   await button(page, 'Make a passkey').click();
   const license = await service.issue({ email: 'kept@example.com', machines_allowed: 2 });
@@ -124,7 +124,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   await button(again, 'Sign in with a passkey').click();
   await again.waitFor({ state: 'detached' });
 
-  await dialog(page).getByText(NOT_DONE).waitFor();
+  await dialog(page).getByText(ACTION_NOT_DONE).waitFor();
   expect(await dialog(page).getByLabel('Machines allowed').inputValue()).toBe('7');
   expect(await dialog(page).getByLabel('Why?').inputValue()).toBe('They bought five more');
   await button(dialog(page), 'Change').click();
@@ -136,7 +136,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
 });
 
 test('the page reports that the service is unavailable, and works when it is available again', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await page.route('**/support/api/session', (route) => route.abort());
   await page.goto('/support/');
   await page.getByText(/^The service cannot be reached/).waitFor();
@@ -147,7 +147,7 @@ test('the page reports that the service is unavailable, and works when it is ava
 });
 
 test('a staff member adds a passkey to the account, and removes it again', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await addAuthenticator(page);
   await openAs(page, origin, service, 'support', '#account');
   await expectFocus(title(page, 'My account'));
@@ -170,14 +170,14 @@ test('a staff member adds a passkey to the account, and removes it again', async
 });
 
 test('a passkey is named and renamed by keyboard, and shows the day of its last use', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await addAuthenticator(page);
-  await page.goto(await linkFor(service, 'support', 'names@example.com'));
+  await page.goto(await createSignInLink(service, 'support', 'names@example.com'));
   await button(page, 'Sign in with this link').click();
   await button(page, 'Make a passkey').click();
   await button(page, 'Sign out').click();
   await button(page, 'Sign in with a passkey').click();
-  await title(page, SEARCH).waitFor();
+  await title(page, SEARCH_TITLE).waitFor();
   await page.getByRole('link', { name: 'My account' }).click();
   let known = 'Passkey of 20 November';
   await row(page, known).getByRole('cell').filter({ hasText: 'Last used 20 November 2026' }).waitFor();
@@ -215,26 +215,28 @@ test('a passkey is named and renamed by keyboard, and shows the day of its last 
 });
 
 test('a tab shows who is signed in after another person has signed in in another tab', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
   await page.getByText('Signed in as admin@example.com.').waitFor();
   await signInElsewhere(page, 'other@example.com');
   await focusWindow(page);
   await page.getByText('Signed in as other@example.com.').waitFor();
   await button(page, 'Later').click();
-  await title(page, SEARCH).waitFor();
+  await title(page, SEARCH_TITLE).waitFor();
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });
 
 test('the dialog to sign in again disappears when the page learns that another person has signed in', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
-  const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
+  const sendHeldCall = await holdCall(page, 'manifests', () =>
+    page.getByRole('link', { name: 'Service' }).click(),
+  );
   await signInElsewhere(page, 'other@example.com');
-  const session = await nextCall(page, 'session');
+  const session = await holdNextCall(page, 'session');
   await focusWindow(page);
   const sessionRequest = await session.held;
-  await refuse();
+  await sendHeldCall();
   await dialog(page).waitFor();
   await sessionRequest.continue();
   await button(page, 'Later').click();
@@ -244,13 +246,15 @@ test('the dialog to sign in again disappears when the page learns that another p
 test.each(['support@example.com', 'other@example.com'])(
   'a refusal that arrives after %s has signed in in another tab opens no dialog to sign in again',
   async (email) => {
-    const page = await browser.page(origin);
+    const page = await browser.openPage(origin);
     await openAs(page, origin, service, 'support');
-    const refuse = await hold(page, 'manifests', () => page.getByRole('link', { name: 'Service' }).click());
+    const sendHeldCall = await holdCall(page, 'manifests', () =>
+      page.getByRole('link', { name: 'Service' }).click(),
+    );
     await signInElsewhere(page, email);
     await reloadSession(page);
     if (email !== 'support@example.com') await button(page, 'Later').click();
-    await refuse();
+    await sendHeldCall();
     await page.getByText('Nothing is published yet.').waitFor();
     await waitForFrame(page);
     expect(await dialog(page).count()).toBe(0);
@@ -258,7 +262,7 @@ test.each(['support@example.com', 'other@example.com'])(
 );
 
 test('an action that is refused after a sign-in in another tab is not repeated, and the page explains it', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
   const { license_id } = await service.issue({ email: 'action@example.com', machines_allowed: 2 });
   await find(page, 'action@example.com');
@@ -267,13 +271,15 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
   await dialog(page).getByLabel('Why?').fill('They bought five more');
   let sent = 0;
   page.on('request', (request) => void (sent += Number(request.method() === 'PATCH')));
-  const refuse = await hold(page, `licenses/${license_id}`, () => button(dialog(page), 'Change').click());
+  const sendHeldCall = await holdCall(page, `licenses/${license_id}`, () =>
+    button(dialog(page), 'Change').click(),
+  );
   await signInElsewhere(page, 'admin@example.com', 'admin');
   await reloadSession(page);
-  // By now the session is that of another person, which the page does not know yet.
+  // The session is now that of another person, which the page does not know yet.
   await signInElsewhere(page, 'other@example.com', 'admin');
-  await refuse();
-  await dialog(page).getByText(NOT_DONE).waitFor();
+  await sendHeldCall();
+  await dialog(page).getByText(ACTION_NOT_DONE).waitFor();
   await waitForFrame(page);
   expect(sent).toBe(1);
   const change = "select actor from audit_event where action = 'license.set' and license_id = $1";
@@ -281,26 +287,26 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
 });
 
 test('a sign-out that arrives late does not end a session that began meanwhile', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support');
-  const refuse = await hold(page, 'session', () => button(page, 'Sign out').click());
+  const sendHeldCall = await holdCall(page, 'session', () => button(page, 'Sign out').click());
   await signInElsewhere(page, 'other@example.com');
   await focusWindow(page);
   await button(page, 'Later').click();
   const sessionAnswer = page.waitForResponse(
     (answer) => answer.url().endsWith('/support/api/session') && answer.request().method() === 'GET',
   );
-  await refuse();
+  await sendHeldCall();
   await (await sessionAnswer).finished();
   expect((await sessionAnswer).status()).toBe(200);
   await waitForFrame(page);
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
-test('of two requests for the session the later one counts, whichever is answered first', async () => {
-  const page = await browser.page(origin);
+test('the response to an earlier request for the session does not replace that to a later one', async () => {
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
-  const call = await nextCall(page, 'session');
+  const call = await holdNextCall(page, 'session');
   await focusWindow(page);
   const route = await call.held;
   const response = await route.fetch();
@@ -312,13 +318,13 @@ test('of two requests for the session the later one counts, whichever is answere
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
-test('a response about the session counts while a later request has no response', async () => {
-  const page = await browser.page(origin);
+test('a response about the session is used while a later request has no response', async () => {
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');
   await signInElsewhere(page, 'other@example.com');
   const routes: Route[] = [];
   for (let i = 0; i < 2; i += 1) {
-    const call = await nextCall(page, 'session');
+    const call = await holdNextCall(page, 'session');
     await focusWindow(page);
     routes.push(await call.held);
   }
@@ -328,10 +334,10 @@ test('a response about the session counts while a later request has no response'
 });
 
 test('after a sign-in of the same person in another tab, this tab continues with the new session', async () => {
-  const page = await browser.page(origin);
+  const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#audit');
   await service.sql('delete from session');
-  // A link is not clicked, because the dialog may be open already: a request at the start of the page may have been refused.
+  // No link is clicked, because the dialog may be open already: a request at the start of the page may have been refused.
   await page.evaluate('void (location.hash = "service")');
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.waitFor();
@@ -344,9 +350,9 @@ test('after a sign-in of the same person in another tab, this tab continues with
 
 /** Signs in a person in another tab of the same browser, which ends the previous session. */
 async function signInElsewhere(page: Page, email: string, role: Role = 'support'): Promise<void> {
-  const link = await linkFor(service, role, email);
+  const link = await createSignInLink(service, role, email);
   await service.sql('delete from session');
-  await signInBy(page, origin, link);
+  await signInWithLink(page, origin, link);
 }
 
 /** Triggers the event by which the page notices that a person has returned to it. */
@@ -362,7 +368,7 @@ async function reloadSession(page: Page): Promise<void> {
 }
 
 /** Holds back the next call to this path of the staff API. @returns `held`, which resolves with the call when it is made */
-async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route> }> {
+async function holdNextCall(page: Page, path: string): Promise<{ held: Promise<Route> }> {
   const held = Promise.withResolvers<Route>();
   let isFirst = true;
   await page.route(`**/support/api/${path}`, (route) => {
@@ -374,11 +380,18 @@ async function nextCall(page: Page, path: string): Promise<{ held: Promise<Route
   return { held: held.promise };
 }
 
-/** Holds the call that `ask` makes to this path. @returns a function that sends it with the cookies that the browser had then */
-async function hold(page: Page, path: string, ask: () => Promise<void>): Promise<() => Promise<void>> {
+/**
+ * Holds back the call that `makeCall` makes to this path. @returns a function that sends it with the cookies of that time, so
+ * that it belongs to the session of that time
+ */
+async function holdCall(
+  page: Page,
+  path: string,
+  makeCall: () => Promise<void>,
+): Promise<() => Promise<void>> {
   const cookies = await page.context().cookies();
-  const call = await nextCall(page, path);
-  await ask();
+  const call = await holdNextCall(page, path);
+  await makeCall();
   const route = await call.held;
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   const headers = { ...route.request().headers(), cookie };

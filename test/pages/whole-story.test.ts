@@ -2,22 +2,29 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { Pages } from './browser.js';
+import { TestBrowser } from './browser.js';
 import { headline, machineRow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { expectAnnounced, tabTo, type HolderCredentials } from './steps.js';
-import { addAuthenticator, dialog, holdUndoTime, linkFor, passUndoTime, title } from './support-browser.js';
+import {
+  addAuthenticator,
+  dialog,
+  holdUndoTime,
+  createSignInLink,
+  passUndoTime,
+  title,
+} from './support-browser.js';
 
 /*
- * The purpose of the pages from end to end: a new machine is refused because of the machine limit, its holder requests the
- * release of the old one, support releases it, and the new machine activates. Once with a mouse, once by keyboard alone.
+ * The main task of the pages, from end to end: a new machine is refused because of the machine limit, its holder requests the
+ * release of the old one, support releases it, and the new machine activates. It is done with a mouse and by keyboard alone.
  */
 
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
 afterAll(() => service.close());
-const browser = Pages.forThisFile();
+const browser = TestBrowser.startForFile();
 
 /** A way to operate a page. */
 interface InputDevice {
@@ -53,7 +60,7 @@ test.each([
     const { token } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
     expect((await service.activate(license, 'new')).json.code).toBe('machine_limit_reached');
 
-    const holder = await browser.page(origin);
+    const holder = await browser.openPage(origin);
     await signInByKey(holder, device, license);
     expect(await headline(holder).textContent()).toBe('1 of 1 machines in use');
     await device.press(button(holder, 'Ask support to release Old Mac'));
@@ -61,9 +68,9 @@ test.each([
     await device.press(button(holder, 'Send to support'));
     await machineRow(holder, 'Old Mac').getByText('Asked on 20 November').waitFor();
 
-    const staff = await browser.page(origin);
+    const staff = await browser.openPage(origin);
     await holdUndoTime(staff);
-    await enrol(staff, device, `support.${email}`);
+    await createPasskeyAndSignIn(staff, device, `support.${email}`);
     await device.type(staff.getByRole('textbox', { name: 'E-mail, license key' }), email);
     await device.press(button(staff, 'Find'));
     await staff.getByText('The old one was sold.').waitFor();
@@ -110,9 +117,9 @@ async function signInByCode(page: Page, device: InputDevice, email: string): Pro
 }
 
 /** Signs in with a one-time link, creates a passkey, and signs in with the passkey. */
-async function enrol(page: Page, device: InputDevice, email: string): Promise<void> {
+async function createPasskeyAndSignIn(page: Page, device: InputDevice, email: string): Promise<void> {
   await addAuthenticator(page);
-  await page.goto(await linkFor(service, 'support', email));
+  await page.goto(await createSignInLink(service, 'support', email));
   await device.press(button(page, 'Sign in with this link'));
   await device.press(button(page, 'Make a passkey'));
   await device.press(button(page, 'Sign out'));

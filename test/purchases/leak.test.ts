@@ -9,7 +9,7 @@ import { freePort, ServerProcess } from '../support/processes/server-process.js'
 import { cancelLockWaitsDuring } from '../support/tables.js';
 import {
   everyRow,
-  mailsSent,
+  waitForMails,
   PURCHASES,
   SECRET,
   signatureHeaders,
@@ -134,7 +134,7 @@ async function sendEvents(url: string): Promise<void> {
   await database.query('rollback');
   for (const status of ['paid', 'paid', 'disputed', 'dispute_won'])
     statuses.push(await send(eventOf(status)));
-  await mailsSent(databaseUrl);
+  await waitForMails(databaseUrl);
   expect(statuses).toEqual([403, 422, 400, 413, 500, 503, 204, 204, 204, 204]);
 }
 

@@ -5,7 +5,7 @@ import { DatabaseUrl } from '../../src/database/data-source.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
-import { whileHeld } from '../support/tables.js';
+import { withTableLock } from '../support/tables.js';
 import { RetentionHarness } from './harness.js';
 
 let service: Service;
@@ -85,7 +85,7 @@ test('of two concurrent runs on two instances one works and the other returns nu
     service.clock,
     service.app.get(Config),
   );
-  const { first, second } = await whileHeld(service, 'telemetry_inbox', async () => {
+  const { first, second } = await withTableLock(service, 'telemetry_inbox', async () => {
     const first = retention.run(asOf);
     const waitingLocks =
       "select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted";

@@ -41,7 +41,7 @@ beforeAll(async () => {
   const port = await freePort();
   const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
   const nodeArguments = ['--expose-gc', '--import', './bench/load/heap.mjs'];
-  server = new ServerProcess(environment, { nodeArguments, ipc: true });
+  server = new ServerProcess(environment, { nodeArguments, hasIpc: true });
   await server.waitForOutput('stdout', /"listening"/);
   const { headers } = await fetch(`http://127.0.0.1:${port}/v1/manifest`);
   const webhookSecret = settings.PURCHASE_WEBHOOK_SECRET;

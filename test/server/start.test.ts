@@ -121,7 +121,7 @@ describe('with a database of its own', () => {
 
   test('SIGTERM while PostgreSQL is starting leaves no PostgreSQL process', async () => {
     const server = start();
-    while (!existsSync(join(cluster, 'postmaster.pid')) && server.running)
+    while (!existsSync(join(cluster, 'postmaster.pid')) && server.isRunning)
       await new Promise((resolve) => setImmediate(resolve));
     expect((await server.end('SIGTERM')).code).toBe(0);
     expect(postgresProcessesIn(cluster)).toEqual([]);
@@ -165,7 +165,7 @@ describe('with an existing database', () => {
   });
 
   test('the service ends when its launcher ends', async () => {
-    const { server } = await launchWithDatabase({}, { ipc: true });
+    const { server } = await launchWithDatabase({}, { hasIpc: true });
     await server.ready();
     server.child.disconnect();
     expect(await server.exited).toEqual({ code: 0, signal: null });

@@ -12,8 +12,9 @@ import { Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { signInStaff, type Browser } from './harness.js';
 
+/** The number of entries that the export reads at once. */
 const BATCH_ROWS = 500;
-/** The entries with the action `test.large`: some 16 MB, more than the buffers of a connection. */
+/** The number of entries with the action `test.large`. Their 16 MB are more than the buffers of a connection hold. */
 const LARGE_ROWS = 20 * BATCH_ROWS;
 
 let service: Service;
@@ -48,8 +49,8 @@ async function startDownload(parameters: string): Promise<IncomingMessage> {
   return response;
 }
 
-/** Counts the batches that are read from now on. */
-function countBatches() {
+/** Starts to count the batches that the service reads. */
+function watchBatches() {
   const query = jest.spyOn(DeadlineClient.prototype as pg.Client, 'query');
   const isBatch = ([first]: unknown[]) => typeof first === 'string' && first.includes(`limit ${BATCH_ROWS}`);
   return {
@@ -58,8 +59,8 @@ function countBatches() {
   };
 }
 
-/** Resolves when the next response ends or its client leaves. */
-const nextResponseClosed = () =>
+/** Resolves when the next response ends, or when its client closes the connection. */
+const waitForNextResponseClose = () =>
   new Promise<void>((resolve) => {
     const server = service.app.getHttpServer() as Server;
     server.once('request', (_request, response: ServerResponse) => response.once('close', resolve));
@@ -73,7 +74,7 @@ describe('the export of the audit trail', () => {
     expect((await whileLocked(service, 'audit_event', get)).json.code).toBe('unavailable');
   });
 
-  test('is a file named by its day, in UTF-8 with a byte order mark, and with a header', async () => {
+  test('is a CSV file that is named by its day, in UTF-8 with a byte order mark, and with a header', async () => {
     service.clock.set('2026-11-25T23:30:00Z');
     support = await signInStaff(service, 'support');
     const response = await startDownload('action=staff.add');
@@ -92,7 +93,7 @@ describe('the export of the audit trail', () => {
     expect(csv.toString().endsWith('\r\n')).toBe(true);
   });
 
-  test('has the entries that the same filters select, without the label of a machine', async () => {
+  test('has the entries that the page shows with the same filters, without the label of a machine', async () => {
     const license = await service.issue();
     const { activation } = (await service.activate(license, 'one', { hostname_hint: 'Studio Mac' })).json;
     await support.post(`activations/${activation.id}/release`, { reason: 'Sold, "as is"' });
@@ -117,7 +118,7 @@ describe('the export of the audit trail', () => {
   });
 
   test('has every entry once, in the order of the page, over many batches', async () => {
-    // Forty entries have the same time.
+    // Groups of forty entries have the same time.
     await service.sql(
       `insert into audit_event (id, actor, action, change, at)
        select gen_random_uuid(), 'cli', 'test.many', '{}', timestamptz '2026-01-01' + n / 40 * interval '1 microsecond'
@@ -130,7 +131,7 @@ describe('the export of the audit trail', () => {
     expect(rows.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
   });
 
-  test('quotes cells as RFC 4180 says, and begins no cell with a formula', async () => {
+  test('quotes cells as RFC 4180 requires, and has no cell that a spreadsheet reads as a formula', async () => {
     const reasons = [
       'a "quoted" word',
       'one, two',
@@ -143,7 +144,7 @@ describe('the export of the audit trail', () => {
     const formulas = ['=1+1', '+1', '-1', '@SUM(A1)', '\t1', '\r1', '=HYPERLINK("http://x.example","a")'];
     for (const reason of [...reasons, ...formulas]) await insertEvent(reason);
     await insertEvent(null, { text: '=1, "2"' });
-    // A spreadsheet whose lists are separated by semicolons splits the cell there.
+    // A spreadsheet that separates lists by semicolons splits the cell at them.
     await insertEvent('sold; =2+2;@A1');
     const csv = (await support.get('audit/export?action=test.cell')).text;
     const found = rowsOf(csv).map(({ reason }) => reason);
@@ -160,25 +161,25 @@ describe('the export of the audit trail', () => {
   });
 
   test('answers HEAD without reading further batches', async () => {
-    using batches = countBatches();
+    using batches = watchBatches();
     const { status, text: body } = await support.call('HEAD', 'audit/export?action=test.large');
     expect([status, body]).toEqual([200, '']);
     expect(batches.count()).toBeLessThanOrEqual(1);
   });
 
-  test('reads no further batch after its client has left', async () => {
-    using batches = countBatches();
-    const isClosed = nextResponseClosed();
+  test('reads no further batch after its client has closed the connection', async () => {
+    using batches = watchBatches();
+    const responseClosed = waitForNextResponseClose();
     const response = await startDownload('action=test.large');
     await once(response, 'readable');
     response.destroy();
-    await isClosed;
-    const read = batches.count();
-    expect(read).toBeGreaterThan(0);
-    expect(read).toBeLessThan(LARGE_ROWS / BATCH_ROWS);
-    // The batch that was being read when the client left is the last one.
+    await responseClosed;
+    const countAtClose = batches.count();
+    expect(countAtClose).toBeGreaterThan(0);
+    expect(countAtClose).toBeLessThan(LARGE_ROWS / BATCH_ROWS);
+    // One more batch may have been started before the connection was closed, and the second export reads one.
     await support.get('audit/export?action=test.cell');
-    expect(batches.count()).toBeLessThanOrEqual(read + 2);
+    expect(batches.count()).toBeLessThanOrEqual(countAtClose + 2);
   });
 
   test('closes the connection if a batch cannot be read, so that the file is not taken for complete', async () => {
@@ -190,8 +191,8 @@ describe('the export of the audit trail', () => {
     expect(lines).not.toContain('mallory');
   });
 
-  test('reads a batch only when the earlier one is sent, and ends the reading when the stream ends', async () => {
-    let read = 0;
+  test('reads a batch only when the earlier one is sent, and stops reading when the stream is closed', async () => {
+    let readCount = 0;
     let isEnded = false;
     const event: AuditEvent = {
       id: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6',
@@ -207,17 +208,17 @@ describe('the export of the audit trail', () => {
     };
     async function* batches() {
       try {
-        for (; ; yield Array.from({ length: BATCH_ROWS }, () => event)) read += 1;
+        for (; ; yield Array.from({ length: BATCH_ROWS }, () => event)) readCount += 1;
       } finally {
         isEnded = true;
       }
     }
     const csv = Readable.from(auditCsv(batches()), { objectMode: false });
     await once(csv, 'readable');
-    // The header is read, and nothing after it.
+    // This reads only the header. The stream then prepares the first batch, and no further one.
     csv.read();
     for (let turn = 0; turn < 1_000; turn += 1) await new Promise(setImmediate);
-    expect(read).toBe(1);
+    expect(readCount).toBe(1);
     csv.destroy();
     await once(csv, 'close');
     expect(isEnded).toBe(true);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-/** Inserts entries of an actor, one a minute from a time on. */
+/** Inserts entries of an actor, one a minute from a time on. Their ids are UUIDv7, as docs/openapi.yaml requires. */
 const insertEvents = (actor: string, action: string, from: string, count: number) =>
   service.sql(
     `insert into audit_event (id, actor, action, change, at)
@@ -83,18 +83,18 @@ describe('the audit trail', () => {
     );
   });
 
-  test('is filtered by time: from the first one, and before the second one', async () => {
+  test('is filtered by time: entries at `from` are included, and entries at `to` are not', async () => {
     await insertEvents('ed@vendor.example', 'license.set', '2026-09-01T00:00:00Z', 5);
     const actor_id = await actorId('ed@vendor.example');
-    const times = async (range: Record<string, string>) =>
+    const readTimes = async (range: Record<string, string>) =>
       (await read({ actor_id, ...range })).map(({ at }) => at.slice(11, 16));
-    expect(await times({ from: '2026-09-01T00:01:00Z', to: '2026-09-01T00:03:00Z' })).toEqual([
+    expect(await readTimes({ from: '2026-09-01T00:01:00Z', to: '2026-09-01T00:03:00Z' })).toEqual([
       '00:02',
       '00:01',
     ]);
-    expect(await times({ from: '2026-09-01T02:03:00+02:00' })).toEqual(['00:04', '00:03']);
-    expect(await times({ to: '2026-09-01' })).toEqual([]);
-    expect(await times({ from: '2026-09-01', to: '2026-09-02' })).toHaveLength(5);
+    expect(await readTimes({ from: '2026-09-01T02:03:00+02:00' })).toEqual(['00:04', '00:03']);
+    expect(await readTimes({ to: '2026-09-01' })).toEqual([]);
+    expect(await readTimes({ from: '2026-09-01', to: '2026-09-02' })).toHaveLength(5);
   });
 
   test('has pages that together have each entry once, also of entries with the same time', async () => {
@@ -168,7 +168,7 @@ describe('the audit trail', () => {
 
   test('shows the address of a person whom an action changed as long as the person is staff', async () => {
     const staff = service.app.get(StaffService);
-    // The last admin could not be removed.
+    // Another admin, because the last admin cannot be removed.
     await staff.add('root@vendor.example', 'admin', AUDIT_CONTEXT);
     const { staff_id } = await staff.add('hal@vendor.example', 'support', AUDIT_CONTEXT);
     await staff.setRole(staff_id, 'admin', AUDIT_CONTEXT);

@@ -17,13 +17,13 @@ afterAll(() => service.close());
 const release = (id: string, body: unknown = { reason: 'a new computer' }) =>
   service.call('POST', `/support/api/activations/${id}/release`, body, { authorization });
 
-async function activatedLicense() {
+async function issueActivatedLicense() {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
   return { ...license, token: token as string, activation_id: activation.id as string };
 }
 
-const releaseEvents = (licenseId: string) =>
+const readReleaseEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, change, at from audit_event where license_id = $1 and action = 'activation.release'`,
     [licenseId],
@@ -33,10 +33,10 @@ const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
 
 test('a release is recorded with its actor, activation, reason and time, in the same transaction', async () => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   service.clock.set('2026-11-20T15:30:00Z');
   await release(license.activation_id, { reason: 'the old computer was sold' });
-  expect(await releaseEvents(license.license_id)).toEqual([
+  expect(await readReleaseEvents(license.license_id)).toEqual([
     {
       actor: 'grace@example.com',
       action: 'activation.release',
@@ -72,7 +72,7 @@ test('audit events have the exact changes, and no personal data', async () => {
 });
 
 test('if the audit event cannot be written, the release is rolled back', async () => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   await service.sql(
     "alter table audit_event add constraint broken check (action <> 'activation.release') not valid",
   );
@@ -93,7 +93,7 @@ test.each([
   'truncate manifest',
 ])('audit events and manifests cannot be changed or deleted: %s', async (statement) => {
   await publish(service, '1.0');
-  await release((await activatedLicense()).activation_id);
+  await release((await issueActivatedLicense()).activation_id);
   await expect(service.sql(statement)).rejects.toThrow('is append-only');
 });
 

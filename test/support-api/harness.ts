@@ -22,13 +22,13 @@ export class Browser extends CookieClient {
   }
 }
 
-/** Creates a sign-in link as the command line does. @returns its secret */
+/** Creates a sign-in link, as the command line does, which prints it. @returns the secret of the link */
 export async function createPrintedLink(service: Service, email: string): Promise<string> {
   const { link } = await service.app.get(StaffLinks).create(email, AUDIT_CONTEXT);
   return link.split('#link=')[1]!;
 }
 
-/** Signs a staff member with this role in, in a new browser; creates the staff member if needed. */
+/** Signs in a staff member with this role in a new browser, and adds the staff member if needed. */
 export async function signInStaff(
   service: Service,
   role: Role = 'support',

@@ -19,7 +19,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
-interface Line {
+interface ListedLicense {
   readonly id: string;
   readonly created_at: string;
   readonly expires_at: string | null;
@@ -28,19 +28,19 @@ interface Line {
 
 const list = (id: string, query = '') => support.get(`licenses/${id}/holder${query}`);
 
-/** Reads all pages of a list, and returns the number of licenses on each page, and all licenses in their order. */
-async function readAll(id: string, query: string): Promise<{ sizes: number[]; lines: Line[] }> {
-  const lines: Line[] = [];
+/** Reads all pages of a list. @returns the number of licenses on each page, and all licenses in their order */
+async function readAll(id: string, query: string): Promise<{ sizes: number[]; licenses: ListedLicense[] }> {
+  const licenses: ListedLicense[] = [];
   const sizes: number[] = [];
   let cursor: string | null = null;
   do {
     const { status, json } = await list(id, `?${query}${cursor ? `&cursor=${cursor}` : ''}`);
     expect(status).toBe(200);
-    lines.push(...json.licenses);
+    licenses.push(...json.licenses);
     sizes.push(json.licenses.length);
     cursor = json.next_cursor;
   } while (cursor);
-  return { sizes, lines };
+  return { sizes, licenses };
 }
 
 /** Inserts licenses with every status and expiry, several of them issued at the same time, to the microsecond. */
@@ -65,7 +65,7 @@ async function insertReseller(email: string, count: number): Promise<string> {
   return license_id;
 }
 
-test("the licenses of a license's holder are listed with their facts, and no other license is", async () => {
+test("the licenses of a license's holder are listed with their properties, and no other license is", async () => {
   const email = 'two@example.com';
   const older = await service.issue({ email, machines_allowed: 3, expires_at: new Date('2027-05-01Z') });
   service.clock.advance(1_000);
@@ -79,13 +79,13 @@ test("the licenses of a license's holder are listed with their facts, and no oth
   );
   const { status, json } = await list(older.license_id);
   expect(status).toBe(200);
-  const facts = { email, is_address_lost: false, status: 'active', on_expiry: 'keep' };
+  const commonProperties = { email, is_address_lost: false, status: 'active', on_expiry: 'keep' };
   expect(json).toEqual({
     email,
     counts: { active: 2, suspended: 0, revoked: 0, refunded: 0 },
     licenses: [
       {
-        ...facts,
+        ...commonProperties,
         id: newer.license_id,
         key_hint: newer.license_key.slice(-2),
         expires_at: null,
@@ -94,7 +94,7 @@ test("the licenses of a license's holder are listed with their facts, and no oth
         created_at: '2026-11-20T13:00:01Z',
       },
       {
-        ...facts,
+        ...commonProperties,
         id: older.license_id,
         key_hint: older.license_key.slice(-2),
         expires_at: '2027-05-01T00:00:00Z',
@@ -109,28 +109,28 @@ test("the licenses of a license's holder are listed with their facts, and no oth
   expect((await list(newer.license_id)).json).toEqual(json);
 });
 
-test.each<[string, (line: Line) => number]>([
+test.each<[string, (license: ListedLicense) => number]>([
   ['issued', ({ created_at }) => -Date.parse(created_at)],
   ['status', ({ status }) => ['active', 'suspended', 'revoked', 'refunded'].indexOf(status)],
   ['expiry', ({ expires_at }) => (expires_at ? Date.parse(expires_at) : Infinity)],
 ])('the pages of 120 licenses, sorted by %s, have each license once, in this order', async (sort, keyOf) => {
   const id = await insertReseller(`${sort}@example.com`, 120);
-  const { sizes, lines } = await readAll(id, `sort=${sort}`);
+  const { sizes, licenses } = await readAll(id, `sort=${sort}`);
   expect(sizes).toEqual([50, 50, 20]);
-  expect(new Set(lines.map((line) => line.id)).size).toBe(120);
-  const keys = lines.map(keyOf);
+  expect(new Set(licenses.map((license) => license.id)).size).toBe(120);
+  const keys = licenses.map(keyOf);
   expect(keys).toEqual(keys.toSorted((a, b) => (a === b ? 0 : a - b)));
 });
 
-test('a list that is limited to a status has these licenses only, and the counts of all', async () => {
+test('a list that is limited to a status has only the licenses with it, and the counts of all licenses', async () => {
   const id = await insertReseller('limited@example.com', 120);
-  const { lines } = await readAll(id, 'sort=issued');
+  const { licenses } = await readAll(id, 'sort=issued');
   const { counts } = (await list(id)).json;
   for (const status of ['active', 'suspended', 'revoked', 'refunded']) {
     const limited = await readAll(id, `sort=issued&status=${status}`);
-    const expected = lines.filter((line) => line.status === status);
+    const expected = licenses.filter((license) => license.status === status);
     expect(expected.length).toBeGreaterThan(0);
-    expect(limited.lines).toEqual(expected);
+    expect(limited.licenses).toEqual(expected);
     expect((await list(id, `?status=${status}`)).json.counts).toEqual(counts);
     expect(counts[status]).toBe(expected.length);
   }
@@ -149,16 +149,16 @@ test('a list without a license of the status is empty, and still has the address
 test('a license that is issued or erased between two pages neither repeats nor hides another one', async () => {
   const email = 'moving@example.com';
   const id = await insertReseller(email, 120);
-  const { lines } = await readAll(id, 'sort=issued');
+  const { licenses } = await readAll(id, 'sort=issued');
   const first = (await list(id)).json;
   await service.issue({ email });
   const last = first.licenses.at(-1).id as string;
   await service.sql('update license set email = null where id = $1', [last]);
   const second = (await list(id, `?cursor=${first.next_cursor}`)).json;
-  expect(second.licenses).toEqual(lines.slice(50, 100));
+  expect(second.licenses).toEqual(licenses.slice(50, 100));
 });
 
-test('the status in SQL is the one of the rule, for each state of staff and of the purchase', async () => {
+test('SQL and licenseStatus() agree on the status, for each status set by staff and each state of the purchase', async () => {
   const staff: StaffStatus[] = ['active', 'suspended', 'revoked'];
   const purchase: (PurchaseState | null)[] = [null, 'paid', 'disputed', 'dispute_won', 'refunded'];
   for (const staff_status of staff)
@@ -172,7 +172,7 @@ test('the status in SQL is the one of the rule, for each state of staff and of t
     }
 });
 
-test('a license that is unknown, or has no address, has no holder', async () => {
+test('the list of a license that is unknown, or has no address, is answered with 404', async () => {
   const { license_id } = await service.issue({ email: 'erased@example.com' });
   await service.sql('update license set email = null where id = $1', [license_id]);
   for (const id of [license_id, randomUUID(), 'x', 'erased@example.com']) {
@@ -202,7 +202,7 @@ test.each([
 test('a search by e-mail returns at most the 50 newest licenses', async () => {
   const id = await insertReseller('searched@example.com', 120);
   const { licenses } = (await support.post('licenses/search', { email: 'searched@example.com' })).json;
-  const ids = (lines: readonly { id: string }[]) => lines.map((line) => line.id);
+  const ids = (items: readonly { id: string }[]) => items.map((item) => item.id);
   expect(ids(licenses)).toEqual(ids((await list(id)).json.licenses));
   expect(licenses).toHaveLength(50);
 });
@@ -215,6 +215,7 @@ test('a list is answered with 401 without a session, 500 if a table is missing, 
   );
   expect((await whileGone(service, 'license', send)).json.code).toBe('internal_error');
   expect((await whileLocked(service, 'license', send)).json.code).toBe('unavailable');
+  // The tests of this file have received every documented response.
   const documented = documentedAnswers().filter((answer) => answer.includes('/holder '));
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
   expect(documented).toHaveLength(6);

@@ -34,7 +34,7 @@ const changeLicense = (id: string, body: object) =>
 const invalidTerms: [string, object, string][] = [
   ['no machine', { machines_allowed: 0 }, '/machines_allowed'],
   ['more than the maximum of machines', { machines_allowed: 100_001 }, '/machines_allowed'],
-  ['half a machine', { machines_allowed: 1.5 }, '/machines_allowed'],
+  ['a fraction of a machine', { machines_allowed: 1.5 }, '/machines_allowed'],
   ['machines as text', { machines_allowed: '2' }, '/machines_allowed'],
   ['machines that are null', { machines_allowed: null }, '/machines_allowed'],
   ['an expiry that is not a day of the calendar', { expires_at: '2027-02-30' }, '/expires_at'],
@@ -47,7 +47,7 @@ const invalidTerms: [string, object, string][] = [
 ];
 
 describe('issuing', () => {
-  test('creates a license with the default settings, returns its key once, and is recorded in the audit trail', async () => {
+  test('creates a license with the default terms, returns its key once, and is recorded in the audit trail', async () => {
     const { status, json } = await issueLicense({ email: ' New@Example.com ' });
     expect(status).toBe(201);
     const { license, license_key } = json;
@@ -99,7 +99,7 @@ describe('issuing', () => {
 });
 
 describe('a license', () => {
-  test('is shown with its activations, purchase, release requests and history, newest first', async () => {
+  test('is shown with its purchase, its release requests, and its history, newest first', async () => {
     const sold = await service.app
       .get(PurchasesService)
       .record({ transaction_id: 'tx_1', email: 'buyer@example.com', status: 'paid' });
@@ -246,7 +246,7 @@ describe('changing', () => {
     expect((await readLicense(license_id)).revision).toBe(revision);
   });
 
-  test('the expiry to null means never, and does not change missing members', async () => {
+  test('the expiry to null removes it, and does not change members that are not sent', async () => {
     const { license } = (
       await issueLicense({ email: 'e@example.com', expires_at: '2027-01-01', machines_allowed: 4 })
     ).json;

@@ -89,8 +89,9 @@ describe('the manifests', () => {
     expect((await later.get('manifests')).json.live.days_left).toBe(-1);
   });
 
-  test('are publications of the fleet where the version changes, and not where a manifest is renewed', async () => {
+  test('are publications in the fleet view if they change the version, not if they renew the manifest of a version', async () => {
     const published_at = NOW;
+    // The test above published 1.0.0 and 1.1.0, and withdrew 1.1.0. This manifest renews that of 1.0.0.
     await publish(service, '1.0.0');
     const staff = await signInStaff(service, 'support');
     expect((await staff.get('fleet')).json.publications).toEqual([
@@ -124,7 +125,7 @@ describe('the retention runs', () => {
     ]);
   });
 
-  test('are limited to the newest 30', async () => {
+  test('are limited to 30', async () => {
     await service.sql(
       `insert into retention_run (id, as_of, started_at)
        select ('01980000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, '2026-12-01', timestamptz '2026-12-01' + n * interval '1 hour'

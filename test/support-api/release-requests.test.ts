@@ -37,11 +37,11 @@ async function createRequest(reason: string | null = 'It was sold.', email = `${
 const decide = (id: string, decision: unknown, browser = support, reason: unknown = 'Proven by invoice.') =>
   browser.post(`release-requests/${id}`, { decision, reason });
 
-const openRequests = async () =>
+const readOpenRequests = async () =>
   (await support.get('release-requests')).json.release_requests as { id: string }[];
 const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
-const auditEvents = (licenseId: string) =>
+const readAuditEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, change from audit_event where license_id = $1 and action <> 'license.issue' order by id`,
     [licenseId],
@@ -52,7 +52,7 @@ describe('the queue', () => {
     const first = await createRequest();
     service.clock.advance(60_000);
     const second = await createRequest(null);
-    const found = (await openRequests()).filter(({ id }) => [first.id, second.id].includes(id));
+    const found = (await readOpenRequests()).filter(({ id }) => [first.id, second.id].includes(id));
     expect(found).toEqual([
       {
         id: first.id,
@@ -81,7 +81,7 @@ describe('the queue', () => {
 
   test('does not list requests that were decided, whose activation ended, or whose holder was erased', async () => {
     const [decided, ended, erased] = [await createRequest(), await createRequest(), await createRequest()];
-    const ids = async () => (await openRequests()).map(({ id }) => id);
+    const ids = async () => (await readOpenRequests()).map(({ id }) => id);
     expect(await ids()).toEqual(expect.arrayContaining([decided.id, ended.id, erased.id]));
     await decide(decided.id, 'decline');
     await support.post(`activations/${ended.activation_id}/release`, { reason: 'Asked by phone.' });
@@ -110,7 +110,7 @@ describe('a decision', () => {
     const [mail] = await harness.jobs.untilDone('binding_released', request.activation_id);
     expect(mail).toBeDefined();
     const { activation_id } = request;
-    expect(await auditEvents(request.license_id)).toEqual([
+    expect(await readAuditEvents(request.license_id)).toEqual([
       {
         actor: 'grace@example.com',
         action: 'release_request.decide',
@@ -147,7 +147,7 @@ describe('a decision', () => {
     const mail = lastMailTo(harness, request.email);
     expect(mail).toMatch(/It was not released, and stays active[^]*Machine: Old Mac/);
     expect(mail).toContain('Reason: No invoice.');
-    expect(await auditEvents(request.license_id)).toMatchObject([
+    expect(await readAuditEvents(request.license_id)).toMatchObject([
       { action: 'release_request.decide', reason: 'No invoice.', change: { decision: 'decline' } },
     ]);
   });
@@ -159,11 +159,11 @@ describe('a decision', () => {
     const second = await decide(request.id, 'release', admin);
     expect([second.status, second.text]).toEqual([200, first.text]);
     expect(await isActive(request.activation_id)).toBe(true);
-    expect(await auditEvents(request.license_id)).toHaveLength(1);
+    expect(await readAuditEvents(request.license_id)).toHaveLength(1);
   });
 
   test('that two people make concurrently is made once, and both get the same response', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let attempt = 0; attempt < 10; attempt += 1) {
       const request = await createRequest();
       const answers = await Promise.all([
         decide(request.id, 'release', support),
@@ -173,7 +173,7 @@ describe('a decision', () => {
       expect(answers[0]!.text).toBe(answers[1]!.text);
       const isReleased = answers[0]!.json.release_request.decision === 'release';
       expect(await isActive(request.activation_id)).toBe(!isReleased);
-      expect(await auditEvents(request.license_id)).toHaveLength(isReleased ? 2 : 1);
+      expect(await readAuditEvents(request.license_id)).toHaveLength(isReleased ? 2 : 1);
     }
   });
 
@@ -186,7 +186,7 @@ describe('a decision', () => {
       );
       expect((await decide(request.id, decision)).json.release_request.decision).toBe(decision);
       expect(await harness.waitingMails(request.id)).not.toContain('release_declined');
-      const actions = (await auditEvents(request.license_id)).map(({ action }) => action);
+      const actions = (await readAuditEvents(request.license_id)).map(({ action }) => action);
       expect(actions).toEqual(['release_request.decide']);
     }
   });
@@ -196,7 +196,7 @@ describe('a decision', () => {
     const broken = await whileGone(service, 'audit_event', () => decide(request.id, 'release'));
     expect(broken.status).toBe(500);
     expect(await isActive(request.activation_id)).toBe(true);
-    expect((await openRequests()).map(({ id }) => id)).toContain(request.id);
+    expect((await readOpenRequests()).map(({ id }) => id)).toContain(request.id);
   });
 
   test('about an unknown request is answered with 404', async () => {
@@ -216,6 +216,6 @@ describe('a decision', () => {
     const request = await createRequest();
     const { status, json } = await decide(request.id, decision, support, reason);
     expect([status, json.errors[0].pointer]).toEqual([422, pointer]);
-    expect((await openRequests()).map(({ id }) => id)).toContain(request.id);
+    expect((await readOpenRequests()).map(({ id }) => id)).toContain(request.id);
   });
 });

@@ -19,13 +19,13 @@ const release = (
   headers: Record<string, string> = {},
 ) => service.call('POST', `/support/api/activations/${id}/release`, body, { authorization, ...headers });
 
-async function activatedLicense() {
+async function issueActivatedLicense() {
   const license = await service.issue();
   const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
   return { ...license, token: token as string, activation_id: activation.id as string };
 }
 
-const releaseEvents = (licenseId: string) =>
+const readReleaseEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, at from audit_event where license_id = $1 and action = 'activation.release'`,
     [licenseId],
@@ -35,7 +35,7 @@ const isActive = async (id: string) =>
   (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
 
 test('a release ends the activation and returns it, so that another machine can activate', async () => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   service.clock.advance(3_600_000);
   const { status, json } = await release(license.activation_id);
   expect(status).toBe(200);
@@ -56,19 +56,19 @@ test('a release ends the activation and returns it, so that another machine can 
 });
 
 test('a repeated release reports was_active: false, has no audit event, and does not end a newer activation', async () => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   const first = await release(license.activation_id);
   const again = await service.activate(license, 'old');
   expect(again.status).toBe(201);
   service.clock.advance(3_600_000);
   const second = await release(license.activation_id, { reason: 'again' });
   expect([second.status, second.json]).toEqual([200, { ...first.json, was_active: false }]);
-  expect(await releaseEvents(license.license_id)).toHaveLength(1);
+  expect(await readReleaseEvents(license.license_id)).toHaveLength(1);
   expect(await isActive(again.json.activation.id)).toBe(true);
 });
 
 test('a release does not change an activation that a refund ended', async () => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   await service.sql(
     "update activation set ended_at = '2026-11-01', ended_reason = 'refunded' where id = $1",
     [license.activation_id],
@@ -79,11 +79,11 @@ test('a release does not change an activation that a refund ended', async () => 
     'refunded',
     '2026-11-01T00:00:00Z',
   ]);
-  expect(await releaseEvents(license.license_id)).toEqual([]);
+  expect(await readReleaseEvents(license.license_id)).toEqual([]);
 });
 
-test('ten concurrent releases of an activation are one release', async () => {
-  const license = await activatedLicense();
+test('ten concurrent releases of an activation end it once, and have one audit event', async () => {
+  const license = await issueActivatedLicense();
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => retryWhileUnavailable(() => release(license.activation_id))),
   );
@@ -91,7 +91,7 @@ test('ten concurrent releases of an activation are one release', async () => {
     new Set(answers.map(({ status, json }) => `${status} ${JSON.stringify(json.activation)}`)).size,
   ).toBe(1);
   expect(answers.filter(({ json }) => json.was_active)).toHaveLength(1);
-  expect(await releaseEvents(license.license_id)).toHaveLength(1);
+  expect(await readReleaseEvents(license.license_id)).toHaveLength(1);
 });
 
 test.each([
@@ -109,7 +109,7 @@ test.each([
   ['text with an e-mail address with another full stop', { reason: 'see ada @ example。com' }],
   ['text with an e-mail address between other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
 ])('a reason that is %s is answered with 422, and nothing is released', async (_what, body) => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   const { status, json, text } = await release(license.activation_id, body);
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer: '/reason', detail: expect.any(String) }]);
@@ -122,9 +122,9 @@ test.each([
   ['500 characters of two units each', '🖥'.repeat(500)],
   ['text with an @ that is not an address', 'sold @ the market, 2 @ 5'],
 ])('a release stores a reason of %s unchanged', async (_what, reason) => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   expect((await release(license.activation_id, { reason })).status).toBe(200);
-  expect(await releaseEvents(license.license_id)).toMatchObject([{ reason }]);
+  expect(await readReleaseEvents(license.license_id)).toMatchObject([{ reason }]);
 });
 
 test.each([
@@ -135,7 +135,7 @@ test.each([
   ['an SQL injection', encodeURIComponent("' or 1=1 --")],
   ['a NUL', '%00'],
 ])('an id that is %s is answered with 404', async (_what, id) => {
-  const license = await activatedLicense();
+  const license = await issueActivatedLicense();
   const { status, json } = await release(id === 'license' ? license.license_id : id);
   expect([status, json.code]).toEqual([404, 'not_found']);
   expect(await isActive(license.activation_id)).toBe(true);
@@ -148,14 +148,14 @@ test.each([
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
 ])('a malformed or unauthorised request is answered with %i', async (status, body, headers, code) => {
-  const { activation_id } = await activatedLicense();
+  const { activation_id } = await issueActivatedLicense();
   const answer = await release(activation_id, body, headers);
   expect([answer.status, answer.json.code]).toEqual([status, code]);
   expect(await isActive(activation_id)).toBe(true);
 });
 
 test('a release is answered with 500 if a table is missing and with 503 if a table is locked, and the activation stays active', async () => {
-  const { activation_id } = await activatedLicense();
+  const { activation_id } = await issueActivatedLicense();
   const broken = await whileGone(service, 'audit_event', () => release(activation_id));
   expect([broken.status, broken.json.code]).toEqual([500, 'internal_error']);
   const unavailable = await whileLocked(service, 'activation', () => release(activation_id));
@@ -163,15 +163,15 @@ test('a release is answered with 500 if a table is missing and with 503 if a tab
   expect(await isActive(activation_id)).toBe(true);
 });
 
-test('an ended activation that the retention deletes while its release waits for the lock of the license is not found', async () => {
-  const { activation_id, license_id } = await activatedLicense();
+test('a release of an ended activation is answered with 404 if the activation is deleted while the release waits for a lock', async () => {
+  const { activation_id, license_id } = await issueActivatedLicense();
   await release(activation_id);
   const connection = await service.database.connect();
   await connection.query('begin');
   await connection.query('select 1 from license where id = $1 for update', [license_id]);
   const response = release(activation_id);
-  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  while ((await service.sql(waiting)).length === 0);
+  const lockWaits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  while ((await service.sql(lockWaits)).length === 0);
   await connection.query('delete from activation where id = $1', [activation_id]);
   await connection.query('commit');
   connection.release();

@@ -29,7 +29,7 @@ const ERASURES = '/support/api/erasures';
 const search = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', SEARCH, body, { authorization: `Bearer ${token}`, ...headers });
 
-/** Headers that authorise no request. */
+/** Functions that return headers with which no request is authorised. */
 const invalidHeaders: Record<string, () => Record<string, string>> = {
   'no header': () => ({}),
   'an empty header': () => ({ authorization: '' }),
@@ -46,7 +46,7 @@ const invalidHeaders: Record<string, () => Record<string, string>> = {
 };
 const REFUSED = { status: 401, code: 'sign_in_required', client_action: 'fix', challenge: 'Bearer' };
 
-async function send(path: string, headers: Record<string, string>, body: unknown = { email: 7 }) {
+async function sendRequest(path: string, headers: Record<string, string>, body: unknown = { email: 7 }) {
   const { status, json, headers: responseHeaders } = await service.call('POST', path, body, headers);
   const { code, client_action } = json;
   return { status, code, client_action, challenge: responseHeaders['www-authenticate'] };
@@ -60,8 +60,8 @@ test.each(Object.keys(invalidHeaders))('the support API answers 401 to a caller 
     ERASURES,
     `${ERASURES}/${randomUUID()}/run`,
   ]) {
-    expect(await send(path, invalidHeaders[kind]!())).toEqual(REFUSED);
-    expect(await send(`${path}?token=${token}`, invalidHeaders[kind]!())).toEqual(REFUSED);
+    expect(await sendRequest(path, invalidHeaders[kind]!())).toEqual(REFUSED);
+    expect(await sendRequest(`${path}?token=${token}`, invalidHeaders[kind]!())).toEqual(REFUSED);
   }
 });
 

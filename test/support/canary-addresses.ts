@@ -6,16 +6,16 @@ import { platform } from 'node:os';
  */
 
 /**
- * The address from which requests are sent. On Linux the loopback has all addresses of 127/8, so this one is used for nothing
+ * The address from which tests send requests. On Linux the loopback has all addresses of 127/8, so this one is used for nothing
  * else. Other systems have only 127.0.0.1, which many settings contain, so there only the headers contain canaries.
  */
-export const LOCAL = platform() === 'linux' ? '127.0.0.77' : '127.0.0.1';
+export const CLIENT_ADDRESS = platform() === 'linux' ? '127.0.0.77' : '127.0.0.1';
 
 const V4 = '203.0.113.77';
 const V6 = '2001:db8::77';
 
 /** Headers in which proxies pass on the address of a client, with canaries as values. */
-export const FORWARDING: Readonly<Record<string, string>> = {
+export const FORWARDING_HEADERS: Readonly<Record<string, string>> = {
   'X-Forwarded-For': `${V4}, ${V6}, 127.0.0.77`,
   'X-Forwarded-Host': V4,
   'X-Forwarded-Server': V4,

@@ -35,6 +35,8 @@ export function makeCertificate(host: string, days = 2): Certificate {
     : der(0x82, Buffer.from(host));
   const extension = sequence(SUBJECT_ALT_NAME, der(0x04, sequence(alternative)));
   const yesterday = Date.now() - 86_400_000;
+  // The fields in the order of the RFC: version 3, serial number, signature algorithm, issuer, validity, subject, public key,
+  // extensions. A leading 1 makes the serial number positive.
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1]), randomBytes(8)),

@@ -7,7 +7,7 @@ const SETTLING_TURNS = 3;
 const MAX_IDLE_TURNS = 1_000;
 
 /** Waits until every promise has settled, except promises that wait for the scheduler or for I/O. */
-export async function settled(): Promise<void> {
+export async function waitUntilSettled(): Promise<void> {
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
 }
 
@@ -27,7 +27,7 @@ export async function releaseAll<T>(
   work.then(end, end);
   let idleTurns = 0;
   for (;;) {
-    await settled();
+    await waitUntilSettled();
     if (isOver) return work;
     if (!isWaiting()) continue;
     if (scheduler.count() > 0) {
@@ -41,5 +41,5 @@ export async function releaseAll<T>(
 
 /** Releases the tasks that wait for the scheduler, also those that they schedule, until none is left. */
 export async function releaseQueued(scheduler: fc.Scheduler): Promise<void> {
-  for (await settled(); scheduler.count() > 0; await settled()) await scheduler.waitNext(1);
+  for (await waitUntilSettled(); scheduler.count() > 0; await waitUntilSettled()) await scheduler.waitNext(1);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Service } from './harness.js';
 
-/** Runs a function while another transaction locks a table. */
-export function whileHeld<Result>(
+/** Runs a function while another transaction locks a table, so that statements that need the table wait. */
+export function withTableLock<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
@@ -11,7 +11,7 @@ export function whileHeld<Result>(
 }
 
 /** Runs a function while another transaction locks the rows of a table: they can be read but not changed. */
-export function whileRowsHeld<Result>(
+export function withRowLocks<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
@@ -64,13 +64,13 @@ export async function cancelLockWaitsDuring<Result>(
   }
 }
 
-/** Runs a function while another transaction locks a table, so that requests that need the table reach their time limit. */
+/** Runs a function while a table is locked, so that requests that need the table fail as at their time limit, but at once. */
 export async function whileLocked<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return whileHeld(service, table, () => cancelLockWaitsDuring((sql) => service.sql(sql), work));
+  return withTableLock(service, table, () => cancelLockWaitsDuring((sql) => service.sql(sql), work));
 }
 
 /** Runs a function while a table does not exist, so that requests that need the table fail. */

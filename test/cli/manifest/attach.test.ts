@@ -41,11 +41,12 @@ afterAll(async () => {
   await database.drop();
 });
 
-function writeSignature(name: string, of: string, key = 'two.pem'): Buffer {
+/** Signs a file with openssl and writes the signature to another file. @returns the signature */
+function writeSignature(signatureFile: string, signedFile: string, key = 'two.pem'): Buffer {
   const passphrase = key === 'one.pem' ? PASSPHRASE : undefined;
-  const made = signWithOpenssl(terminal.file(key), terminal.file(of), passphrase);
-  writeFileSync(terminal.file(name), made);
-  return made;
+  const signature = signWithOpenssl(terminal.file(key), terminal.file(signedFile), passphrase);
+  writeFileSync(terminal.file(signatureFile), signature);
+  return signature;
 }
 
 const attach = (files: string[], prepared = 'prepared', ...moreArgs: string[]): Promise<Run> =>
@@ -93,14 +94,14 @@ describe('--attach', () => {
     expect(JSON.parse(readFileSync(terminal.file('both.json'), 'utf8'))).toEqual(document);
   });
 
-  test('refuses a signature that is not of a given key over exactly these bytes', async () => {
+  test('refuses a signature that was not made with a given key over exactly these bytes', async () => {
     writeFileSync(terminal.file('other'), bytes.replace('1.0.0', '1.0.1'));
     const ofOther = writeSignature('other.sig', 'other');
     writeSignature('untrusted.sig', 'prepared', 'untrusted.pem');
     writeFileSync(terminal.file('short.sig'), ofOther.subarray(1));
     writeFileSync(terminal.file('hex.sig'), ofOther.toString('hex'));
-    writeFileSync(terminal.file('lined'), `${bytes}\n`);
-    writeSignature('lined.sig', 'lined');
+    writeFileSync(terminal.file('with-line-end'), `${bytes}\n`);
+    writeSignature('with-line-end.sig', 'with-line-end');
     const wrongKeyOrBytes = (file: string) =>
       `The signature in ${file} was not made with a given key, or it signs other bytes.\n`;
     const notASignature = (file: string) =>
@@ -110,7 +111,7 @@ describe('--attach', () => {
       [wrongKeyOrBytes('untrusted.sig'), 1, ['untrusted.sig']],
       [wrongKeyOrBytes('other.sig'), 1, ['two.sig', 'other.sig']],
       [wrongKeyOrBytes('two.sig'), 1, ['two.sig'], 'other'],
-      [wrongKeyOrBytes('two.sig'), 1, ['two.sig'], 'lined'],
+      [wrongKeyOrBytes('two.sig'), 1, ['two.sig'], 'with-line-end'],
       [notASignature('short.sig'), 1, ['short.sig']],
       [notASignature('hex.sig'), 1, ['hex.sig']],
       ['--attach names two signatures of one key.\n', 2, ['two.sig', 'two.sig']],
@@ -119,8 +120,8 @@ describe('--attach', () => {
       [
         'The member `signed` must be ASCII JSON without spaces, each member once and in its order.\n',
         1,
-        ['lined.sig'],
-        'lined',
+        ['with-line-end.sig'],
+        'with-line-end',
       ],
       [`${terminal.file('gone')} does not exist, or its folder does not.\n`, 1, ['two.sig'], 'gone'],
     ];
@@ -148,7 +149,7 @@ test.each([
 
 test('--prepare refuses an existing file, a key, another output and an invalid sequence', async () => {
   const before = readFileSync(terminal.file('prepared'));
-  const refused = async (...moreArgs: string[]) =>
+  const sign = async (...moreArgs: string[]) =>
     terminal.run(signArgsWithoutKey('1.0.0', '--first', ...moreArgs), { env: WITHOUT_SERVER });
   const refusals: [number, RegExp, ...string[]][] = [
     [1, /prepared exists already, and is never overwritten\.$/, '--prepare', 'prepared'],
@@ -158,7 +159,7 @@ test('--prepare refuses an existing file, a key, another output and an invalid s
     [2, /^--sequence must be a whole number/, '--prepare', 'new', '--sequence', '0'],
   ];
   for (const [code, sentence, ...moreArgs] of refusals) {
-    const run = await refused(...moreArgs);
+    const run = await sign(...moreArgs);
     expect(run).toMatchObject({ code, stdout: '' });
     expect(run.stderr.trim()).toMatch(sentence);
     expect(() => readFileSync(terminal.file('new'))).toThrow('ENOENT');
@@ -189,6 +190,7 @@ test('two versions, a refresh and a withdrawal can be signed by another program'
     ['1.0.0', 44],
   ]);
   expect(await terminal.json(['manifest', 'show'])).toEqual(published.at(-1));
+  // With a line end after its text, the file has other bytes than those that were signed.
   appendFileSync(terminal.file('step3'), '\n');
   expect(await attach(['step3.sig'], 'step3')).toMatchObject({ code: 1, stdout: '' });
 });

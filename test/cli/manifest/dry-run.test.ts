@@ -103,7 +103,7 @@ describe('--dry-run', () => {
     expect(stdout).not.toContain('product');
   });
 
-  test('of the first manifest shows each member that is not null, without a server, a database or a key', async () => {
+  test('of the first manifest shows its members, except null, without a server, a database or a key', async () => {
     const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: undefined };
     const args = [...signArgsWithoutKey('1.0.0', '--first', '--sequence', '7'), '--dry-run', '--json'];
     const { json } = await expectNoChange(() => terminal.run(args, { env }));
@@ -195,7 +195,7 @@ describe('--dry-run', () => {
     expect(dryRun.json.changes).toContainEqual({ member: 'version', from: '4.0.0', to: '2.0.0' });
   });
 
-  // These are one mistake of each kind. refusals.test.ts tests all mistakes without --dry-run.
+  // This is one mistake of each kind. refusals.test.ts tests all mistakes without --dry-run.
   test.each([
     'an untrusted key',
     'another unsigned copy of version',
@@ -205,12 +205,9 @@ describe('--dry-run', () => {
   ])('of publish refuses %s', async (name) => {
     await using manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
     const mistake = MISTAKES[name]!;
-    const harness = {
-      next: manifests.next('5.0.0', JANUARY_2029),
-      live,
-      key: readPrivateKey(terminal.file('two.pem')),
-    };
-    const file = terminal.writeDocument('mistake.json', signWithMistake(mistake, harness));
+    const next = manifests.next('5.0.0', JANUARY_2029);
+    const key = readPrivateKey(terminal.file('two.pem'));
+    const file = terminal.writeDocument('mistake.json', signWithMistake(mistake, { next, live, key }));
     const args = ['manifest', 'publish', file, '--dry-run', '--json', ...(mistake.args ?? [])];
     const run = await expectNoChange(() => terminal.run(args));
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${mistake.sentence}\n` });

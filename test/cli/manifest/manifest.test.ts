@@ -28,19 +28,19 @@ afterAll(async () => {
 describe('keygen', () => {
   const file = (name: string) => terminal.file(name);
 
-  test('writes an encrypted key that another program can decrypt with the passphrase', () => {
+  test('writes keys that only their owner can read, and openssl decrypts the encrypted one with the passphrase', () => {
     expect(statSync(file('one.pem')).mode & 0o777).toBe(0o600);
     expect(statSync(file('two.pem')).mode & 0o777).toBe(0o600);
     expect(readFileSync(file('one.pem'), 'utf8')).toMatch(/^-----BEGIN ENCRYPTED PRIVATE KEY-----\n/);
     const open = (passphrase: string) =>
       spawnSync('openssl', ['pkey', '-in', file('one.pem'), '-passin', `pass:${passphrase}`, '-noout']);
     const { error, status } = open(PASSPHRASE);
-    if (error) return; // no openssl on this machine
+    if (error) return; // The program `openssl` is not installed.
     expect(status).toBe(0);
     expect(open('wrong').status).not.toBe(0);
   });
 
-  test('derives the key from the passphrase with scrypt', () => {
+  test('derives the encryption key from the passphrase with scrypt', () => {
     const base64 = readFileSync(file('one.pem'), 'utf8').split('\n').slice(1, -2).join('');
     const scrypt = Buffer.from('2b06010401da47040b', 'hex'); // 1.3.6.1.4.1.11591.4.11 (RFC 7914)
     expect(Buffer.from(base64, 'base64').includes(scrypt)).toBe(true);
@@ -90,7 +90,7 @@ describe('keygen', () => {
       input: `${PASSPHRASE}\r${PASSPHRASE}\r`,
       encoding: 'utf8',
     });
-    if (error) return; // no such program on this machine
+    if (error) return; // The program `script` is not installed.
     expect(status).toBe(0);
     expect(stdout.replaceAll('\r', '').replace(/^(.*\n)?Passphrase/s, 'Passphrase')).toMatch(
       /^Passphrase of the new key: \nRepeat the passphrase: \nPrivate key  .*typed\.pem \(encrypted\)\n/,

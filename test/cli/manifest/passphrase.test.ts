@@ -41,7 +41,7 @@ const sign = (fd3: string, ...keys: string[]) =>
     ),
     { env: WITHOUT_SERVER, fd3 },
   );
-const notDecrypted = (file: string) => `The passphrase does not open ${terminal.file(file)}.\n`;
+const wrongPassphrase = (file: string) => `The passphrase does not open ${terminal.file(file)}.\n`;
 
 describe('--passphrase-fd', () => {
   test('reads a line for each encrypted key, in the order of the keys', async () => {
@@ -57,7 +57,7 @@ describe('--passphrase-fd', () => {
   });
 
   test.each([
-    ['the lines the wrong way round', `${OTHER_PASSPHRASE}\n${PASSPHRASE}`, 'one.pem'],
+    ['lines in the wrong order', `${OTHER_PASSPHRASE}\n${PASSPHRASE}`, 'one.pem'],
     ['a wrong second line', `${PASSPHRASE}\n${PASSPHRASE}`, 'other.pem'],
     ['one line for keys with two passphrases', PASSPHRASE, 'other.pem'],
     ['an additional space', `${PASSPHRASE} \n${OTHER_PASSPHRASE}`, 'one.pem'],
@@ -65,7 +65,7 @@ describe('--passphrase-fd', () => {
     expect(await sign(fd3, 'one.pem', 'other.pem')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: notDecrypted(file),
+      stderr: wrongPassphrase(file),
     });
   });
 
@@ -76,7 +76,7 @@ describe('--passphrase-fd', () => {
     expect(run).toMatchObject({ code: 1, stdout: '', stderr });
   });
 
-  test('an empty line is no passphrase', async () => {
+  test('an empty line is refused as a passphrase', async () => {
     const run = await sign(`\n${OTHER_PASSPHRASE}`, 'one.pem', 'other.pem');
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: 'The passphrase is empty.\n' });
   });
@@ -116,15 +116,16 @@ test('at a terminal the passphrase of each key is asked for without echo, and a 
     input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\r`,
     encoding: 'utf8',
   });
-  if (error) return; // no such program on this machine
+  if (error) return; // The program `script` is not installed.
   expect(status).toBe(0);
   // The terminal itself echoes the input that it gets before the question.
   const shown = stdout.slice(stdout.indexOf('Passphrase of'));
+  // The image has 4 MiB. The bar is drawn after each MiB, and removed after the last.
   const bar = (percent: number) =>
     `\rLarge.dmg  ${'━'.repeat(Math.floor(percent * 0.3)).padEnd(30)} ${String(percent).padStart(3)} %`;
-  const whole = `${bar(25)}${bar(50)}${bar(75)}\r\u001b[K`;
-  expect(shown).toContain(whole);
-  expect(shown.replace(whole, '').replaceAll('\r', '')).toMatch(
+  const progress = `${bar(25)}${bar(50)}${bar(75)}\r\u001b[K`;
+  expect(shown).toContain(progress);
+  expect(shown.replace(progress, '').replaceAll('\r', '')).toMatch(
     /^Passphrase of .*one\.pem: \nPassphrase of .*other\.pem: \nVersion +1\.0 of /,
   );
   expect(shown).not.toContain(PASSPHRASE);

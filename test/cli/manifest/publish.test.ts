@@ -43,7 +43,7 @@ function publish(document: SignedManifest, publicUrl: string, ...moreArgs: strin
   });
 }
 
-/** Checks that the document is live, whatever the public address serves. */
+/** Checks that the document is live in the database, whatever the public URL serves. */
 async function expectLive(document: SignedManifest): Promise<void> {
   await manifests.service.refresh();
   expect(manifests.service.live!.signed).toBe(document.signed);
@@ -63,7 +63,7 @@ test('a first manifest with --withdraw is refused, because there is none to with
 });
 
 describe('after publishing, the public URL is read, and the exit code is 0:', () => {
-  test('a running service serves it within seconds', async () => {
+  test('a running service serves the manifest within seconds', async () => {
     const environment = { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` };
     const service = await Service.start({ databaseUrl: database.url, environment });
     try {
@@ -137,9 +137,9 @@ describe('after publishing, the public URL is read, and the exit code is 0:', ()
   });
 
   const wrongAnswers: [string, string, (response: ServerResponse, document: SignedManifest) => void][] = [
-    ['garbage', '$URL is not a manifest.', (response) => void response.end('<html>')],
+    ['an answer that is not JSON', '$URL is not a manifest.', (response) => void response.end('<html>')],
     [
-      'a failing server',
+      'an error status',
       '$URL answered with status 502.',
       (response) => {
         response.statusCode = 502;

@@ -18,15 +18,15 @@ import {
 } from '../../manifest/hand-signed-manifests.js';
 import { expectInvalidAfterAnyChange, expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js';
 
-const DAY = 86_400_000;
-const inDays = (days: number) => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+/, '');
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().replace(/\.\d+/, '');
 const JANUARY_2025 = '2025-01-04T00:00:00Z';
 const JANUARY_2027 = '2027-01-04T00:00:00Z';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Publisher;
 let manifests: Manifests;
-/** 1.0, 2.0 and 3.0, as they were published. */
+/** The manifests of 1.0, 2.0 and 3.0, as they were published. */
 const published: SignedManifest[] = [];
 beforeAll(async () => {
   database = await createDatabase();
@@ -42,9 +42,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-const renewArgs = (verb: string, ...moreArgs: string[]) => [
+/** The arguments of `manifest refresh` or `manifest withdraw`, with the key `two.pem`. */
+const signingArgs = (command: 'refresh' | 'withdraw', ...moreArgs: string[]) => [
   'manifest',
-  verb,
+  command,
   '--key',
   'two.pem',
   '--json',
@@ -74,7 +75,7 @@ function checkByClient(
 describe('refresh', () => {
   test('signs the same version with a later expiry, and publish accepts it', async () => {
     const live = parseSigned(published[2]!.signed);
-    const run = await terminal.run(renewArgs('refresh', '--expires', inDays(200)));
+    const run = await terminal.run(signingArgs('refresh', '--expires', inDays(200)));
     const content = await verifiedContent(run);
     expect(offerOf(content)).toEqual(offerOf(live));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
@@ -91,7 +92,7 @@ describe('refresh', () => {
     await manifests.service.refresh();
     const { expires_at } = manifests.service.live!.content;
     const at = expires();
-    const run = await terminal.run(renewArgs('refresh', ...(at ? ['--expires', at] : [])));
+    const run = await terminal.run(signingArgs('refresh', ...(at ? ['--expires', at] : [])));
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toContain(`\nThe live manifest expires at ${expires_at}: --expires must be later.\n`);
   });
@@ -103,20 +104,20 @@ describe('withdraw', () => {
       terminal.writeDocument(`${i}.json`, each),
     );
     const args = ['--previous', live!, '--back-to', before!];
-    const run = await terminal.run(renewArgs('withdraw', ...args), { env: WITHOUT_SERVER });
+    const run = await terminal.run(signingArgs('withdraw', ...args), { env: WITHOUT_SERVER });
     const content = await verifiedContent(run);
     expect(offerOf(content)).toEqual(offerOf(parseSigned(published[1]!.signed)));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
     expect(run.stderr).toBe(
       `The live manifest is from ${live}: version 3.0, sequence 3.\nThis manifest withdraws version 3.0: publish it with --withdraw.\n`,
     );
-    const onItself = renewArgs('withdraw', '--previous', live!, '--back-to', live!);
+    const onItself = signingArgs('withdraw', '--previous', live!, '--back-to', live!);
     expect(await terminal.run(onItself, { env: WITHOUT_SERVER })).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringContaining('This manifest withdraws nothing: the live version is 3.0'),
     });
-    const withoutTarget = await terminal.run(renewArgs('withdraw', '--previous', live!), {
+    const withoutTarget = await terminal.run(signingArgs('withdraw', '--previous', live!), {
       env: WITHOUT_SERVER,
     });
     const sentence =
@@ -129,7 +130,7 @@ describe('withdraw', () => {
       ['3.0', '2.0'],
       ['2.0', '1.0'],
     ] as const) {
-      const run = await terminal.run(renewArgs('withdraw'));
+      const run = await terminal.run(signingArgs('withdraw'));
       expect(await verifiedContent(run)).toMatchObject({ version: good });
       const withoutOption = await publish(run.json);
       expect(withoutOption).toMatchObject({
@@ -144,11 +145,11 @@ describe('withdraw', () => {
           `^Versions above ${good} are withdrawn: they are not offered any more\\. Installed copies stay until a higher version is published\\.\n`,
         ),
       );
-      // A client that runs the withdrawn version is offered nothing and loses nothing; others are offered `good`.
+      // A client that runs the withdrawn version is offered no update; another client is offered `good`.
       expect(checkByClient(run.json, bad, null)).toBe('up_to_date');
       expect(checkByClient(run.json, '0.9', null)).toBe(good);
     }
-    const last = await terminal.run(renewArgs('withdraw'));
+    const last = await terminal.run(signingArgs('withdraw'));
     expect(last).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--back-to') });
     const sql = new pg.Client(database.url);
     await sql.connect();
@@ -182,7 +183,7 @@ describe('withdraw', () => {
       expect(checkByClient(run.json, '0.9', expiry)).toBe('1.0');
     expect(checkByClient(run.json, '3.0', null)).toBe('4.0');
     expect(checkByClient(run.json, '3.0', JANUARY_2027)).toBe('not_covered');
-    const back = await terminal.run(renewArgs('withdraw'));
+    const back = await terminal.run(signingArgs('withdraw'));
     expect(await verifiedContent(back)).toMatchObject({ version: '1.0', also_available: [] });
   });
 });
@@ -190,11 +191,13 @@ describe('withdraw', () => {
 test('refresh and withdraw refuse a live manifest that no known key signed, or that is for another product', async () => {
   const live = terminal.writeDocument('live.json', manifests.sign(manifests.service.live!.content));
   const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: terminal.one };
-  for (const args of [renewArgs('refresh', '--previous', live), renewArgs('withdraw', '--previous', live)]) {
+  await terminal.run(['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'], { env });
+  for (const args of [
+    signingArgs('refresh', '--previous', live),
+    signingArgs('withdraw', '--previous', live),
+  ]) {
     // A command also trusts the key with which it signs, so it signs with another key here.
     const untrusted = args.map((each) => (each === 'two.pem' ? 'untrusted.pem' : each));
-    const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
-    await terminal.run(keygen, { env });
     const refused = await terminal.run(untrusted, { env });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain(`The manifest of ${live} cannot be used: `);

@@ -44,8 +44,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Everything that a publication stores. */
-async function published(): Promise<unknown> {
+/** Reads everything that a publication stores. */
+async function readPublications(): Promise<unknown> {
   const { rows: manifests } = await sql.query('select * from manifest order by sequence');
   const { rows: audit } = await sql.query('select * from audit_event order by id');
   return { manifests, audit };
@@ -58,13 +58,14 @@ describe('publish refuses, and stores nothing of', () => {
       'mistake.json',
       signWithMistake(MISTAKES[name]!, { next, live, key }),
     );
-    const before = await published();
+    const before = await readPublications();
     const run = await terminal.run(['manifest', 'publish', file, '--json', ...args]);
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
-    expect(await published()).toEqual(before);
+    expect(await readPublications()).toEqual(before);
   });
 
   test.each(['no JSON', '{"version":"5.0.0"}'])('a file with the text %j', async (text) => {
+    const before = await readPublications();
     writeFileSync(terminal.file('nonsense.json'), text);
     const run = await terminal.run(['manifest', 'publish', 'nonsense.json', '--json']);
     expect(run).toMatchObject({
@@ -72,6 +73,7 @@ describe('publish refuses, and stores nothing of', () => {
       stdout: '',
       stderr: expect.stringContaining('nonsense.json is not a manifest.'),
     });
+    expect(await readPublications()).toEqual(before);
   });
 });
 

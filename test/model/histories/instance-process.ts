@@ -44,8 +44,8 @@ export class InstanceProcess implements Instance {
     this.#offsets = [{ ms: 0, from: -Infinity, until: Infinity }];
     for (;;) {
       this.#process = new ServerProcess(this.#settings, {
-        ipc: true,
-        limitsOfProduction: true,
+        hasIpc: true,
+        hasProductionLimits: true,
         nodeArguments: ['--import', WRONG_CLOCK],
       });
       const isReady = await this.#process.ready().then(

@@ -141,7 +141,7 @@ export class Instances {
   async startInstance(index: number): Promise<ServerProcess> {
     const started = new ServerProcess(
       { ...this.settings, PORT: String(this.ports[index]!) },
-      { limitsOfProduction: true },
+      { hasProductionLimits: true },
     );
     this.processes[index] = started;
     return started.ready();

@@ -44,8 +44,9 @@ export class Authenticator {
     this.#userHandle = options.user.id;
     const clientDataJSON = this.#clientData('webauthn.create', options.challenge, forgery);
     const id = forgery.credentialId ?? this.credentialId;
+    const aaguid = Buffer.alloc(16);
     const length = Buffer.from([id.length >> 8, id.length & 0xff]);
-    const credential = Buffer.concat([Buffer.alloc(16), length, id, this.#coseKey()]);
+    const credential = Buffer.concat([aaguid, length, id, this.#coseKey()]);
     const flags = (forgery.flags ?? PRESENT_AND_VERIFIED) | HAS_CREDENTIAL;
     const authData = Buffer.concat([this.#head(forgery.rpId ?? options.rp.id, flags), credential]);
     const attestationObject = Buffer.concat([
@@ -57,7 +58,7 @@ export class Authenticator {
       cborText('authData'),
       cborBytes(authData),
     ]);
-    return answer(id, {
+    return credentialBody(id, {
       clientDataJSON: clientDataJSON.toString('base64url'),
       attestationObject: attestationObject.toString('base64url'),
       // Browsers may report transports that the service does not know.
@@ -71,7 +72,7 @@ export class Authenticator {
     const clientDataJSON = this.#clientData('webauthn.get', options.challenge, forgery);
     const authenticatorData = this.#head(forgery.rpId ?? options.rpId, forgery.flags ?? PRESENT_AND_VERIFIED);
     const signed = Buffer.concat([authenticatorData, hash('sha256', clientDataJSON, 'buffer')]);
-    return answer(forgery.credentialId ?? this.credentialId, {
+    return credentialBody(forgery.credentialId ?? this.credentialId, {
       clientDataJSON: clientDataJSON.toString('base64url'),
       authenticatorData: authenticatorData.toString('base64url'),
       signature: sign('sha256', signed, forgery.key ?? this.#keys.privateKey).toString('base64url'),
@@ -81,7 +82,9 @@ export class Authenticator {
 
   #clientData(type: string, challenge: string, forgery: Forgery): Buffer {
     const { origin } = this;
-    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...pick(forgery) }));
+    return Buffer.from(
+      JSON.stringify({ type, challenge, origin, crossOrigin: false, ...forgedClientData(forgery) }),
+    );
   }
 
   #head(rpId: string, flags: number): Buffer {
@@ -99,11 +102,11 @@ export class Authenticator {
   }
 }
 
-function pick({ origin, challenge, type }: Forgery): Forgery {
+function forgedClientData({ origin, challenge, type }: Forgery): Forgery {
   return { ...(origin && { origin }), ...(challenge && { challenge }), ...(type && { type }) };
 }
 
-function answer(id: Buffer, response: Record<string, unknown>): Record<string, unknown> {
+function credentialBody(id: Buffer, response: Record<string, unknown>): Record<string, unknown> {
   const text = id.toString('base64url');
   return { id: text, rawId: text, type: 'public-key', clientExtensionResults: {}, response };
 }

@@ -27,12 +27,12 @@ export class CookieClient {
       ...(isWrite && { origin: this.origin }),
       ...headers,
     });
-    for (const given of answer.cookies) this.#keep(given);
+    for (const header of answer.cookies) this.#storeCookie(header);
     return answer;
   }
 
-  #keep(given: string): void {
-    const [, name, value] = /^([^=]+)=([^;]*)/.exec(given)!;
+  #storeCookie(header: string): void {
+    const [, name, value] = /^([^=]+)=([^;]*)/.exec(header)!;
     if (value === '') this.cookies.delete(name!);
     else this.cookies.set(name!, value!);
   }

@@ -17,7 +17,7 @@ const chunks = (body: string) => post('transfer-encoding: chunked') + body;
  * Requests in which an intermediary and a server may find different ends of the body. What one of the two takes for the body
  * contains the hidden request. A server that answers the hidden request has read too short a body.
  */
-export const SMUGGLED: Readonly<Record<string, string>> = {
+export const SMUGGLING_REQUESTS: Readonly<Record<string, string>> = {
   'length and chunked, the length longer': `${post(`content-length: ${5 + HIDDEN.length}`, 'transfer-encoding: chunked')}0\r\n\r\n${HIDDEN}`,
   'chunked and length, the length shorter': `${post('transfer-encoding: chunked', 'content-length: 4')}${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
   'two lengths': `${post('content-length: 2', `content-length: ${2 + HIDDEN.length}`)}{}${HIDDEN}`,
@@ -31,24 +31,24 @@ export const SMUGGLED: Readonly<Record<string, string>> = {
   'chunked behind a vertical tab': `${post('transfer-encoding: \vchunked', `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
   'chunked in quotes': `${post('transfer-encoding: "chunked"', `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
   'a space before the colon': `${post('transfer-encoding : chunked', `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
-  'a folded header': `${post('transfer-encoding:\r\n chunked', `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
+  'a header that continues on the next line': `${post('transfer-encoding:\r\n chunked', `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
   'a header behind a bare line feed': `${post(`x: y\ntransfer-encoding: chunked`, `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
-  'a header behind a bare return': `${post(`x: y\rtransfer-encoding: chunked`, `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
+  'a header behind a bare carriage return': `${post(`x: y\rtransfer-encoding: chunked`, `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
   'NUL in a header': `${post(`x: \0`, `content-length: ${HIDDEN.length}`)}${HIDDEN}`,
   'a chunk size that overflows': chunks(`10000000000000002\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
   'a chunk size with a sign': chunks(`-2\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
   'a chunk size in 0x': chunks(`0x2\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
   'a chunk without a line end after its data': chunks(`2\r\n{}0\r\n\r\n${HIDDEN}`),
-  'a chunk longer than it says': chunks(`2\r\n{}{}\r\n0\r\n\r\n${HIDDEN}`),
+  'a chunk that is longer than its size': chunks(`2\r\n{}{}\r\n0\r\n\r\n${HIDDEN}`),
   'a chunk extension with a line feed': chunks(`2;x="\n"\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
-  'a chunk line with a bare return': chunks(`2\r{}\r\n0\r\n\r\n${HIDDEN}`),
-  'a trailer that says a length': chunks(
+  'a chunk line with a bare carriage return': chunks(`2\r{}\r\n0\r\n\r\n${HIDDEN}`),
+  'a trailer with a length and a malformed line': chunks(
     `2\r\n{}\r\n0\r\ncontent-length: 99\r\nbad trailer\r\n\r\n${HIDDEN}`,
   ),
 };
 
 /** Malformed requests, and requests for features that the service does not have. */
-export const ODD: Readonly<Record<string, string>> = {
+export const ODD_REQUESTS: Readonly<Record<string, string>> = {
   'HTTP/0.9': 'GET /v1/keys\r\n\r\n',
   'HTTP/2 preface': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
   'an upgrade to HTTP/2': get(
@@ -69,7 +69,7 @@ export const ODD: Readonly<Record<string, string>> = {
   'OPTIONS of the whole server': crlf('OPTIONS * HTTP/1.1', 'host: x'),
   'an absolute address': get('http://other.example/v1/keys'),
   'an absolute address with a user': get('http://a:b@other.example/v1/keys'),
-  'an authority alone': get('other.example:80'),
+  'a host and port as the target': get('other.example:80'),
   'two hosts': get('/v1/keys', 'host: y'),
   'a host of spaces': crlf('GET /v1/keys HTTP/1.1', 'host:    '),
   'a host with a path': crlf('GET /v1/keys HTTP/1.1', 'host: x/../y'),
@@ -79,8 +79,8 @@ export const ODD: Readonly<Record<string, string>> = {
   'Latin-1 in a header': get('/v1/keys', 'x: \xe9\xff'),
   'bare line feeds': 'GET /v1/keys HTTP/1.1\nhost: x\n\n',
   'blank lines first': `\r\n\r\n${get('/v1/keys')}`,
-  'tabs for spaces': 'GET\t/v1/keys\tHTTP/1.1\r\nhost: x\r\n\r\n',
-  'a method in small letters': 'get /v1/keys HTTP/1.1\r\nhost: x\r\n\r\n',
+  'tabs instead of spaces': 'GET\t/v1/keys\tHTTP/1.1\r\nhost: x\r\n\r\n',
+  'a method in lower case': 'get /v1/keys HTTP/1.1\r\nhost: x\r\n\r\n',
   'a method of a thousand letters': `${'A'.repeat(1000)} / HTTP/1.1\r\nhost: x\r\n\r\n`,
   'HTTP/1.2': 'GET /v1/keys HTTP/1.2\r\nhost: x\r\n\r\n',
   'ten thousand headers': get('/v1/keys', ...Array.from({ length: 10_000 }, (_, i) => `x${i}: y`)),
@@ -99,11 +99,11 @@ export const ODD: Readonly<Record<string, string>> = {
   'an expectation': `${post('expect: 100-continue', 'content-length: 2')}{}`,
   'an expectation without a body': post('expect: 100-continue', 'content-length: 2'),
   'a body to a GET': `${get('/v1/keys', 'content-length: 5')}hello`,
-  ranges: get('/v1/keys', `range: bytes=${'0-,'.repeat(500)}`),
+  'five hundred ranges': get('/v1/keys', `range: bytes=${'0-,'.repeat(500)}`),
   'an override of the method': get('/v1/keys', 'x-http-method-override: DELETE'),
   'chunks with extensions and a trailer': chunks('2;a=b;c="d"\r\n{}\r\n0;e\r\nx-trailer: y\r\n\r\n'),
   'a thousand chunks of a byte': chunks(`${'1\r\n \r\n'.repeat(1000)}0\r\n\r\n`),
   'a request and garbage': `${get('/health/live')}\x01\x02\x03garbage\r\n\r\n`,
   'an incomplete request': get('/v1/keys').slice(0, -7),
-  nothing: '',
+  'no bytes': '',
 };

@@ -6,8 +6,8 @@ import { parse } from 'yaml';
 import { ofThisFile } from '../of-this-file.js';
 
 /*
- * Checks responses against docs/openapi.yaml. Everything in a response that the document does not describe is a violation,
- * also an additional member.
+ * Checks responses against docs/openapi.yaml. A status, media type, body or member that the document does not describe is a
+ * violation. Of the headers that it does not describe, only those of FORBIDDEN_HEADERS are.
  */
 
 interface Header {
@@ -114,8 +114,8 @@ export function follow<T>(pointer: string): Place<T> {
   return place as Place<T>;
 }
 
-/** Escapes a name for a JSON pointer. */
-export function step(name: string): string {
+/** Escapes a name for use in a JSON pointer. */
+export function escapePointerToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
@@ -139,15 +139,15 @@ function responsePlace(verb: string, path: string, status: number): Place<Respon
   if (!(status in operation.responses)) return `${verb} ${template} does not document ${status}`;
   // The response to HEAD has no body, so it does not count as one to GET.
   seenOfFile().add(`${verb} ${template} ${status}`);
-  return follow(`/paths/${step(template)}/${method}/responses/${status}`);
+  return follow(`/paths/${escapePointerToken(template)}/${method}/responses/${status}`);
 }
 
 function matches(template: string, path: string): boolean {
   const expected = template.split('/');
-  const steps = path.split('/');
+  const segments = path.split('/');
   return (
-    expected.length === steps.length &&
-    expected.every((part, i) => (part.startsWith('{') ? steps[i] !== '' : part === steps[i]))
+    expected.length === segments.length &&
+    expected.every((part, i) => (part.startsWith('{') ? segments[i] !== '' : part === segments[i]))
   );
 }
 
@@ -157,7 +157,7 @@ function headerViolations(response: Place<Response>, given: Map<string, string>)
     (name) => `header ${name} is sent`,
   );
   for (const name of documented) {
-    const header = follow<Header>(`${response.pointer}/headers/${step(name)}`);
+    const header = follow<Header>(`${response.pointer}/headers/${escapePointerToken(name)}`);
     const value = given.get(name.toLowerCase());
     if (value === undefined) {
       if (header.value.required) violations.push(`header ${name} is missing`);
@@ -182,7 +182,7 @@ function bodyViolations(
     return [`content-type is ${mediaType ?? 'missing'}, not ${expected.join(' or ')}`];
   }
   if (verb === 'HEAD') return body === '' ? [] : ['HEAD sends a body'];
-  const schema = `${response.pointer}/content/${step(mediaType)}/schema`;
+  const schema = `${response.pointer}/content/${escapePointerToken(mediaType)}/schema`;
   if (!/[/+]json$/.test(mediaType)) return schemaViolations(schema, body);
   const value = parsed(body);
   return value === undefined ? ['the body is not JSON'] : schemaViolations(schema, value);

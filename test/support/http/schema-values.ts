@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { anyText } from '../any-text.js';
-import { follow, openapi, step } from './openapi.js';
+import { follow, openapi, escapePointerToken } from './openapi.js';
 
 /*
  * Valid, nearly valid and invalid values for the schemas of docs/openapi.yaml. If the test knows genuine values of a member (a
@@ -49,12 +49,13 @@ const misspelt = (text: string) =>
 /** Values for the schema at a pointer of the document. @param name the name of the member */
 export function valuesFor(pointer: string, known: Known, name = ''): fc.Arbitrary<unknown> {
   const { value: schema, pointer: at } = follow<Schema>(pointer);
-  const right = rightFor(schema, at, known, name);
-  return fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: anything });
+  const plausible = plausibleValuesFor(schema, at, known, name);
+  return fc.oneof({ weight: 12, arbitrary: plausible }, { weight: 1, arbitrary: anything });
 }
 
-function rightFor(schema: Schema, at: string, known: Known, name: string): fc.Arbitrary<unknown> {
-  if (schema.properties) return membersFor(schema, at, known);
+/** Valid and nearly valid values. */
+function plausibleValuesFor(schema: Schema, at: string, known: Known, name: string): fc.Arbitrary<unknown> {
+  if (schema.properties) return objectsFor(schema, at, known);
   const genuine = known[name];
   if (genuine) {
     const near = fc
@@ -65,22 +66,22 @@ function rightFor(schema: Schema, at: string, known: Known, name: string): fc.Ar
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);
   const types = [schema.type ?? []].flat();
-  const ofTypes = types.map((type) => typed(type, schema, at, known));
+  const ofTypes = types.map((type) => valuesOfType(type, schema, at, known));
   const examples = schema.examples ? [fc.constantFrom(...schema.examples)] : [];
   return ofTypes.length + examples.length > 0 ? fc.oneof(...ofTypes, ...examples) : anything;
 }
 
-function membersFor({ properties, required = [] }: Schema, at: string, known: Known): fc.Arbitrary<unknown> {
+function objectsFor({ properties, required = [] }: Schema, at: string, known: Known): fc.Arbitrary<unknown> {
   const names = Object.keys(properties!);
   const members = Object.fromEntries(
-    names.map((name) => [name, valuesFor(`${at}/properties/${step(name)}`, known, name)]),
+    names.map((name) => [name, valuesFor(`${at}/properties/${escapePointerToken(name)}`, known, name)]),
   );
-  const whole = fc.record(members, { requiredKeys: [...required] });
-  const lacking = fc.record(members, { requiredKeys: [] });
-  return fc.oneof({ weight: 6, arbitrary: whole }, { weight: 1, arbitrary: lacking });
+  const complete = fc.record(members, { requiredKeys: [...required] });
+  const incomplete = fc.record(members, { requiredKeys: [] });
+  return fc.oneof({ weight: 6, arbitrary: complete }, { weight: 1, arbitrary: incomplete });
 }
 
-function typed(type: string, schema: Schema, at: string, known: Known): fc.Arbitrary<unknown> {
+function valuesOfType(type: string, schema: Schema, at: string, known: Known): fc.Arbitrary<unknown> {
   if (type === 'null') return fc.constant(null);
   if (type === 'boolean') return fc.boolean();
   if (type === 'array') return fc.array(valuesFor(`${at}/items`, known), { maxLength: 4 });
@@ -98,6 +99,6 @@ function typed(type: string, schema: Schema, at: string, known: Known): fc.Arbit
 /** The pointer to the schema of a route's request body; undefined if it has none. */
 export function bodyPointer(method: string, path: string): string | undefined {
   const operation = openapi.paths[path]![method.toLowerCase()] as { requestBody?: unknown };
-  const place = `/paths/${step(path)}/${method.toLowerCase()}/requestBody/content/application~1json/schema`;
-  return operation.requestBody ? place : undefined;
+  const pointer = `/paths/${escapePointerToken(path)}/${method.toLowerCase()}/requestBody/content/application~1json/schema`;
+  return operation.requestBody ? pointer : undefined;
 }

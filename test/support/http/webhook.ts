@@ -16,7 +16,7 @@ import { call, type Answer, type Service } from '../harness.js';
 export const PURCHASES = '/v1/purchases';
 /** The secret of the webhook signatures. */
 export const SECRET = randomBytes(32).toString('base64');
-/** The settings of a service that accepts purchase reports. */
+/** The settings with which a service accepts purchase reports. */
 export const TAKES_PURCHASES = { PURCHASE_WEBHOOK_SECRET: SECRET };
 
 export interface Signing {
@@ -98,7 +98,7 @@ export interface Mail {
 
 /** Waits until all mails are sent. @returns the mails in the outbox */
 export async function mails(service: Service): Promise<Mail[]> {
-  await mailsSent(service.databaseUrl);
+  await waitForMails(service.databaseUrl);
   const outbox = join(service.dataDir, 'outbox');
   const files = await readdir(outbox).catch(() => []);
   const texts = await Promise.all(files.map((file) => readFile(join(outbox, file), 'utf8')));
@@ -119,7 +119,7 @@ const NOTIFY_OF_JOBS = `
   listen job`;
 
 /** Waits until the queue has sent all mails. @throws Error if a mail could not be sent */
-export async function mailsSent(databaseUrl: string): Promise<void> {
+export async function waitForMails(databaseUrl: string): Promise<void> {
   const client = new pg.Client(databaseUrl);
   await client.connect();
   try {
@@ -141,7 +141,7 @@ export async function mailsSent(databaseUrl: string): Promise<void> {
 
 /** Waits until all mails are sent, and ends the service. */
 export async function end(service: Service): Promise<void> {
-  await mailsSent(service.databaseUrl);
+  await waitForMails(service.databaseUrl);
   await service.close();
 }
 

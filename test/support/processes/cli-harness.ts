@@ -148,7 +148,7 @@ export class Publisher extends Terminal {
   }
 
   /**
-   * Writes a key encrypted with PBKDF2, as keys were before scrypt: opening it takes a hundredth of the processor time.
+   * Writes a key encrypted with PBKDF2, as older versions of `manifest keygen` did: opening it takes a hundredth of the time.
    * @returns the public half
    */
   writeEncryptedKey(name: string, passphrase: string): string {

@@ -11,13 +11,13 @@ export interface ProcessOptions {
   /** Arguments for Node, before the program. */
   readonly nodeArguments?: readonly string[];
   /** Whether the process has an IPC channel, as with `npm start`. */
-  readonly ipc?: boolean;
+  readonly hasIpc?: boolean;
   /** The file descriptor for standard output; by default the output is collected in `stdout`. */
   readonly stdout?: number;
   /** The limit of open files and sockets; by default that of the system. */
   readonly descriptors?: number;
   /** Whether requests have the time limits of production, for tests of these limits. */
-  readonly limitsOfProduction?: boolean;
+  readonly hasProductionLimits?: boolean;
 }
 
 /** The environment of each process of a test: PATH, and the shared compile cache. */
@@ -37,12 +37,18 @@ export class ServerProcess {
 
   constructor(
     environment: Record<string, string>,
-    { nodeArguments = [], ipc = false, stdout, descriptors, limitsOfProduction = false }: ProcessOptions = {},
+    {
+      nodeArguments = [],
+      hasIpc = false,
+      stdout,
+      descriptors,
+      hasProductionLimits = false,
+    }: ProcessOptions = {},
   ) {
-    const limits = limitsOfProduction ? [] : ['--import', generousLimits];
+    const limits = hasProductionLimits ? [] : ['--import', generousLimits];
     const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
     const env = { ...baseEnvironment(), ...environment };
-    const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(ipc ? ['ipc' as const] : [])] as const;
+    const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(hasIpc ? ['ipc' as const] : [])] as const;
     // The shell replaces itself by the program, so its process id is that of the service.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];
     const [program, all] = descriptors === undefined ? [process.execPath, args] : ['sh', limited];
@@ -62,7 +68,7 @@ export class ServerProcess {
     });
   }
 
-  get running(): boolean {
+  get isRunning(): boolean {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
@@ -71,7 +77,7 @@ export class ServerProcess {
     for (;;) {
       const found = pattern.exec(this[stream]);
       if (found) return found;
-      if (!this.running)
+      if (!this.isRunning)
         throw new Error(
           `The process ended before its output matched ${pattern}: ${this.stderr.slice(-2000)}`,
         );
@@ -87,16 +93,17 @@ export class ServerProcess {
 
   /** Sends a signal, and waits until the process has ended. */
   async end(signal: NodeJS.Signals = 'SIGTERM') {
-    if (this.running) this.child.kill(signal);
+    if (this.isRunning) this.child.kill(signal);
     return this.exited;
   }
 }
 
-// Each Jest worker has its own range of ports, below the ephemeral ports, so that no other process takes one before it is used.
+// Each Jest worker (`maxWorkers` in jest.config.js) has its own range of ports, below the ephemeral ports, so that no other
+// process takes one before it is used.
 const [FIRST_PORT, PORTS_PER_WORKER] = [10_000, 4_000];
-const WORKERS = 3;
+const MAX_WORKERS = 3;
 const firstPortOfWorker =
-  FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS) * PORTS_PER_WORKER;
+  FIRST_PORT + (Number(process.env['JEST_WORKER_ID'] ?? 1) % MAX_WORKERS) * PORTS_PER_WORKER;
 // Another test run at the same time begins at another port.
 let lastOffset = randomInt(PORTS_PER_WORKER);
 

@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { FileProfile } from './profile.mjs';
 import { leftovers, sharedState } from './leftovers.mjs';
 
-// Both packages are dependencies of Jest, in its version.
-const ofJest = createRequire(createRequire(import.meta.url).resolve('jest-environment-node'));
-const { ModernFakeTimers } = ofJest('@jest/fake-timers');
-const { ModuleMocker } = ofJest('jest-mock');
+// Both packages are dependencies of Jest, so they are loaded in the version that Jest uses.
+const requireFromJest = createRequire(createRequire(import.meta.url).resolve('jest-environment-node'));
+const { ModernFakeTimers } = requireFromJest('@jest/fake-timers');
+const { ModuleMocker } = requireFromJest('jest-mock');
 
 // Node opens these streams when they are first used. They are opened here, so that no test file appears to leave them behind.
 void [process.stdin, process.stdout, process.stderr];

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-// The build is imported, because Jest compiles what tests import, but not what this file imports.
+// The build is imported, because TypeScript can be loaded only in the processes that run tests (module-hooks.mjs).
 import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../../dist/database/migrations.js';
 import { readPidFile } from '../../../dist/database/embedded/pid-file.js';
 import { findChromium } from '../../../scripts/chromium.mjs';
 
-/** Starts one PostgreSQL for the run, with a migrated template database that every test file clones. */
+/** Starts one PostgreSQL for the run, with a migrated template database that tests clone. */
 export default async function setUp() {
   const directory = await mkdtemp(join(tmpdir(), 'mooring-test-'));
   const server = await startEmbeddedPostgres(directory, { durable: false });

@@ -9,7 +9,7 @@ const MAX_WAIT_MS = 60_000;
 const UNCHECKED_GLOBALS = new Set(['globalThis', 'global', 'console', 'process']);
 
 /** Kinds of handles that stay open by design, or that Node counts although no test opened them. */
-const SHARED_HANDLES = new Set([
+const IGNORED_HANDLES = new Set([
   'Immediate',
   'FSReqPromise',
   'FSReqCallback',
@@ -91,6 +91,6 @@ function globalMembers() {
 function handles() {
   const counts = {};
   for (const name of process.getActiveResourcesInfo())
-    if (!SHARED_HANDLES.has(name)) counts[name] = (counts[name] ?? 0) + 1;
+    if (!IGNORED_HANDLES.has(name)) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
 }

@@ -5,7 +5,7 @@ const PROFILE = Symbol.for('mooring.profile');
 /** The number of clock ticks in a second on Linux; /proc has times in ticks. */
 const TICKS_PER_SECOND = 100;
 
-/** Measures how a test file spends its time. `npm test -- --profile` adds the results of all files. */
+/** Measures how a test file spends its time. `npm test -- --profile` adds up the results of all files. */
 export class FileProfile {
   #path;
   #began = performance.now();

@@ -1,9 +1,9 @@
 import Sequencer from '@jest/test-sequencer';
 
-/** Tests with a browser or a million rows use all processors. If they ran at the same time, tests of time limits would fail. */
+/** Tests with a browser or a million rows use all processors, so tests of time limits could fail beside them. */
 const HEAVY_TESTS = /\/test\/(pages\/|database\/growth)/;
 
-/** Runs the heavy test files last, so that no other file runs at the same time. */
+/** Runs the heavy test files last, so that hardly any other file runs at the same time. */
 export default class HeavyLast extends Sequencer {
   sort(tests) {
     // oxlint-disable-next-line no-array-sort -- the method of Jest's class, not an array's
