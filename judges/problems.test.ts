@@ -104,7 +104,7 @@ describe('each problem of the catalogue', () => {
   });
 });
 
-test('the answer of the service to an unknown method is accepted (Prism does not forward such a request)', async () => {
+test('the answer of the service to a method that a route lacks is accepted (Prism does not forward such a request)', async () => {
   const service = await Service.start();
   try {
     const { status, headers, text } = await call(service.url, 'DELETE', '/v1/manifest');

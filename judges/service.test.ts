@@ -67,7 +67,7 @@ const report = (to: Service, body: object) => {
   return to.call('POST', PURCHASES, text, signatureHeaders(text));
 };
 
-/** The routes of which Prism accepted a successful answer. */
+/** The routes with a successful answer that Prism accepted. `GET /` is tested without Prism. */
 const succeededRoutes = new Set<string>();
 async function expectSuccess(request: Promise<Answer>, route: string, status = 200): Promise<Answer> {
   const answer = await request;
@@ -105,7 +105,7 @@ describe('Prism accepts the documented answers', () => {
     await expectSuccess(service.activate(license), 'POST /v1/activate', 201);
   });
 
-  test('to a report of a purchase, to health checks and for pages of documentation', async () => {
+  test('to a report of a purchase, to health checks, and for public pages, texts and images', async () => {
     const body = { transaction_id: 'tx-1', email: 'buyer@example.com', status: 'paid' };
     await expectSuccess(report(service, body), 'POST /v1/purchases', 204);
     const paths = ['/health/live', '/health/ready', '/privacy/data', '/brand', '/brand/logo', '/docs/errors'];
@@ -207,7 +207,10 @@ describe('Prism accepts the documented answers', () => {
   });
 });
 
-/** A request for each problem except `method_not_allowed`, which problems.test.ts tests: Prism forwards no unknown method. */
+/**
+ * A request for each problem except `method_not_allowed`, which problems.test.ts tests: Prism forwards no method that the
+ * document lacks.
+ */
 const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<Answer>> = {
   malformed_request: () => lenientService.call('POST', '/v1/activate', [1]),
   not_found: async () =>

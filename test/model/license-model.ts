@@ -5,7 +5,7 @@ import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rule
  * service, so that the service is compared with an independent implementation.
  */
 
-/** A purchase has the last of these states that was reported, in whatever order the reports came. */
+/** A purchase has the state that is last in this list among the reported ones; the order of the reports does not matter. */
 const PURCHASE_STATES_BY_PRECEDENCE: readonly PurchaseState[] = [
   'paid',
   'disputed',
@@ -16,8 +16,8 @@ const PURCHASE_STATES_BY_PRECEDENCE: readonly PurchaseState[] = [
 export const RESTRICTED_VERSION = { version: '4.0.0', minimumExpiry: Date.parse('2027-01-01T00:00:00Z') };
 /** A version that every license covers. */
 export const UNRESTRICTED_VERSION = '3.2.0';
-/** The number of self-releases in a year. */
-export const SELF_RELEASES = 1;
+/** How many activations of a license its holder may release within 365 days. */
+export const SELF_RELEASES_PER_YEAR = 1;
 export const DEFAULT_MACHINES = 2;
 const YEAR_MS = 365 * 86_400_000;
 /** A license is not deleted while it has an active machine, or one that was released within this time. */
@@ -56,7 +56,7 @@ export interface License {
   /** When the end or the expiry last changed; the license is kept for at least a year after that. */
   end_changed_at: number;
   /** Whether a retention run has deleted the license and its bindings. */
-  is_gone: boolean;
+  is_deleted: boolean;
   /** The reports of the payment processor; null for a license that staff issued. */
   reports: PurchaseState[] | null;
   bindings: Binding[];
@@ -138,7 +138,7 @@ export function statusOf(license: License): string {
 export const activeOf = ({ bindings }: License) => bindings.filter(({ ended }) => !ended);
 
 export const selfReleasesLeft = (license: License, now: number) =>
-  SELF_RELEASES -
+  SELF_RELEASES_PER_YEAR -
   license.bindings.filter(
     (binding) =>
       binding.released_by_holder && now - binding.ended!.at < YEAR_MS && !isOfFormerHolder(license, binding),
@@ -171,12 +171,12 @@ export function endBinding(binding: Binding, at: number, reason: 'released' | 'r
   binding.ended ??= { at, reason };
 }
 
-/** Whether this many months have passed since the day of an end. */
+/** Whether this many calendar months have passed since the day of an end; false without an end. */
 function isRetentionOver(end: number | null, now: number, months = 12): boolean {
   if (end === null) return false;
   const day = new Date(end);
-  const first = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + months, 1));
-  const [year, month] = [first.getUTCFullYear(), first.getUTCMonth()];
+  const firstOfMonth = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + months, 1));
+  const [year, month] = [firstOfMonth.getUTCFullYear(), firstOfMonth.getUTCMonth()];
   const lastOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
   return Date.UTC(year, month, Math.min(day.getUTCDate(), lastOfMonth)) <= now;
 }
@@ -190,8 +190,8 @@ function endOf({ ended_at, on_expiry, expires_at }: License): number | null {
 /** The activations of an ended license end a month before its deletion, so that staff can correct a wrong end. */
 const MONTHS_UNTIL_ACTIVATIONS_END = 11;
 
-function endActivations({ now }: ModelState, license: License, keptFrom: number | null): void {
-  if (!isRetentionOver(keptFrom, now, MONTHS_UNTIL_ACTIVATIONS_END)) return;
+function endActivations({ now }: ModelState, license: License, periodStart: number | null): void {
+  if (!isRetentionOver(periodStart, now, MONTHS_UNTIL_ACTIVATIONS_END)) return;
   for (const binding of activeOf(license)) {
     endBinding(binding, now, 'released');
     for (const request of binding.requests.filter(({ decision }) => decision === null))
@@ -203,20 +203,20 @@ export function applyRetentionRule(state: ModelState, license: License, rule: Re
   const { now } = state;
   const { is_issued, end_changed_at, bindings } = license;
   const endedAt = is_issued ? endOf(license) : null;
-  const keptFrom = endedAt === null ? null : Math.max(endedAt, end_changed_at);
-  if (rule === 'end-activations') return endActivations(state, license, keptFrom);
+  const periodStart = endedAt === null ? null : Math.max(endedAt, end_changed_at);
+  if (rule === 'end-activations') return endActivations(state, license, periodStart);
   const isInUse = bindings.some(({ ended }) => !ended || ended.at > now - MIN_UNUSED_MS);
-  if (rule === 'delete-licenses' && isRetentionOver(keptFrom, now) && !isInUse)
-    Object.assign(license, { is_gone: true, email: null });
+  if (rule === 'delete-licenses' && isRetentionOver(periodStart, now) && !isInUse)
+    Object.assign(license, { is_deleted: true, email: null });
   const [deletedNow, kept] = partition(license.bindings, ({ ended }) =>
-    rule === 'delete-licenses' ? license.is_gone : isRetentionOver(ended?.at ?? null, now),
+    rule === 'delete-licenses' ? license.is_deleted : isRetentionOver(ended?.at ?? null, now),
   );
   license.bindings = kept;
   state.deletedBindings.push(...deletedNow.map(({ id }) => id));
 }
 
-function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
-  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
+function partition<T>(all: readonly T[], isIncluded: (each: T) => boolean): [T[], T[]] {
+  return [all.filter(isIncluded), all.filter((each) => !isIncluded(each))];
 }
 
 /** Makes a change that may move the end of the license, and records the end and when it was moved. */

@@ -170,7 +170,7 @@ function isKnown(license: License, { generation, email, machine }: CommandOf<'ac
 }
 
 /** Whether staff do not find the license, because it is not issued yet or already deleted. */
-const isUnknown = ({ is_issued, is_gone }: License): boolean => !is_issued || is_gone;
+const isUnknown = ({ is_issued, is_deleted }: License): boolean => !is_issued || is_deleted;
 
 /** The time of a change, which is not before any existing activation, even if the clocks of two instances differ. */
 const afterActivations = ({ bindings }: License, now: number): number =>

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { rfc3339 } from '../../src/core/clock.js';
 import { runs } from '../fuzz/fuzz.js';
 import { FakeClock, Service } from '../support/harness.js';
-import { DEFAULT_MACHINES, RESTRICTED_VERSION, SELF_RELEASES } from './license-model.js';
+import { DEFAULT_MACHINES, RESTRICTED_VERSION, SELF_RELEASES_PER_YEAR } from './license-model.js';
 import { ScenarioRunner } from './scenario-runner.js';
 import { concurrentScenarios, sequentialScenarios, type CommandTemplate } from './scenarios.js';
 import { publish } from '../manifest/publish.js';
@@ -18,7 +18,7 @@ import { TAKES_PURCHASES } from '../support/http/webhook.js';
 const checkScenarios = (count: number, scenarios: fc.Arbitrary<CommandTemplate[][]>) =>
   fc.assert(fc.asyncProperty(scenarios, runScenario), runs(count));
 
-/** Stops the retention job, which the system's clock schedules: the model applies retention only when a command says so. */
+/** Stops the retention job, which follows the clock of the system: the model applies retention only in its own commands. */
 async function stopScheduledJobs({ app }: Service): Promise<void> {
   for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
 }
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const environment = {
     ...TAKES_PURCHASES,
     DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
-    SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),
+    SELF_RELEASES_PER_YEAR: String(SELF_RELEASES_PER_YEAR),
   };
   const clock = new FakeClock();
   const one = await Service.start({ environment, clock });

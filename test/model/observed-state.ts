@@ -117,7 +117,7 @@ export function expectedViews(
   shown: Views,
 ): Views {
   const staff = licenses.map((license) => {
-    if (!license.is_issued || license.is_gone) return null;
+    if (!license.is_issued || license.is_deleted) return null;
     const requests = license.bindings.flatMap(({ id, requests: all }) =>
       all.map(({ at, decision, decided_at }) => ({ activation_id: id, at, decision, decided_at })),
     );

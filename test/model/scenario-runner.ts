@@ -86,7 +86,7 @@ export class ScenarioRunner {
     }
   }
 
-  // A staff token is valid for 90 days, but a scenario takes years.
+  // A staff token is valid for 90 days, but the clock of a scenario advances by years, so each advance needs a new token.
   private async createStaffToken(): Promise<void> {
     this.#authorization = `Bearer ${await this.firstInstance.staffToken('admin', ADMIN)}`;
   }
@@ -102,7 +102,7 @@ export class ScenarioRunner {
       return this.compare(await this.readViews());
     }
     if (first.type === 'advance-clock') {
-      // The clock affects all commands of a batch, so the others of this batch are dropped.
+      // The clock affects all commands of a batch, so the others of this batch are not sent.
       this.firstInstance.clock.advance(first.seconds * 1000);
       this.log.push(`the clock advances by ${first.seconds} seconds`);
       step(this.state, first);
@@ -332,7 +332,7 @@ const unissuedLicense = (reports: License['reports']): License => ({
   staff_status: 'active',
   ended_at: null,
   end_changed_at: 0,
-  is_gone: false,
+  is_deleted: false,
   reports,
   bindings: [],
 });

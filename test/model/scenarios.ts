@@ -101,6 +101,7 @@ const optionalOpening = fc.option(
 const fixedTemplate = (kind: Kind, pick: number): fc.Arbitrary<CommandTemplate> =>
   fc.constant({ kind, licenseIndex: 1, pick, secondPick: 0, isUnusual: false });
 const finalActivation = fc.nat(3).chain((machine) => fixedTemplate('activate', machine));
+// The picks below choose the status `active`, no expiry and nine machines, and a refund that is not left out.
 const refundBatches = fc.tuple(
   ...[
     fixedTemplate('paid', 1),
@@ -162,6 +163,7 @@ export function resolveTemplate(
     return { type: 'advance-clock', seconds: pickAdvance(state, licenseIndex, pick) };
   // Only every third restart is executed, because each takes a second.
   if (kind === 'restart-instance') return pick % 3 === 0 ? { type: 'restart-instance' } : undefined;
+  // A retention run applies every rule to every license, so the runner ignores this rule and index.
   if (kind === 'apply-retention')
     return { type: 'apply-retention', licenseIndex, rule: 'delete-activations' };
   // After a command that ends a license for good, the scenario tests little, so every second one is left out.
@@ -186,7 +188,7 @@ export function resolveTemplate(
       terms: { ...terms, on_expiry: isUnusual ? 'stop' : 'keep' },
     };
   }
-  if (license.is_gone) return undefined;
+  if (license.is_deleted) return undefined;
   const app_version = isUnusual ? RESTRICTED_VERSION.version : UNRESTRICTED_VERSION;
   switch (kind) {
     case 'activate': {
@@ -272,7 +274,7 @@ export function resolveTemplate(
   }
 }
 
-/** Returns an hour, days or a year in seconds. If the license has a future expiry, the time until it is a candidate too. */
+/** Returns one of `ADVANCES_S`. If the license has a future expiry, the time until it is a candidate too. */
 function pickAdvance({ now, licenses }: ModelState, licenseIndex: number, pick: number): number {
   const left = ((licenses[licenseIndex]!.expires_at ?? 0) - now) / 1000;
   return pickOf(left > 1 ? [...ADVANCES_S, left, left - 1] : ADVANCES_S, pick);

@@ -16,32 +16,32 @@ import {
 } from './attack.js';
 
 /*
- * An attacker who can read the whole database tries to find out which telemetry belongs to which machine. Only the ids of
- * the service are random, so a failure can be repeated without a seed.
+ * An attacker who can read the whole database tries to find out which telemetry belongs to which machine. The tests have no
+ * seed: only ids and the order of rows are random, and a real link is found with any of them.
  *
  * The attack does not use what no store can hide: the values of a row (a rare Mac, an uptime that grows from row to row)
  * and its day, which identifies the machine on a day with a single machine.
  */
 
 const CLIENTS = 200;
-const BEATS = 3;
-const ROWS = CLIENTS * BEATS;
+const HEARTBEATS_PER_CLIENT = 3;
+const ROWS = CLIENTS * HEARTBEATS_PER_CLIENT;
 /**
- * If rows tell nothing, one of 200 guesses is right on average. A given set of k guesses is right with a probability of at most
- * 3^k / (600 · 599 · …), and there are (200 over k) such sets, so at least k are right with at most 1/k!. For k = 13 that
- * is less than 2 in 10,000,000,000.
+ * If rows show nothing about their machine, one of 200 guesses is right on average. A given set of k guesses is right with a
+ * probability of at most 3^k / (600 · 599 · …), and there are (200 over k) such sets, so at least k are right with at most
+ * 1/k!. For k = 13 that is less than 2 in 10,000,000,000.
  */
-const IMPROBABLE_ROWS = 13;
+const IMPROBABLE_ROW_LINKS = 13;
 /**
  * In the same way: each of at most 599 pairs is right with a probability of 2/599, so 19 or more are right with less than 1 in
  * 10,000,000,000.
  */
-const IMPROBABLE_MACHINES = 19;
+const IMPROBABLE_MACHINE_LINKS = 19;
 /**
  * Of the first 300 rows 150 are in the first half on average. 60 more or fewer are there with a probability of less than
- * 2·e^(-2·60²/300).
+ * 2·e^(-2·60²/300), which is less than 1 in 10,000,000,000.
  */
-const IMPROBABLE_HALVES = 60;
+const IMPROBABLE_HALF_SCORE = 60;
 
 const MINUTE_MS = 60_000;
 
@@ -106,7 +106,7 @@ const naive: Store = {
 /** The clients send one after the other, 1.5 minutes apart, and again every six hours. */
 async function simulateQuietDay(store: Store, day: string): Promise<Map<string, number>> {
   const clients = new Map<string, number>();
-  for (let beat = 0; beat < BEATS; beat += 1) {
+  for (let beat = 0; beat < HEARTBEATS_PER_CLIENT; beat += 1) {
     for (let client = 0; client < CLIENTS; client += 1) {
       const minutes = 10 + beat * 6 * 60 + client * 1.5;
       service.clock.set(new Date(Date.parse(day) + minutes * MINUTE_MS));
@@ -124,7 +124,7 @@ async function simulateBusyDay(store: Store, day: string): Promise<Map<string, n
   const runClient = async (client: number) => {
     service.clock.advance(1);
     clients.set(await store.activate(client), client);
-    for (let beat = 0; beat < BEATS; beat += 1) await store.beat(client, beat);
+    for (let beat = 0; beat < HEARTBEATS_PER_CLIENT; beat += 1) await store.beat(client, beat);
   };
   await Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient(client)));
   return clients;
@@ -158,12 +158,15 @@ async function collectEvidence(
 
 /** How much a strategy finds out, as a number. */
 interface Score {
-  readonly how: string;
+  readonly strategy: string;
   readonly score: number;
 }
 
 const rate = (guesses: readonly Guess[], left: readonly number[], right: readonly number[]): Score[] =>
-  guesses.map(({ how, pairs }) => ({ how, score: pairs.filter(([a, b]) => left[a] === right[b]).length }));
+  guesses.map(({ strategy, pairs }) => ({
+    strategy,
+    score: pairs.filter(([a, b]) => left[a] === right[b]).length,
+  }));
 
 const scoreLinkedRows = ({ tables, clientOf }: Evidence) =>
   rate(linkRows(tables), clientOf.activations, clientOf.rows);
@@ -174,9 +177,9 @@ const scoreLinkedMachines = ({ tables, clientOf }: Evidence) =>
 /** Scores how well each order shows in which half of the quiet day a row came; a random order has a score near 0. */
 function scoreHalves({ tables, clientOf, beatOf }: Evidence): Score[] {
   const isEarly = (row: number) => beatOf[row]! * CLIENTS + clientOf.rows[row]! < ROWS / 2;
-  return arrivalOrders(tables).map(({ how, order }) => {
+  return arrivalOrders(tables).map(({ strategy, order }) => {
     const early = order.slice(0, ROWS / 2).filter(isEarly).length;
-    return { how, score: Math.abs(early - ROWS / 4) };
+    return { strategy, score: Math.abs(early - ROWS / 4) };
   });
 }
 
@@ -187,7 +190,7 @@ const NEARLY_ALL = 0.95;
 
 const CONTROL = ['naive.activation', 'naive.telemetry'] as const;
 
-test('the attack works: it links nearly all rows of a naive store, on a quiet day and on a busy one', async () => {
+test('the attack works: it links nearly all activations to rows of an unprotected store, on a quiet day and on a busy one', async () => {
   const quiet = await collectEvidence(CONTROL, '2026-11-21', await simulateQuietDay(naive, '2026-11-21'));
   expect(best(scoreLinkedRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
   expect(best(scoreLinkedMachines(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
@@ -204,9 +207,9 @@ test('on a quiet day the attack links rows before the retention run, and only by
   expect(best(scoreLinkedMachines(before))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
   await service.app.get(RetentionService).run(new Date('2026-11-24T00:05:00Z'));
   const after = await collectEvidence(['activation', 'telemetry'], '2026-11-23', clients);
-  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
-  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
-  expect(improbableScores(scoreHalves(after), IMPROBABLE_HALVES)).toEqual([]);
+  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROW_LINKS)).toEqual([]);
+  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINE_LINKS)).toEqual([]);
+  expect(improbableScores(scoreHalves(after), IMPROBABLE_HALF_SCORE)).toEqual([]);
 });
 
 test('on a busy day the rows of a batch are in random order before the retention run, and the attack links rows only by chance after it', async () => {
@@ -218,6 +221,6 @@ test('on a busy day the rows of a batch are in random order before the retention
   for (const { ids } of batches) expect(ids).toEqual(ids.toSorted());
   await service.app.get(RetentionService).run(new Date('2026-11-25T00:05:00Z'));
   const after = await collectEvidence(['activation', 'telemetry'], '2026-11-24', clients);
-  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROWS)).toEqual([]);
-  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINES)).toEqual([]);
+  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROW_LINKS)).toEqual([]);
+  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINE_LINKS)).toEqual([]);
 });

@@ -14,7 +14,7 @@ export interface Tables {
 
 /** The result of a strategy: pairs of indexes, of an activation and a row, or of two rows. */
 export interface Guess {
-  readonly how: string;
+  readonly strategy: string;
   readonly pairs: readonly (readonly [number, number])[];
 }
 
@@ -39,8 +39,8 @@ export function linkRows({ activations, rows }: Tables): Guess[] {
     traceNames(rows).flatMap((rowTrace) => {
       const sortedActivations = sorted(activations, activationTrace);
       const sortedRows = sorted(rows, rowTrace);
-      const guess = (how: string, rowFor: (activation: number, rank: number) => number): Guess => ({
-        how: `${how}, activations by ${activationTrace}, rows by ${rowTrace}`,
+      const guess = (strategy: string, rowFor: (activation: number, rank: number) => number): Guess => ({
+        strategy: `${strategy}, activations by ${activationTrace}, rows by ${rowTrace}`,
         pairs: sortedActivations.map((activation, rank) => [activation, rowFor(activation, rank)] as const),
       });
       const firstNotBefore = (activation: number) =>
@@ -64,7 +64,7 @@ export function linkMachines({ activations, rows }: Tables): Guess[] {
   return traceNames(rows).flatMap((trace) => {
     const order = sorted(rows, trace);
     return [1, activations.length].map((distance) => ({
-      how: `${distance} apart, by ${trace}`,
+      strategy: `${distance} apart, by ${trace}`,
       pairs: order.slice(distance).map((row, rank) => [order[rank]!, row] as const),
     }));
   });
@@ -73,8 +73,8 @@ export function linkMachines({ activations, rows }: Tables): Guess[] {
 /** The rows in each order that may be the order of their arrival. */
 export function arrivalOrders({
   rows,
-}: Tables): { readonly how: string; readonly order: readonly number[] }[] {
-  return traceNames(rows).map((trace) => ({ how: `by ${trace}`, order: sorted(rows, trace) }));
+}: Tables): { readonly strategy: string; readonly order: readonly number[] }[] {
+  return traceNames(rows).map((trace) => ({ strategy: `by ${trace}`, order: sorted(rows, trace) }));
 }
 
 const traceNames = (rows: readonly Traces[]) => Object.keys(rows[0]!);

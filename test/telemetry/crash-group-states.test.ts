@@ -14,7 +14,7 @@ const SIG = '0123456789abcdef';
 const OTHER_SIG = 'fedcba9876543210';
 const GRACE = 'grace@example.com';
 
-/** Counts a week in which the group crashed once in each version. */
+/** Stores one crash of the group in each version on the day before this Monday, and counts its week. */
 async function crash(nextMonday: string, versions: readonly string[], sig = SIG) {
   const day = new Date(Date.parse(nextMonday) - 86_400_000).toISOString().slice(0, 10);
   for (const version of versions) await fleet.receive(day, 1, { crash_sig: sig, crash_app_version: version });
@@ -73,6 +73,24 @@ test('muted groups do not take the places of open ones, of which 200 are shown',
   expect([open.length, open.includes(SIG)]).toEqual([200, false]);
 });
 
+test.each(['3.2.0', '3.1.9', '3.2'])(
+  'a group that crashed in 3.2.0 cannot be resolved in %s',
+  async (version) => {
+    await crash('2026-11-16', ['3.0.0', '3.2.0']);
+    const { status, json } = await resolve(version);
+    expect([status, json.errors]).toEqual([
+      422,
+      [
+        {
+          pointer: '/resolved_in',
+          detail: 'must be newer than the last version in which the group crashed',
+        },
+      ],
+    ]);
+    expect(await storedStates()).toEqual([]);
+  },
+);
+
 describe('a resolved group', () => {
   test.each([
     ['in that version', '3.2.0'],
@@ -103,24 +121,6 @@ describe('a resolved group', () => {
     expect([await sigs(), await sigs('?state=resolved')]).toEqual([[], [SIG]]);
   });
 
-  test.each(['3.2.0', '3.1.9', '3.2'])(
-    'cannot be resolved in %s, because it crashed in 3.2.0',
-    async (version) => {
-      await crash('2026-11-16', ['3.0.0', '3.2.0']);
-      const { status, json } = await resolve(version);
-      expect([status, json.errors]).toEqual([
-        422,
-        [
-          {
-            pointer: '/resolved_in',
-            detail: 'must be newer than the last version in which the group crashed',
-          },
-        ],
-      ]);
-      expect(await storedStates()).toEqual([]);
-    },
-  );
-
   test('that was reopened can be resolved again in a newer version, and muted', async () => {
     await crash('2026-11-09', ['3.1.0']);
     await resolve('3.2.0');
@@ -134,7 +134,7 @@ describe('a resolved group', () => {
 });
 
 describe('a change', () => {
-  test('is refused with a revision that another change has replaced, and its state stays', async () => {
+  test('with a revision that another change has replaced is refused, and the state of the group stays', async () => {
     await crash('2026-11-16', ['3.1.0']);
     const [{ revision }] = (await list()) as [{ revision: string }];
     const headers = { 'if-match': `"${revision}"` };
@@ -149,7 +149,7 @@ describe('a change', () => {
     expect(await storedStates()).toEqual([]);
   });
 
-  test('of two at once with one revision, exactly one succeeds', async () => {
+  test('that is concurrent with another one of the same revision: exactly one of the two succeeds', async () => {
     await crash('2026-11-16', ['3.1.0']);
     const [{ revision }] = (await list()) as [{ revision: string }];
     const headers = { 'if-match': `"${revision}"` };
@@ -199,7 +199,7 @@ describe('a change', () => {
   });
 
   test.each(['ffffffffffffffff', 'ABCDEF0123456789', 'x', '%00'])(
-    'of the group %s, which has no counts, is 404',
+    'of the group %s, which has no counts, is refused with 404',
     async (sig) => {
       await crash('2026-11-16', ['3.1.0']);
       const { status, json } = await fleet.changeCrashGroup(sig, { state: 'muted' });
@@ -208,13 +208,16 @@ describe('a change', () => {
   );
 });
 
-test.each(['closed', '', 'open&state=muted'])('422 for the list of state=%s', async (state) => {
-  const { status, json } = await fleet.readCrashGroups(`?state=${state}`);
-  expect([status, json.errors]).toEqual([
-    422,
-    [{ pointer: '/state', detail: 'must be one of open, resolved, muted' }],
-  ]);
-});
+test.each(['closed', '', 'open&state=muted'])(
+  'the list of groups is refused with 422 for state=%s',
+  async (state) => {
+    const { status, json } = await fleet.readCrashGroups(`?state=${state}`);
+    expect([status, json.errors]).toEqual([
+      422,
+      [{ pointer: '/state', detail: 'must be one of open, resolved, muted' }],
+    ]);
+  },
+);
 
 test('the state stays without a name when the staff member is removed', async () => {
   const staff = fleet.service.app.get(StaffService);
@@ -227,7 +230,7 @@ test('the state stays without a name when the staff member is removed', async ()
   expect(await list('?state=resolved')).toMatchObject([{ resolved_in: '3.2.0', changed_by: null }]);
 });
 
-// The last test, because the token of the harness expires in it.
+// This test is the last one, because its retention run of 2028 deletes the expired staff token of the harness.
 test('the state is deleted exactly with the last week in which the group crashed', async () => {
   await crash('2026-11-09', ['3.1.0']);
   await resolve('3.2.0');

@@ -109,9 +109,9 @@ test('no text member except versions stores a disguised IPv4 address', () => {
 });
 
 test('crash_frame stores no disguised personal data before a line number', () => {
-  const before = fc.constantFrom(...PERSONAL, ADDRESS, 'localhost', 'adas_macbook', 'mail.a.com');
+  const personalText = fc.constantFrom(...PERSONAL, ADDRESS, 'localhost', 'adas_macbook', 'mail.a.com');
   fc.assert(
-    fc.property(before.chain(disguised), fc.constantFrom(':7', '：7', '%3A7', ':７'), (value, line) => {
+    fc.property(personalText.chain(disguised), fc.constantFrom(':7', '：7', '%3A7', ':７'), (value, line) => {
       expect(storingMembers(value + line, ['crash_frame'])).toEqual([]);
     }),
     runs(2_000),
@@ -123,7 +123,7 @@ test('crash_frame stores paths of ASCII identifiers with a line number', () => {
   const frame = fc
     .tuple(fc.array(name, { minLength: 1, maxLength: 6 }), fc.constantFrom('run', '<lambda>', '__init__'))
     .map(([path, last]) => `${[...path, last].join('.')}:120`)
-    // Without paths that begin like a home directory or contain the name of a computer.
+    // A path that begins like a home directory or contains the name of a computer is dropped.
     .filter((text) => !/^home\.|s_(macbook|imac|mac_?mini|mbp)/.test(text));
   fc.assert(
     fc.property(frame, (value) => expect(storingMembers(value, ['crash_frame'])).toEqual(['crash_frame'])),

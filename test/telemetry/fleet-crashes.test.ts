@@ -10,7 +10,7 @@ afterAll(() => fleet.service.close());
 
 const SIG = '0123456789abcdef';
 const OTHER_SIG = 'fedcba9876543210';
-const groups = async (query = '') => (await fleet.readCrashGroups(query)).json.crash_groups;
+const readGroups = async (query = '') => (await fleet.readCrashGroups(query)).json.crash_groups;
 
 test('a crash group is shown from its first crash on, with its frame, versions and weeks', async () => {
   const crash = { crash_label: 'ValueError', crash_frame: 'app.detector.run:120', crash_sig: SIG };
@@ -20,7 +20,7 @@ test('a crash group is shown from its first crash on, with its frame, versions a
   await fleet.receive('2026-11-12', 1, { crash_sig: OTHER_SIG });
   await fleet.runRetention('2026-11-16');
   const open = { state: 'open', resolved_in: null, changed_by: null, changed_at: null };
-  expect(await groups()).toEqual([
+  expect(await readGroups()).toEqual([
     {
       ...open,
       revision: expect.any(String),
@@ -51,7 +51,7 @@ test('the first and the last version are those of all weeks, not only of the req
   await fleet.receive('2026-11-04', 1, { crash_sig: SIG, crash_app_version: '3.0.0' });
   await fleet.receive('2026-11-11', 1, { crash_sig: SIG, crash_app_version: '3.1.0' });
   await fleet.runRetention('2026-11-16');
-  expect(await groups('?weeks=1')).toMatchObject([
+  expect(await readGroups('?weeks=1')).toMatchObject([
     { first_version: '3.0.0', last_version: '3.1.0', weeks: [{ week_end: '2026-11-15', crashes: 1 }] },
   ]);
 });
@@ -61,7 +61,7 @@ test('versions are ordered by number', async () => {
     await fleet.receive('2026-11-11', 1, { crash_sig: SIG, crash_app_version: version });
   }
   await fleet.runRetention('2026-11-16');
-  expect(await groups()).toMatchObject([{ first_version: '3.2', last_version: '10.0' }]);
+  expect(await readGroups()).toMatchObject([{ first_version: '3.2', last_version: '10.0' }]);
 });
 
 test('the version is crash_app_version, or app_version if the former is missing', async () => {
@@ -72,7 +72,7 @@ test('the version is crash_app_version, or app_version if the former is missing'
   });
   await fleet.receive('2026-11-11', 1, { crash_sig: OTHER_SIG, app_version: '3.2.0' });
   await fleet.runRetention('2026-11-16');
-  const versions = (await groups()).map(
+  const versions = (await readGroups()).map(
     ({ crash_sig, first_version, last_version }: Record<string, string>) => [
       crash_sig,
       first_version,
@@ -90,7 +90,7 @@ test('a group has the label and frame of most of its crashes', async () => {
   await fleet.receive('2026-11-11', 5, { crash_sig: SIG, crash_label: 'ValueError', crash_frame: 'app.b:2' });
   await fleet.receive('2026-11-11', 9, { crash_sig: SIG });
   await fleet.runRetention('2026-11-16');
-  expect(await groups()).toMatchObject([{ crash_label: 'ValueError', crash_frame: 'app.b:2' }]);
+  expect(await readGroups()).toMatchObject([{ crash_label: 'ValueError', crash_frame: 'app.b:2' }]);
 });
 
 test('at most 200 groups are shown, the most frequent of the requested weeks first', async () => {
@@ -102,13 +102,13 @@ test('at most 200 groups are shown, the most frequent of the requested weeks fir
   );
   await fleet.runRetention('2026-11-16');
   const sigs = async (query: string) =>
-    (await groups(query)).map(({ crash_sig }: { crash_sig: string }) => crash_sig);
+    (await readGroups(query)).map(({ crash_sig }: { crash_sig: string }) => crash_sig);
   const ofTwoWeeks = await sigs('?weeks=2');
   expect([ofTwoWeeks.length, ...ofTwoWeeks.slice(0, 2)]).toEqual([200, SIG, OTHER_SIG]);
   expect((await sigs('?weeks=1')).slice(0, 2)).toEqual([OTHER_SIG, '0'.repeat(15) + '1']);
 });
 
-test('a crash group has its signature, label, frame, versions and counts, and no other field', async () => {
+test('a crash group shows and stores no telemetry except its signature, label, frame, versions and counts', async () => {
   const canary = Object.fromEntries(
     [
       'os_version',
@@ -139,8 +139,8 @@ test('a crash group has its signature, label, frame, versions and counts, and no
   expect(JSON.stringify(stored)).not.toMatch(/canary|71500/);
 });
 
-test('the groups are shown also with thousands of different groups in each week', async () => {
-  // The planner's statistics are out of date: they show one group only.
+test('the groups are shown even if each week has thousands of groups and the planner expects one', async () => {
+  // The statistics of the planner are out of date, because they are from a time with only one group.
   await fleet.receive('2026-11-04', 300, { crash_sig: SIG });
   await fleet.runRetention('2026-11-09');
   await fleet.service.sql(

@@ -30,12 +30,12 @@ export class Fleet {
     );
   }
 
-  /** Runs the retention at 00:05 of this day. */
+  /** Runs retention as if it were 00:05 UTC of this day. */
   async runRetention(day: string): Promise<RetentionReport> {
-    const today = this.service.clock.now();
+    const previousTime = this.service.clock.now();
     this.service.clock.set(`${day}T00:05:00Z`);
     const report = await this.service.app.get(RetentionService).run(this.service.clock.now());
-    this.service.clock.set(today);
+    this.service.clock.set(previousTime);
     return report!;
   }
 

@@ -29,14 +29,14 @@ const weekEnds = async (query = '') => {
 test.each<[string, Record<string, string>]>([
   ['no token', {}],
   ['an unknown token', { authorization: `Bearer mst_${'A'.repeat(43)}` }],
-])('401 for a caller with %s', async (_what, headers) => {
+])('a caller with %s is refused with 401', async (_what, headers) => {
   const { status, json } = await fleet.service.call('GET', '/support/api/fleet', undefined, headers);
   expect([status, json.code]).toEqual([401, 'sign_in_required']);
   expect(json).not.toHaveProperty('weeks');
 });
 
 test.each(['0', '106', '1000', '-1', '%2B1', '1.5', '1e1', '0x10', '', 'all', '12&weeks=12', '12%20'])(
-  '422 for weeks=%s, which is not a whole number from 1 to 105',
+  'weeks=%s is refused with 422, because it is not a whole number from 1 to 105',
   async (weeks) => {
     const { status, json } = await fleet.readCounts(`?weeks=${weeks}`);
     expect([status, json.code]).toEqual([422, 'invalid_request']);
@@ -51,7 +51,7 @@ test('without any telemetry the lists are empty', async () => {
   }
 });
 
-test('a run counts complete weeks from Monday to Sunday (UTC)', async () => {
+test('a retention run counts complete weeks from Monday to Sunday (UTC)', async () => {
   await fleet.receive('2026-11-08', 281, { os_version: 'the Sunday before' });
   await fleet.receive(MONDAY, 282, { os_version: 'Monday' });
   await fleet.receive(SUNDAY, 283, { os_version: 'Sunday' });
@@ -207,6 +207,7 @@ test('the counts of a week are deleted exactly 24 months after its end', async (
   await fleet.receive(MONDAY, 280, values);
   await fleet.runRetention(NEXT_MONDAY);
   await fleet.runRetention('2028-11-14');
+  // Each of the five tables of counts has one cell.
   expect(await storedCounts()).toEqual([{ cells: 5, latency: 1, crashes: 1 }]);
   await fleet.runRetention('2028-11-15');
   expect(await storedCounts()).toEqual([]);

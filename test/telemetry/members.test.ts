@@ -167,7 +167,7 @@ test.each(byMember(VALID))('%s stores each valid value as it was sent', async (m
 });
 
 test.each(byMember(INVALID))(
-  '%s is dropped with each invalid value, and is reported',
+  '%s is stored as null and reported as dropped for each invalid value',
   async (member, values) => {
     const dropped = values.map((value) => ({ value, dropped: [member], stored: null }));
     expect(await sendEach(member, values)).toEqual(dropped);

@@ -90,7 +90,7 @@ const PERSONAL: Record<string, string[]> = {
     'db.internal',
     'ada.fritz.box',
   ],
-  'a disguise of one of these': [
+  'personal data in disguise': [
     'ada＠example.com',
     'ada%40example.com',
     'ada%2540example.com',
@@ -108,8 +108,8 @@ const PERSONAL: Record<string, string[]> = {
   ],
 };
 
-/** Sends each value in all of these members. @returns the members that stored it */
-async function leaks(values: string[], members: string[]): Promise<string[]> {
+/** Sends each value in all of these members. @returns each value that a member stored, with the member */
+async function findLeaks(values: string[], members: string[]): Promise<string[]> {
   const found: string[] = [];
   for (const value of values) {
     const { dropped, row } = await send(Object.fromEntries(members.map((name) => [name, value])));
@@ -121,7 +121,7 @@ async function leaks(values: string[], members: string[]): Promise<string[]> {
 }
 
 test.each(Object.entries(PERSONAL))('%s is dropped in every text member', async (_what, values) => {
-  expect(await leaks(values, TEXT_MEMBERS)).toEqual([]);
+  expect(await findLeaks(values, TEXT_MEMBERS)).toEqual([]);
 });
 
 test('an IPv4 address is dropped in every text member except versions', async () => {
@@ -134,8 +134,8 @@ test('an IPv4 address is dropped in every text member except versions', async ()
     '192.168.1.20-lan',
     '１９２.１６８.１.２０',
   ];
-  expect(await leaks([...addresses, 'at 192.168.1.20:8080', '(8.8.8.8)'], others)).toEqual([]);
-  expect(await leaks(['1.2.3.4'], VERSION_MEMBERS)).toHaveLength(3);
+  expect(await findLeaks([...addresses, 'at 192.168.1.20:8080', '(8.8.8.8)'], others)).toEqual([]);
+  expect(await findLeaks(['1.2.3.4'], VERSION_MEMBERS)).toHaveLength(3);
 });
 
 test.each([

@@ -10,12 +10,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const beat = async (times: number) => {
+const sendHeartbeats = async (times: number) => {
   for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
 };
 
-/** Those of the ids that are in the file of one of the two inboxes, also in deleted rows. */
-async function idsInFiles(ids: readonly string[]): Promise<string[]> {
+/** Returns the ids that occur in the file of one of the two inbox tables, also in deleted rows. */
+async function findIdsInFiles(ids: readonly string[]): Promise<string[]> {
   await service.sql('checkpoint');
   const files = await service.sql<{ bytes: Buffer }>(
     `select pg_read_binary_file(pg_relation_filepath(name::regclass)) as bytes
@@ -30,15 +30,15 @@ async function idsInFiles(ids: readonly string[]): Promise<string[]> {
 test.each(['2026-11-21', '2026-11-22'])(
   'after the run of %s the moved rows are neither in the files of the inboxes nor in the statistics of the planner',
   async (day) => {
-    await beat(60);
+    await sendHeartbeats(60);
     await service.sql('analyze telemetry_inbox');
-    const moving = await service.sql<{ id: string }>('select id from telemetry_inbox');
+    const rowsToMove = await service.sql<{ id: string }>('select id from telemetry_inbox');
     service.clock.set(`${day}T00:01:00Z`);
-    await beat(20);
-    const ids = moving.map(({ id }) => id);
-    expect(await idsInFiles(ids)).toEqual(ids);
+    await sendHeartbeats(20);
+    const ids = rowsToMove.map(({ id }) => id);
+    expect(await findIdsInFiles(ids)).toEqual(ids);
     await service.app.get(RetentionService).run(new Date(`${day}T00:05:00Z`));
-    expect(await idsInFiles(ids)).toEqual([]);
+    expect(await findIdsInFiles(ids)).toEqual([]);
     // Rows that came since midnight are stored in random order and by one transaction.
     const left = await service.sql<{ id: string; by: string }>(
       'select id, xmin::text as by from telemetry_inbox order by ctid',

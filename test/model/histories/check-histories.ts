@@ -99,14 +99,14 @@ function describeContradiction(recorded: Recorded): string {
 /** Formats the operations that contradict each other, with the license and the seed of the scenario. */
 function formatContradiction(
   { scenario: { seed, isSold, machines_allowed, on_expiry } }: Pick<Recorded, 'scenario'>,
-  { operations, irrelevant }: Contradiction,
+  { operations, irrelevantCount }: Contradiction,
 ): string {
   const license = isSold
     ? 'purchased license'
     : `license for ${machines_allowed} machines (on expiry: ${on_expiry})`;
   const others =
-    irrelevant > 0
-      ? `\nThe contradiction remains whether the ${irrelevant} other operations happened or not.`
+    irrelevantCount > 0
+      ? `\nThe contradiction remains whether the ${irrelevantCount} other operations happened or not.`
       : '';
   return `No order of these operations on a ${license} (seed ${seed}) explains their responses:\n\n${formatHistory(operations)}${others}`;
 }

@@ -82,7 +82,7 @@ describe('an operation without a response', () => {
   });
 });
 
-test('a heartbeat that a replica confirms may be from before the last release, but not one that the primary confirms', () => {
+test('a confirmation of a heartbeat by a replica may show the state before a release, but one by the primary may not', () => {
   const before = [activate('a', [0, 1], 'A'), release('A', [2, 3])];
   const fromReplica = (each: Operation): Operation => ({ ...each, earliest: -Infinity });
   expect(verdict(...before, fromReplica(heartbeat('A', [4, 5])))).toBe('linearizable');

@@ -17,7 +17,7 @@ export interface ClientKnowledge {
 const MINUTE_MS = 60_000;
 /** Expiries relative to the start. A fault sets a clock 30 or 120 minutes ahead or back, and so past some of them. */
 const EXPIRY_OFFSETS_MS = [null, -120 * MINUTE_MS, -10 * MINUTE_MS, 20 * MINUTE_MS, 90 * MINUTE_MS];
-const MACHINES = 4;
+const MACHINE_COUNT = 4;
 
 const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]!;
 
@@ -25,7 +25,7 @@ const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]
  * Makes a command from a template. While no activation is known, a template that needs one becomes the activation of a
  * machine. An unusual command uses the key before the newest one, or may name an ended activation.
  */
-export function commandOf({ kind, pick, isUnusual }: CommandTemplate, known: ClientKnowledge): Command {
+export function resolveTemplate({ kind, pick, isUnusual }: CommandTemplate, known: ClientKnowledge): Command {
   const { email, generation, tokens, ended, start } = known;
   const licenseIndex = 0;
   switch (kind) {
@@ -64,7 +64,7 @@ export function commandOf({ kind, pick, isUnusual }: CommandTemplate, known: Cli
   const active = [...tokens.keys()].filter((id) => !ended.has(id));
   const binding = pickOf(isUnusual || active.length === 0 ? [...tokens.keys()] : active, pick);
   if (kind === 'activate' || binding === undefined) {
-    const machine = `machine ${1 + (pick % MACHINES)}`;
+    const machine = `machine ${1 + (pick % MACHINE_COUNT)}`;
     const request = { machine, hostname_hint: machine, app_version: UNRESTRICTED_VERSION };
     return {
       type: 'activate',

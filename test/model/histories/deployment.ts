@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { LicenseKeys } from '../../../src/keys/license-keys.js';
-import { DEFAULT_MACHINES, SELF_RELEASES } from '../license-model.js';
+import { DEFAULT_MACHINES, SELF_RELEASES_PER_YEAR } from '../license-model.js';
 import { Service } from '../../support/harness.js';
 import { ORIGIN } from '../../support/http/cookie-client.js';
 import { TAKES_PURCHASES } from '../../support/http/webhook.js';
@@ -37,7 +37,7 @@ export const SETTINGS: Record<string, string> = {
   // Only errors are logged, because the log of requests is not needed.
   LOG_LEVEL: 'error',
   DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
-  SELF_RELEASES_PER_YEAR: String(SELF_RELEASES),
+  SELF_RELEASES_PER_YEAR: String(SELF_RELEASES_PER_YEAR),
 };
 
 /** Two instances in this process that share a stopped clock. */

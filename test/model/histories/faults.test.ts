@@ -25,7 +25,7 @@ const TEST_OPERATIONS = 500;
 const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(TEST_OPERATIONS);
 const maxOperations = numRuns!;
 
-test('each history of a license is linearizable during every fault', async () => {
+test('each history of a license is linearizable while every kind of fault is injected', async () => {
   try {
     await expectLinearizableHistories();
   } catch (error) {

@@ -1,7 +1,10 @@
 import { Random } from '../../client/random.js';
 import type { FaultedDeployment } from './faulted-deployment.js';
 
-/** The kinds of faults that are injected while clients work. */
+/**
+ * The kinds of faults that are injected while clients work. A paused replica does not apply what it receives, and a frozen one
+ * does not respond. A killed backend is the server process of one database connection.
+ */
 export const FAULT_KINDS = [
   'client connections cut',
   'database connections cut',
@@ -28,6 +31,8 @@ export interface Fault {
 const REPLICA_FAULTS: readonly FaultKind[] = ['replica paused', 'replica frozen'];
 /** The lowest and the highest number of operations from one fault to the next. */
 const OPERATIONS_BETWEEN_FAULTS = [20, 70] as const;
+/** The shortest and the longest duration of a fault that does not end by itself. */
+const DURATION_OPERATIONS = [10, 80] as const;
 /** An instance takes seconds to restart, so one is killed only in the first of this many rounds. */
 const ROUNDS_PER_KILL = 10;
 const MINUTE_MS = 60_000;
@@ -48,7 +53,7 @@ export function planFaults(seed: number, operations: number): Fault[] {
       faults.push({
         kind,
         startsAtOperation: at,
-        durationOperations: Math.round(random.between(10, 80)),
+        durationOperations: Math.round(random.between(...DURATION_OPERATIONS)),
         instance: random.below(2),
         clockOffsetMs,
       });

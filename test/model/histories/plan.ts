@@ -57,7 +57,7 @@ export interface ScenarioShape {
   readonly kinds?: Partial<Record<Kind, number>>;
 }
 
-/** Weights with which a scenario has commands of these kinds only. */
+/** Weights with which the clients send commands of these kinds only; the prologue may have others. */
 export function onlyKinds(...kinds: readonly Kind[]): Partial<Record<Kind, number>> {
   const all = Object.keys({ ...KIND_WEIGHTS, ...REPORT_WEIGHTS }) as Kind[];
   return Object.fromEntries(all.map((kind) => [kind, kinds.includes(kind) ? 1 : 0]));

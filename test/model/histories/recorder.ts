@@ -1,11 +1,10 @@
-import type { Answer } from '../../support/harness.js';
+import { isConnectionLost, type Answer } from '../../support/harness.js';
 import { DEFAULT_MACHINES, type Command, type License, type Outcome } from '../license-model.js';
 import { readOutcome } from '../observed-state.js';
-import { commandOf, type ClientKnowledge } from './commands.js';
+import { resolveTemplate, type ClientKnowledge } from './commands.js';
 import type { Deployment } from './deployment.js';
 import { MAX_CLOCK_READ_DELAY_MS, type Operation, type ViewsOutcome } from './history.js';
 import type { Scenario, CommandTemplate } from './plan.js';
-import { isConnectionLost } from '../../support/harness.js';
 import { LicenseRequests } from './requests.js';
 import type { State } from './transition.js';
 
@@ -81,7 +80,7 @@ class Recorder {
   }
 
   async run(template: CommandTemplate, client: number): Promise<void> {
-    const command = commandOf(template, this.#known);
+    const command = resolveTemplate(template, this.#known);
     const instanceIndex = this.runningInstance(template.instance);
     const instance = this.deployment.instances[instanceIndex]!;
     this.observer.onInvoked?.();
@@ -169,7 +168,7 @@ function initialState(
     staff_status: 'active',
     ended_at: null,
     end_changed_at: 0,
-    is_gone: false,
+    is_deleted: false,
     reports: isSold ? [] : null,
     bindings: [],
   };

@@ -14,7 +14,7 @@ export interface Contradiction {
    * The number of operations that were kept without their responses. The contradiction remains whether each of them happened,
    * at whatever time, or not.
    */
-  readonly irrelevant: number;
+  readonly irrelevantCount: number;
 }
 
 /** The limit of visited states for one attempt to leave out an operation. */
@@ -38,7 +38,7 @@ export function shrinkHistory(initial: State, history: readonly Operation[]): Co
     kept = relaxed;
     irrelevant.add(possible);
   }
-  return { operations: kept.filter((each) => !irrelevant.has(each)), irrelevant: irrelevant.size };
+  return { operations: kept.filter((each) => !irrelevant.has(each)), irrelevantCount: irrelevant.size };
 }
 
 /** The history up to the first response that contradicts the operations before it. Later operations cannot explain it. */

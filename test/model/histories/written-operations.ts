@@ -32,7 +32,7 @@ export const stateWithLicense = (terms: Partial<License> = {}): State => ({
         staff_status: 'active',
         ended_at: null,
         end_changed_at: 0,
-        is_gone: false,
+        is_deleted: false,
         reports: null,
         bindings: [],
         ...terms,

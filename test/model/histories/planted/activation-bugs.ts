@@ -86,6 +86,7 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
            where l.id = $1`,
           [license],
         );
+        // With the revision after the refund, the service does not notice that the license has changed since its check.
         const [{ revision }] = current.rows as [{ revision: string }];
         return run(undefined, [license, revision, ...rest]);
       });

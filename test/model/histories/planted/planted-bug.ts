@@ -23,7 +23,7 @@ export const ONE_CLIENT: ScenarioShape = { clients: 1, templates: 14 };
 /** Two clients whose statements a gate interleaves. */
 export const TWO_CLIENTS: ScenarioShape = { clients: 2, templates: 2 };
 
-let runs = 0;
+let runCount = 0;
 
 /** Runs the scenario of a bug on instances with the bug. @throws Error if the bug was not planted */
 export async function runWith(deployment: LocalDeployment, bug: PlantedBug): Promise<PlantedRun> {
@@ -47,7 +47,7 @@ async function runScenario(
   { seed, shape }: PlantedBug,
   planting?: Planting,
 ): Promise<PlantedRun> {
-  const name = `planted-${(runs += 1)}`;
+  const name = `planted-${(runCount += 1)}`;
   const recorded = await record(deployment, plan(seed, shape), name, planting?.observer);
   return { recorded, verdict: check(recorded.initial, recorded.operations).verdict };
 }
