@@ -78,11 +78,9 @@ export async function erasePersonalData(
 ): Promise<ErasureResult> {
   const activations = await queryIds(
     manager,
-    `with erased as (
-       update activation set machine_id = null, hostname_hint = null,
-         ended_at = coalesce(ended_at, $2), ended_reason = coalesce(ended_reason, 'released')
-       where license_id = any($1) returning id)
-     select id from erased`,
+    `update activation set machine_id = null, hostname_hint = null,
+       ended_at = coalesce(ended_at, $2), ended_reason = coalesce(ended_reason, 'released')
+     where license_id = any($1) returning id`,
     [licenses, at],
   );
   // The update above locks the activations, so a concurrent release request is stored before this, or finds them ended.

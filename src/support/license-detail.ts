@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { findLicenses, type LicenseView } from '../activation/license-overview.js';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { licenseRevision } from '../licenses/license-revision.js';
 import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
@@ -52,9 +53,9 @@ type ReleaseRequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_
 export async function readLicenseDetail(dataSource: DataSource, id: string): Promise<LicenseDetail> {
   const [license] = isUuid(id) ? await findLicenses(dataSource, { id }) : [];
   if (!license) throw problem('not_found');
-  const [[statusAndPurchase], requests, history] = await Promise.all([
-    dataSource.query(SELECT_STATUS_AND_PURCHASE, [id]) as Promise<StatusAndPurchase[]>,
-    dataSource.query(SELECT_RELEASE_REQUESTS, [id]) as Promise<ReleaseRequestRow[]>,
+  const [statusAndPurchase, requests, history] = await Promise.all([
+    queryRow<StatusAndPurchase>(dataSource, SELECT_STATUS_AND_PURCHASE, [id]),
+    queryRows<ReleaseRequestRow>(dataSource, SELECT_RELEASE_REQUESTS, [id]),
     readAuditTrail(dataSource, { license_id: id }, HISTORY_LIMIT),
   ]);
   // The license may have been deleted since the first query.
