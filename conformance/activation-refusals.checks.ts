@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { demand, NotChecked, type Check } from './check.ts';
+import { demand, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { mistypedKey, unknownKey } from './license-keys.ts';
 import { firstActivation, successfulActivation } from './first-activation.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, demandInvalid, demandMembers, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 
 /** A well-formed key and an address that belong to no license. If a service accepts them by mistake, it activates nothing. */

@@ -1,8 +1,9 @@
-import { demand, NotChecked, type Check } from './check.ts';
+import { demand, type Check } from './check.ts';
 import { HOSTNAME_HINT, MACHINE_ID, type Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { withLookalikes, unknownLookalikeKey } from './license-keys.ts';
 import { firstActivation, refusalReason, successfulActivation } from './first-activation.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, demandJson, demandMembers, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 import { demandSevenDays } from './timers.ts';
 

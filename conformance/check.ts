@@ -1,4 +1,5 @@
 import type { Deployment } from './deployment.ts';
+import { NotChecked } from './not-checked.ts';
 
 /** A rule of the contract, and a function that checks it from outside. */
 export interface Check {
@@ -24,9 +25,6 @@ export interface Result {
   /** One sentence, unless the rule holds. */
   readonly why: string | null;
 }
-
-/** Thrown if a rule cannot be checked, because something that the check needs is missing. */
-export class NotChecked extends Error {}
 
 /** Throws an error with the sentence if the condition is false. */
 export function demand(holds: unknown, sentence: string): asserts holds {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { NotChecked } from './check.ts';
 import { ask, NoAnswer, type Answer, type RequestOptions } from './http.ts';
+import { NotChecked } from './not-checked.ts';
 
 export interface License {
   readonly license_key: string;

@@ -1,5 +1,6 @@
-import { NotChecked, once } from './check.ts';
+import { once } from './check.ts';
 import type { Answer } from './http.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, describeAnswer } from './shape.ts';
 
 /** The first activation of a run, with which later answers are compared. */

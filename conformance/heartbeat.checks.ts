@@ -1,8 +1,9 @@
-import { demand, NotChecked, once, type Check } from './check.ts';
+import { demand, once, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import { FORGERIES } from './forged-tokens.ts';
 import type { Answer } from './http.ts';
 import { successfulActivation } from './first-activation.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, demandInvalid, demandJson, demandMembers, demandRefusal, describeAnswer } from './shape.ts';
 import { demandSevenDays } from './timers.ts';
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify, type JWK } from 'jose';
-import { demand, NotChecked, type Check } from './check.ts';
+import { demand, type Check } from './check.ts';
 import { APP_VERSION, HOSTNAME_HINT, type Deployment } from './deployment.ts';
 import { isEd25519, keysAnswer, keySet } from './keys.ts';
 import { successfulActivation } from './first-activation.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, demandJson, formatValue } from './shape.ts';
 
 /** The members of a JWK that contain a private key or a secret. */

@@ -1,5 +1,6 @@
 import type { JsonWebKey } from 'node:crypto';
-import { NotChecked, once } from './check.ts';
+import { once } from './check.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, isObject, describeAnswer } from './shape.ts';
 
 export const keysAnswer = once((service) => service.ask('GET', '/v1/keys'));

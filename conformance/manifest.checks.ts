@@ -1,7 +1,8 @@
-import { demand, NotChecked, type Check } from './check.ts';
+import { demand, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer, RequestOptions } from './http.ts';
 import { manifestAnswer, publishedManifest } from './manifest.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, demandJson, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';

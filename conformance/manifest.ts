@@ -1,5 +1,6 @@
-import { NotChecked, once } from './check.ts';
+import { once } from './check.ts';
 import type { Answer } from './http.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, isObject, describeAnswer } from './shape.ts';
 
 /** The answer to the first request for the manifest. */

@@ -1,6 +1,7 @@
-import { demand, NotChecked, type Check } from './check.ts';
+import { demand, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
+import { NotChecked } from './not-checked.ts';
 import { CLIENT_ACTIONS, CODES } from './problems.ts';
 import { at, demandMembers, formatValue, describeAnswer } from './shape.ts';
 

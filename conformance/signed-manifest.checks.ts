@@ -1,9 +1,10 @@
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
-import { demand, NotChecked, type Check } from './check.ts';
+import { demand, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import { keySet } from './keys.ts';
 import { manifestSignatures, publishedManifest, signedContent } from './manifest.ts';
 import { successfulActivation } from './first-activation.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, demandMembers, formatValue } from './shape.ts';
 
 /** The members of the signed content, in the order that the format prescribes. */

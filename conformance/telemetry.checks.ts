@@ -1,6 +1,7 @@
-import { demand, NotChecked, once, type Check } from './check.ts';
+import { demand, once, type Check } from './check.ts';
 import { APP_VERSION, type Deployment } from './deployment.ts';
 import { successfulActivation } from './first-activation.ts';
+import { NotChecked } from './not-checked.ts';
 import { at, demandJson, formatValue, describeAnswer } from './shape.ts';
 
 /** Valid telemetry. Its values identify it in the operator's counts. */

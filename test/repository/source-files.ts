@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Import {
   /** The module as the import names it. */
@@ -44,11 +44,15 @@ export function parse(path: string, text: string): SourceFile {
   return { path, folder: folderOf(path), text, imports, tree };
 }
 
-/** All TypeScript files below src, sorted by their paths. */
-export const sources: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
-  .toSorted()
-  .map((path) => parse(path, readFileSync(join(SRC, path), 'utf8')));
+/** Reads all TypeScript files below a folder of the repository, sorted by their paths, which are relative to the folder. */
+export const readSources = (folder: string): SourceFile[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path) && !/^(dist|node_modules)\//.test(path))
+    .toSorted()
+    .map((path) => parse(path, readFileSync(join(ROOT, folder, path), 'utf8')));
+
+/** All TypeScript files below src. */
+export const sources: readonly SourceFile[] = readSources('src');
 
 /** The top folder of a path below src; for a file that is directly in src its name without extension. */
 export function folderOf(path: string): string {
@@ -56,7 +60,7 @@ export function folderOf(path: string): string {
 }
 
 function fileOf(path: string, from: string): string | undefined {
-  return from.startsWith('.') ? join(dirname(path), from).replace(/\.js$/, '') : undefined;
+  return from.startsWith('.') ? join(dirname(path), from).replace(/\.[jt]s$/, '') : undefined;
 }
 
 function importOf(path: string, declaration: ts.ImportDeclaration | ts.ExportDeclaration): Import {
