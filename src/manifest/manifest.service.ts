@@ -42,7 +42,8 @@ type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
 export class ManifestService implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   #versions = new PublishedVersions();
   #live: LiveManifest | null = null;
-  #timer?: NodeJS.Timeout;
+  /** Undefined before and after the time in which the service polls. */
+  #timer: NodeJS.Timeout | undefined;
   // Calls that arrive together, or while a refresh is running, share the next refresh, so each caller sees what was published
   // before its call. Any number of calls (`Infinity`) shares a refresh, and one refresh runs at a time. A batch must return one
   // result for each call: it returns the calls themselves, which are null.
@@ -68,13 +69,16 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   onApplicationBootstrap(): void {
     // During an outage of the database the service continues to serve the manifest in memory.
     const poll = () =>
-      void this.refresh().catch((error: unknown) => this.log.failed('manifest poll failed', error));
+      void this.refresh().catch((error: unknown) => {
+        if (this.#timer) this.log.failed('manifest poll failed', error);
+      });
     this.#timer = setInterval(poll, MANIFEST_POLL_MS).unref();
   }
 
-  // Polling stops before the connections are closed.
+  // Polling stops before the connections are closed. A slow poll may still be running then, and its failure means nothing.
   beforeApplicationShutdown(): void {
     clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   get live(): LiveManifest | null {

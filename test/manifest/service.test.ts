@@ -192,4 +192,17 @@ describe('a service', () => {
     service.beforeApplicationShutdown();
     expect(jest.getTimerCount()).toBe(0);
   });
+
+  test('does not log a poll that fails because the connections were closed meanwhile', async () => {
+    const poll = Promise.withResolvers<unknown[]>();
+    query.mockReturnValue(poll.promise);
+    service.onApplicationBootstrap();
+    jest.advanceTimersByTime(2_000);
+    while (query.mock.calls.length === 0) await new Promise(setImmediate);
+    service.beforeApplicationShutdown();
+    poll.reject(new Error('closed'));
+    await poll.promise.catch(() => undefined);
+    await new Promise(setImmediate);
+    expect(logged).toEqual([]);
+  });
 });
