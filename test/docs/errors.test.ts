@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { errorsAsHtml, errorsAsMarkdown } from '../../src/http/problems/problem-docs.js';
-import { PROBLEMS } from '../../src/http/problems/problem.js';
+import { PROBLEMS, type ClientAction, type ProblemCode } from '../../src/http/problems/problem.js';
 
-/** The status and `client_action` of each code on which clients rely, written by hand to detect a change by mistake. */
-const EXPECTED = {
+/** The status and `client_action` of each code, written by hand to detect a change by mistake. */
+const EXPECTED: Record<ProblemCode, [status: number, client_action: ClientAction]> = {
   malformed_request: [400, 'fix'],
   not_found: [404, 'fix'],
   method_not_allowed: [405, 'fix'],
@@ -23,9 +23,23 @@ const EXPECTED = {
   no_version_published: [404, 'retry'],
   sign_in_required: [401, 'fix'],
   forbidden: [403, 'fix'],
+  cross_origin: [403, 'fix'],
+  mailbox_proof_needed: [403, 'fix'],
+  release_needs_support: [403, 'fix'],
+  code_invalid: [403, 'fix'],
+  link_invalid: [403, 'fix'],
+  passkey_invalid: [403, 'fix'],
+  key_not_mailable: [409, 'fix'],
+  license_changed: [412, 'fix'],
+  crash_group_changed: [412, 'fix'],
+  license_erased: [409, 'fix'],
+  has_passkey: [409, 'fix'],
+  last_admin: [409, 'fix'],
+  webhook_signature_invalid: [403, 'fix'],
+  too_many_requests: [429, 'retry'],
   internal_error: [500, 'retry'],
   unavailable: [503, 'retry'],
-} as const;
+};
 
 /** The only codes that may stop a paid application. Each of them means that the license is not valid on this machine. */
 const STOPPING_CODES = [
@@ -46,7 +60,7 @@ test('docs/errors.md is generated from the catalogue (npm run docs:errors writes
 test.each(Object.entries(EXPECTED))(
   '%s has the status and client_action on which clients rely',
   (code, expected) => {
-    const { status, client_action } = PROBLEMS[code as keyof typeof EXPECTED];
+    const { status, client_action } = PROBLEMS[code as ProblemCode];
     expect([status, client_action]).toEqual(expected);
   },
 );
