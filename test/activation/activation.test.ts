@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { activation, machineId, Service } from '../support/harness.js';
+import { activation, AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));

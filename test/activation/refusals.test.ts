@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { Service, type Answer } from '../support/harness.js';
+import { type Answer, AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { downloadUrl, publish } from '../manifest/publish.js';
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => {

@@ -6,10 +6,9 @@ import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { erase } from '../erasure/harness.js';
-import { retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
+import { type Answer, AUDIT_CONTEXT, retryWhileUnavailable, Service } from '../support/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 /** A key with a correct check symbol that no license has. */
 const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 

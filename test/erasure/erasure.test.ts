@@ -10,7 +10,6 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import {
-  AUDIT_CONTEXT,
   erase,
   everyRow,
   formsOfMachine,
@@ -21,7 +20,7 @@ import {
   sell,
   until,
 } from './harness.js';
-import { machineId, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
 const ADA = 'ada.kanari@leak.example';

@@ -5,10 +5,8 @@ import pg from 'pg';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { createDatabase, type Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, type Service } from '../support/harness.js';
 import { formsOfText, type Form } from '../support/leak-search.js';
-
-export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 /** Waits until a condition holds, at most until the timeout of the test. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {

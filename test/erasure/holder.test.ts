@@ -7,7 +7,6 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import {
-  AUDIT_CONTEXT,
   everyRow,
   findRequest,
   waitUntilCarriedOut,
@@ -18,7 +17,7 @@ import {
   sell,
   until,
 } from './harness.js';
-import { FakeClock, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { withTableLock } from '../support/tables.js';
 

@@ -12,16 +12,8 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import {
-  AUDIT_CONTEXT,
-  copyDatabase,
-  erase,
-  everyRow,
-  waitForJobs,
-  waitForSentMails,
-  sell,
-} from './harness.js';
-import { createDatabase, FakeClock, Service } from '../support/harness.js';
+import { copyDatabase, erase, everyRow, waitForJobs, waitForSentMails, sell } from './harness.js';
+import { AUDIT_CONTEXT, createDatabase, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */

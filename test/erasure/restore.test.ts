@@ -12,7 +12,6 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import {
-  AUDIT_CONTEXT,
   copyDatabase,
   everyRow,
   formsOfMachine,
@@ -23,7 +22,7 @@ import {
   outbox,
   sell,
 } from './harness.js';
-import { createDatabase, FakeClock, machineId, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, FakeClock, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */

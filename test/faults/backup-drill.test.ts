@@ -15,8 +15,8 @@ import {
   type Buyer,
 } from './backup-drill.js';
 import { baseBackup, copyWal, Restored } from '../support/databases/base-backup.js';
-import { AUDIT_CONTEXT, erase } from '../erasure/harness.js';
-import { FakeClock, Service } from '../support/harness.js';
+import { erase } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
 import { FragilePostgres, Load, type Timed } from '../support/databases/outage-harness.js';
 import { publish } from '../manifest/publish.js';
 import { Computer } from '../keys/rotation-drill-computer.js';

@@ -2,14 +2,13 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { TimeUncertain } from '../../src/database/database-clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { createDatabase, FakeClock, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, FakeClock, Service } from '../support/harness.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const YEAR_MS = 365 * DAY_MS;
 const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 // The service and the database share one clock here: `FakeClock.agreesWith` always returns true, so the service can detect only
 // the jump itself.

@@ -6,14 +6,13 @@ import { migrate } from '../../src/database/migrations.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../../src/heartbeat/replica.js';
-import { Service, withLimitsOfProduction, type Answer } from '../support/harness.js';
+import { type Answer, AUDIT_CONTEXT, Service, withLimitsOfProduction } from '../support/harness.js';
 import { LIMITS_OF_PRODUCTION } from '../support/limits.js';
 import { loopTime } from '../support/loop-time.js';
 import { FragilePostgres, Load } from '../support/databases/outage-harness.js';
 import { publish } from '../manifest/publish.js';
 import { query, StreamingReplica } from '../support/databases/replica-harness.js';
 
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const WARNING =
   'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.';
 /** Every request is answered within this time during any fault, measured by `loopTime`: service and test share a process. */

@@ -2,12 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ActivationReads } from '../../src/heartbeat/activation-reads.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { publish } from '../manifest/publish.js';
 
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const DAY_MS = 86_400_000;
 
 let service: Service;

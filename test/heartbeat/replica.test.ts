@@ -7,15 +7,13 @@ import { poolOf } from '../../src/database/data-source.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../../src/heartbeat/replica.js';
 import type { AppLogger } from '../../src/core/logger.js';
-import { createDatabase, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, NOW, Service } from '../support/harness.js';
 import { withLimits } from '../support/limits.js';
 import { publish } from '../manifest/publish.js';
 
 // These tests check which database answers a heartbeat. A schema with copied tables takes the place of the replica, because
 // it is faster than a real one, which test/faults/replica.test.ts uses.
 
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
-const NOW = '2026-11-20T13:00:00Z';
 const CHECK_INTERVAL_MS = 2_000;
 /** The highest WAL position, as an SQL expression: the replica has replayed everything. */
 const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";

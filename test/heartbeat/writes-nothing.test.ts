@@ -17,10 +17,8 @@ import { migrate } from '../../src/database/migrations.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { waitForJobs } from '../erasure/harness.js';
-import { Service, type Answer } from '../support/harness.js';
+import { type Answer, AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 /** A separate server, because transaction ids are counted per server and no other test may use one. */
 let server: EmbeddedPostgres;

@@ -4,13 +4,11 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { AUDIT_CONTEXT } from '../erasure/harness.js';
 import { runs } from '../fuzz/fuzz.js';
-import { activation, Service } from '../support/harness.js';
+import { activation, AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser } from '../license-portal/harness.js';
 import { StatementGates, type GatedAnswer } from '../support/statement-gates.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 /** A request renews a session that is older than this. */
 const RENEWAL_MS = 2 * 60_000;
 const HINT_OF_NEXT_HOLDER = 'laptop of the next holder';

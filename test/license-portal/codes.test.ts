@@ -3,10 +3,9 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { everyRow, waitForJobs, outbox } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { Browser, mailedCodes, withoutIds, wrongCode } from './harness.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 /** How long a code is valid. */
 const CODE_LIFETIME_MS = 10 * 60_000;
 

@@ -6,8 +6,8 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
-import { AUDIT_CONTEXT, erase, formsOfMachine, sell } from '../erasure/harness.js';
-import { machineId, Service } from '../support/harness.js';
+import { erase, formsOfMachine, sell } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Browser } from './harness.js';
 

@@ -2,13 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { AUDIT_CONTEXT, waitForJobs, outbox, sell } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
+import { waitForJobs, outbox, sell } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const HOUR_MS = 3_600_000;
 
 let service: Service;

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { everyRow } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { Browser, codeAfter, mailedCodes, wrongCode } from './harness.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const JUST_VALID = '2026-11-20T13:09:59Z';
 const EXPIRED = '2026-11-20T13:10:00Z';
 const WRONG_HINT = {

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { AUDIT_CONTEXT, waitForJobs, outbox, until } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
+import { waitForJobs, outbox, until } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
 
 let service: Service;

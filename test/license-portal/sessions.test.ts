@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { hash, randomBytes } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { AUDIT_CONTEXT, until } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
+import { until } from '../erasure/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser } from './harness.js';
 import { freePort } from '../support/processes/server-process.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 

@@ -2,10 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { hash } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { sell } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
-
-const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));

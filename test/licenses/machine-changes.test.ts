@@ -5,14 +5,12 @@ import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { revokeKey, rotateKeys } from '../../src/keys/tokens/rotation.js';
 import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
-import { machineId, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 
 // These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a service.
 
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.create>[2];
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));

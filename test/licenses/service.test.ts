@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { lastAuditEvent } from '../support-api/harness.js';
 
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 const NOW = new Date('2026-11-20T13:00:00Z');
 const LATER = new Date('2026-11-20T14:00:00Z');
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { AUDIT_CONTEXT, MailHarness } from './harness.js';
+import { MailHarness } from './harness.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let harness: MailHarness;
 beforeAll(async () => {

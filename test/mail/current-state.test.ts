@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { randomBytes } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { AUDIT_CONTEXT, MailHarness } from './harness.js';
+import { MailHarness } from './harness.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let harness: MailHarness;
 beforeAll(async () => {

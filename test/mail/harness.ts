@@ -5,7 +5,6 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Service, type ServiceOptions } from '../support/harness.js';
 import { SmtpServer } from './smtp-server.js';
 
-export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 export const MAIL_FROM = 'Example App <licenses@example.com>';
 export const PUBLIC_URL = 'https://licenses.example.org/shop';
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { AUDIT_CONTEXT, MailHarness, PUBLIC_URL } from './harness.js';
+import { MailHarness, PUBLIC_URL } from './harness.js';
 import type { Received } from './smtp-server.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let harness: MailHarness;
 beforeAll(async () => {

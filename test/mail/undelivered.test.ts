@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { FailingMail } from '../../src/mail/waiting-mail.js';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase } from '../support/harness.js';
-import { AUDIT_CONTEXT, MailHarness } from './harness.js';
+import { AUDIT_CONTEXT, createDatabase } from '../support/harness.js';
+import { MailHarness } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
 
 const UNREACHABLE = 'the mail server cannot be reached';

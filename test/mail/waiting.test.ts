@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { enqueueMail } from '../../src/mail/mail.service.js';
-import { AUDIT_CONTEXT, MailHarness } from './harness.js';
+import { MailHarness } from './harness.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-
-const NOW = '2026-11-20T13:00:00Z';
 
 interface Table {
   readonly name: string;

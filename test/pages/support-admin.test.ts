@@ -8,7 +8,7 @@ import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
 import { activateMachine, expectAnnounced, expectFocus, expectToast } from './steps.js';
-import { AUDIT_CONTEXT } from '../support-api/harness.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let service: Service;
 let origin: string;

@@ -3,7 +3,8 @@ import type { CDPSession, Locator, Page } from 'playwright-core';
 import type { Role } from '../../src/staff/staff.entity.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
-import { AUDIT_CONTEXT, createPrintedLink } from '../support-api/harness.js';
+import { createPrintedLink } from '../support-api/harness.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 /** Adds a staff member, as the command line does. @returns the URL of a one-time link with which that person signs in */
 export async function createSignInLink(

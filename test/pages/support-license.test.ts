@@ -16,10 +16,10 @@ import {
   submitRelease,
   title,
 } from './support-browser.js';
-import { AUDIT_CONTEXT } from '../support-api/harness.js';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { activateMachine, readExactTime, expectFocus, expectAnnounced, expectToast } from './steps.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let service: Service;
 let origin: string;

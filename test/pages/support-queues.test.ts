@@ -4,7 +4,6 @@ import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo, until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
-import { AUDIT_CONTEXT } from '../support-api/harness.js';
 import { NOW, TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
@@ -21,6 +20,7 @@ import {
   title,
 } from './support-browser.js';
 import { activateMachine, expectFocus, expectAnnounced, expectToast, tabTo } from './steps.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let service: Service;
 let origin: string;

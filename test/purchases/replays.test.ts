@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import type { PurchaseState } from '../../src/licenses/license.rules.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import {
   buyerOf,
   end,
@@ -13,8 +13,6 @@ import {
   readPurchase,
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { ReleaseService } from '../../src/releases/release.service.js';
 import type { PurchaseState } from '../../src/licenses/license.rules.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import {
   buyerOf,
@@ -14,8 +14,6 @@ import {
   TAKES_PURCHASES,
   type StoredPurchase,
 } from '../support/http/webhook.js';
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 beforeAll(async () => {

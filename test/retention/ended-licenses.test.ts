@@ -3,12 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { deleteExpired } from '../../src/retention/deletion.js';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 
 /* When the activations of an ended license end, and when the license is deleted (docs/decisions/0023). */
 
-const NOW = '2026-11-20T13:00:00Z';
 const ELEVEN_MONTHS = { before: '2027-10-19T23:59:59.999Z', on: '2027-10-20T00:00:00Z' };
 const TWELVE_MONTHS = { before: '2027-11-19T23:59:59.999Z', on: '2027-11-20T00:00:00Z' };
 

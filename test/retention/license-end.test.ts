@@ -4,9 +4,8 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService, type LicenseChange } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const LATER = '2026-12-24T18:00:00Z';
 
 let service: Service;

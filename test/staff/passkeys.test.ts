@@ -3,17 +3,10 @@ import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto'
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Authenticator, type Forgery } from '../support/http/authenticator.js';
 import { outbox, until } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
-import {
-  AUDIT_CONTEXT,
-  Browser,
-  lastAuditEvent,
-  createPrintedLink,
-  signInStaff,
-} from '../support-api/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const MINUTE_MS = 60_000;
 /** Flags of the authenticator data (WebAuthn): the person was present, and the person was verified. */
 const USER_PRESENT = 0x01;

@@ -3,12 +3,11 @@ import fc from 'fast-check';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Authenticator } from '../support/http/authenticator.js';
 import { runs } from '../fuzz/fuzz.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { StatementGates } from '../support/statement-gates.js';
-import { AUDIT_CONTEXT, Browser, createPrintedLink, signInStaff } from '../support-api/harness.js';
+import { Browser, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 /** The age of the sessions when the operations begin. A request extends a session of this age, so it also writes the session. */
 const SESSION_AGE_MS = 2 * 60_000;
 const API = '/support/api';

@@ -2,17 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { randomBytes } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
-import { Service } from '../support/harness.js';
-import {
-  AUDIT_CONTEXT,
-  Browser,
-  lastAuditEvent,
-  createPrintedLink,
-  signInStaff,
-} from '../support-api/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const MINUTE_MS = 60_000;
 
 let service: Service;

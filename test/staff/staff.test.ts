@@ -7,15 +7,14 @@ import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.
 import type { Service } from '../support/harness.js';
 import { MailHarness } from '../mail/harness.js';
 import {
-  AUDIT_CONTEXT,
   Browser,
   lastAuditEvent,
   lastMailTo,
   createPrintedLink,
   signInStaff,
 } from '../support-api/harness.js';
+import { AUDIT_CONTEXT, NOW } from '../support/harness.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 const ORIGIN = 'https://licenses.example.org';
 const REASON = { reason: 'Joined the team.' };
 

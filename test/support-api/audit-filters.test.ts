@@ -3,11 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-import { AUDIT_CONTEXT, signInStaff, type Browser } from './harness.js';
+import { signInStaff, type Browser } from './harness.js';
 
-const NOW = '2026-11-20T13:00:00Z';
 /** The number of entries in a response. */
 const PAGE_SIZE = 50;
 

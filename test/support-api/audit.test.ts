@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
 let service: Service;
 let authorization: string;

@@ -4,8 +4,7 @@ import type { Role } from '../../src/staff/staff.entity.js';
 import type { Answer, Service } from '../support/harness.js';
 import type { MailHarness } from '../mail/harness.js';
 import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';
-
-export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 /** A staff member's browser. */
 export class Browser extends CookieClient {

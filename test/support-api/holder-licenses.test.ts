@@ -3,12 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { licenseStatus } from '../../src/licenses/license.rules.js';
 import { LICENSE_STATUS } from '../../src/licenses/license-status.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { signInStaff, type Browser } from './harness.js';
-
-const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 let support: Browser;

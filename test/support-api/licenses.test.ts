@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { lastAuditEvent, signInStaff, type Browser } from './harness.js';
 import { JobWatch } from '../mail/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-
-const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 let jobs: JobWatch;

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { Service } from '../support/harness.js';
+import { NOW, Service } from '../support/harness.js';
 import { publish, withdraw } from '../manifest/publish.js';
 import { signInStaff, type Browser } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-
-const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 let support: Browser;

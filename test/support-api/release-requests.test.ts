@@ -5,8 +5,7 @@ import { MailHarness } from '../mail/harness.js';
 import type { Service } from '../support/harness.js';
 import { lastMailTo, signInStaff, type Browser } from './harness.js';
 import { whileGone } from '../support/tables.js';
-
-const NOW = '2026-11-20T13:00:00Z';
+import { NOW } from '../support/harness.js';
 
 let harness: MailHarness;
 let service: Service;

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { machineId, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, machineId, NOW, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
-const NOW = '2026-11-20T13:00:00Z';
 
 let service: Service;
 let token: string;

@@ -2,10 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
-const NOW = '2026-11-20T13:00:00Z';
 const DAY_MS = 86_400_000;
 
 let service: Service;

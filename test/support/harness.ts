@@ -25,13 +25,16 @@ import { validateAnswer } from './http/openapi.js';
 import { profiled } from './profile.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 
-const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
+export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
+
+/** The time at which a `FakeClock` starts. */
+export const NOW = '2026-11-20T13:00:00Z';
 
 /** A clock that a test sets. */
 export class FakeClock extends Clock {
   #elapsed = 0;
 
-  constructor(private time = new Date('2026-11-20T13:00:00Z')) {
+  constructor(private time = new Date(NOW)) {
     super();
   }
 

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { StaffService } from '../../src/staff/staff.service.js';
-import { AUDIT_CONTEXT, lastAuditEvent } from '../support-api/harness.js';
+import { lastAuditEvent } from '../support-api/harness.js';
 import { Fleet } from './fleet-harness.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let fleet: Fleet;
 beforeAll(async () => {
