@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { outbox, until } from '../erasure/harness.js';
 import type { Page } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
+import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -38,6 +39,9 @@ const useUpSelfRelease = () =>
      values (gen_random_uuid(), $1, decode(repeat('ab', 32), 'hex'), '1.0', $2, $2, 'released', true)`,
     [license.license_id, service.clock.now()],
   );
+
+const releaseByStaff = (id: string) =>
+  service.app.get(ReleaseService).release(id, { actor: 'support@example.com', reason: 'Asked by phone.' });
 
 const readReleaseRequests = (activationId: string) =>
   service.sql<{ reason: string | null }>('select reason from release_request where activation_id = $1', [
@@ -102,7 +106,36 @@ describe('asking support to release a machine', () => {
   });
 });
 
+test('a request for a machine that support has released meanwhile is not shown as sent', async () => {
+  await useUpSelfRelease();
+  const id = await activateMachine(service, license, 'Studio Mac');
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
+  await releaseByStaff(id);
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await expectToast(page, 'Nothing to do: this machine is no longer in use.');
+  await expectFocus(headline(page));
+  expect(await headline(page).textContent()).toBe('0 of 2 machines in use');
+  await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
+  expect(await readReleaseRequests(id)).toEqual([]);
+});
+
 describe('a self-release', () => {
+  test('of one that support has released meanwhile says so, and uses up no release', async () => {
+    const id = await activateMachine(service, license, 'Studio Mac');
+    await activateMachine(service, license, 'MacBook Air');
+    const page = await browser.openPage(origin);
+    await openByCode(page, origin, service, license.email);
+    await page.getByRole('button', { name: 'Release Studio Mac' }).click();
+    await releaseByStaff(id);
+    await page.getByRole('button', { name: 'Release it' }).click();
+    await expectToast(page, 'Nothing to do: this machine is no longer in use.');
+    await expectFocus(headline(page));
+    expect(await headline(page).textContent()).toBe('1 of 2 machines in use');
+    await page.getByRole('button', { name: 'Release MacBook Air', exact: true }).waitFor();
+  });
+
   test('frees a place at once, and the headline says so', async () => {
     await activateMachine(service, license, 'Studio Mac');
     await activateMachine(service, license, 'MacBook Air');

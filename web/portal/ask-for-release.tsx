@@ -3,10 +3,10 @@ import { ConfirmDialog } from '../shared/confirm-dialog.js';
 import { fill } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
 import { wrongMembers } from './explain.js';
-import { withActivation } from './holder.js';
+import { findActivation } from './holder.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
-import { askForRelease } from './portal-api.js';
+import { askForRelease, readHolder } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
 const texts = messages.release;
@@ -20,17 +20,16 @@ interface Props {
 /** Asks support to release a machine, with a reason. */
 export function AskForRelease({ activation, onClose }: Props) {
   const { id } = activation;
-  const { holder, update } = useHolderSession();
+  const { update } = useHolderSession();
   const explain = useHolderError();
   const send = async (reason: string) => {
     await askForRelease(id, reason);
+    const current = await readHolder();
     onClose();
-    const requested = { ...activation, release_requested_at: new Date().toISOString() };
-    update(
-      withActivation(holder, id, () => ({ activation: requested })),
-      `state-${id}`,
-    );
-    toast(texts.sent);
+    // The service accepts a request for a machine that is no longer in use, but creates none.
+    const isActive = findActivation(current, id)?.state === 'active';
+    update(current, isActive ? `state-${id}` : 'headline');
+    toast(isActive ? texts.sent : texts.notInUse);
   };
   const machine = <MachineName activation={activation} />;
   const field = {

@@ -1,4 +1,4 @@
-import type { HolderActivation, HolderLicense, HolderLicensesAnswer } from '../shared/api-types.js';
+import type { HolderLicense, HolderLicensesAnswer } from '../shared/api-types.js';
 
 /** The status that the page shows for a license. Unlike the `status` of the service, it depends on the expiry. */
 export type DisplayStatus = HolderLicense['status'] | 'expired' | 'updates_ended';
@@ -16,21 +16,6 @@ export const isUsable = (license: HolderLicense) =>
 export const freePlaces = ({ machines_allowed, machines_in_use }: HolderLicense) =>
   Math.max(0, machines_allowed - machines_in_use);
 
-/** Returns the holder's data with a change of one activation: its release was requested, or it has ended. */
-export function withActivation(
-  holder: HolderLicensesAnswer,
-  id: string,
-  change: (
-    license: HolderLicense,
-    activation: HolderActivation,
-  ) => Partial<HolderLicense> & { activation: HolderActivation },
-): HolderLicensesAnswer {
-  const licenses = holder.licenses.map((license) => {
-    const found = license.activations.find((activation) => activation.id === id);
-    if (!found) return license;
-    const { activation, ...rest } = change(license, found);
-    const activations = license.activations.map((each) => (each === found ? activation : each));
-    return { ...license, ...rest, activations };
-  });
-  return { ...holder, licenses };
-}
+/** Finds an activation by its id. */
+export const findActivation = ({ licenses }: HolderLicensesAnswer, id: string | null) =>
+  licenses.flatMap(({ activations }) => activations).find((activation) => activation.id === id);

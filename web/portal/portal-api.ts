@@ -1,5 +1,5 @@
 import { ask } from '../shared/api.js';
-import type { HolderActivation, WaitingErasure, HolderLicensesAnswer } from '../shared/api-types.js';
+import type { HolderLicensesAnswer, ReleaseAnswer, WaitingErasure } from '../shared/api-types.js';
 
 // The requests of the page to the portal API (docs/contract.md#portal).
 export const readHolder = () => ask<HolderLicensesAnswer>('GET', 'api/licenses');
@@ -13,8 +13,7 @@ export const signInByCode = (typed: { readonly email?: string; readonly code: st
 export const signOut = () => ask('DELETE', 'api/session');
 export const askForRelease = (id: string, reason: string) =>
   ask('POST', `api/activations/${id}/release-request`, reason ? { reason } : {});
-export const release = (id: string) =>
-  ask<{ activation: Partial<HolderActivation> }>('POST', `api/activations/${id}/release`);
+export const release = (id: string) => ask<ReleaseAnswer>('POST', `api/activations/${id}/release`);
 export const sendKey = (id: string) => ask('POST', `api/licenses/${id}/send-key`);
 export const readExport = () => ask<unknown>('GET', 'api/export');
 export const askForErasure = () => ask<{ erasure: WaitingErasure }>('POST', 'api/erasure');

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { HolderActivation, HolderLicensesAnswer } from '../shared/api-types.js';
+import type { HolderActivation } from '../shared/api-types.js';
 import { ConfirmDialog } from '../shared/confirm-dialog.js';
 import { Button } from '../shared/button.js';
 import { plural } from '../shared/dates.js';
@@ -7,7 +7,6 @@ import { Dialog } from '../shared/dialog.js';
 import { fill, UntrustedText } from '../shared/text.js';
 import { toast, toastError } from '../shared/toast.js';
 import { CodeEntry } from './code-entry.js';
-import { withActivation } from './holder.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, readHolder, release, signInByCode } from './portal-api.js';
@@ -27,22 +26,22 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const explain = useHolderError();
   const [isMailed, setIsMailed] = useState(false);
   const needsCode = holder.signed_in_by === 'key';
-  const releaseNow = async (current: HolderLicensesAnswer) => {
-    const answer = await release(activation.id);
+  const releaseNow = async () => {
+    const { was_active } = await release(activation.id);
+    // Another tab or support may have released machines meanwhile, so the service counts what is in use.
+    const current = await readHolder();
     onClose();
     // The headline gets the focus, because it shows that another machine can be activated.
-    update(withRelease(current, { ...activation, ...answer.activation }), 'headline');
-    toast(texts.done);
+    update(current, 'headline');
+    toast(was_active ? texts.done : texts.notInUse);
   };
-  const releaseAfterCode = async () => {
-    const current = await readHolder();
-    await releaseNow(current).catch((error: unknown) => {
+  const releaseAfterCode = () =>
+    releaseNow().catch(async (error: unknown) => {
       // The code was accepted, so the dialog asks for no further code. If no self-release is left, the row of the machine
       // shows the dialog that asks support instead.
-      update(current);
+      update(await readHolder());
       toastError(explain(error));
     });
-  };
   const mail = () => mailCode({ email: holder.email });
   const machine = <MachineName activation={activation} />;
   const title = fill(texts.selfTitle, { machine });
@@ -73,7 +72,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       cancel={texts.cancel}
       explain={(error) => ({ text: explain(error) })}
       onConfirm={async () => {
-        if (!needsCode) return releaseNow(holder);
+        if (!needsCode) return releaseNow();
         await mail();
         setIsMailed(true);
       }}
@@ -84,12 +83,4 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       {needsCode && <p>{fill(texts.codeFirst, { email: <UntrustedText text={holder.email} /> })}</p>}
     </ConfirmDialog>
   );
-}
-
-function withRelease(holder: HolderLicensesAnswer, ended: HolderActivation): HolderLicensesAnswer {
-  return withActivation(holder, ended.id, (license) => ({
-    activation: { ...ended, release_requested_at: null, release_declined: null },
-    machines_in_use: license.machines_in_use - 1,
-    self_releases_left: license.self_releases_left - 1,
-  }));
 }

@@ -1,4 +1,5 @@
 import type { HolderActivation, HolderLicensesAnswer } from '../shared/api-types.js';
+import { findActivation } from './holder.js';
 import { isToBeFreed } from './release-link.js';
 
 /** Whether the application opened the page for this machine: `/portal/#activation=<id>`. */
@@ -17,5 +18,4 @@ export function openedElement(holder: HolderLicensesAnswer): string | undefined 
 
 const activationIdOfUrl = () => new URLSearchParams(location.hash.slice(1)).get('activation');
 
-const findThisMachine = ({ licenses }: HolderLicensesAnswer) =>
-  licenses.flatMap(({ activations }) => activations).find(isThisMachine);
+const findThisMachine = (holder: HolderLicensesAnswer) => findActivation(holder, activationIdOfUrl());
