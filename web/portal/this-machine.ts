@@ -16,6 +16,8 @@ export function openedElement(holder: HolderLicensesAnswer): string | undefined 
   return machine ? `name-${machine.id}` : license && `license-${license.id}`;
 }
 
-const activationIdOfUrl = () => new URLSearchParams(location.hash.slice(1)).get('activation');
+/** An application may write the id in upper case; the service writes ids in lower case. */
+const activationIdOfUrl = () =>
+  new URLSearchParams(location.hash.slice(1)).get('activation')?.toLowerCase() ?? null;
 
 const findThisMachine = (holder: HolderLicensesAnswer) => findActivation(holder, activationIdOfUrl());
