@@ -33,5 +33,8 @@ async function send(page: Page, origin: string, path: string, data: object): Pro
 export const headline = (page: Page) =>
   page.getByRole('heading', { level: 1, name: /machines in use|^This license|No license|None of your/ });
 
+/** Triggers the event by which the page notices that a person has returned to it. */
+export const focusWindow = (page: Page) => page.evaluate('dispatchEvent(new Event("focus"))');
+
 export const machineRow = (page: Page, name: string): Locator =>
   page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });

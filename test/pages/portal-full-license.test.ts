@@ -143,7 +143,9 @@ test('a link that is older than the newest activation does not ask to release a 
   const page = await browser.openPage(origin);
   await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
   await machineRow(page, 'Old Mac').waitFor();
+  await page.getByRole('status').getByText('Done: your license is active on Old Mac.').waitFor();
   expect(await page.getByText('Release the machine that you no longer use.').count()).toBe(0);
+  await browser.expectAccessibleLayout(page);
 });
 
 test('a holder who is signed in for another license can sign in for this one, or keep what is shown', async () => {

@@ -4,11 +4,14 @@ import { focusSoon } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
 import { Notice } from '../shared/notice.js';
 import type { HolderLicense } from '../shared/api-types.js';
+import { fill } from '../shared/text.js';
 import { CodeEntry } from './code-entry.js';
 import { explain } from './explain.js';
 import { freePlaces } from './holder.js';
+import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
+import { newMachine } from './release-link.js';
 
 const texts = messages.freeAPlace;
 
@@ -65,13 +68,18 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   );
 }
 
-/** Says what remains to be done, so that the refused machine can be activated on this license. */
+/** Says what remains to be done, so that the refused machine can be activated on this license, or that it is activated. */
 export function WaitingMachine({ license }: { license: HolderLicense }) {
+  const activation = newMachine(license);
   const isFree = freePlaces(license) > 0;
+  const releaseFirst = license.self_releases_left > 0 ? texts.releaseOne : texts.askSupport;
+  const toDo = isFree ? texts.free : releaseFirst;
   return (
     <div role="status">
-      <Notice kind={isFree ? 'good' : 'info'}>
-        <p>{isFree ? texts.free : license.self_releases_left > 0 ? texts.releaseOne : texts.askSupport}</p>
+      <Notice kind={activation || isFree ? 'good' : 'info'}>
+        <p>
+          {activation ? fill(texts.activated, { machine: <MachineName activation={activation} /> }) : toDo}
+        </p>
       </Notice>
     </div>
   );

@@ -9,7 +9,7 @@ import type { HolderLicense } from '../shared/api-types.js';
 import { WaitingMachine } from './free-a-place.js';
 import { displayStatus, isUsable, type DisplayStatus } from './holder.js';
 import { Machines } from './machines.js';
-import { isFreed, isToBeFreed } from './release-link.js';
+import { isToBeFreed } from './release-link.js';
 import { sendKey } from './portal-api.js';
 import { Seats } from './seats.js';
 import { useHolderError, useHolderSession } from './session.js';
@@ -57,7 +57,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
       </p>
       <NextLicense status={status} />
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}
-      {isToBeFreed(license) && !isFreed(license) && isUsable(license) && <WaitingMachine license={license} />}
+      {isToBeFreed(license) && isUsable(license) && <WaitingMachine license={license} />}
       <Machines license={license} />
     </section>
   );

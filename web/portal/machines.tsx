@@ -23,7 +23,7 @@ export function Machines({ license }: { license: HolderLicense }) {
   const found = active.filter((activation) => matches(activation, filter.trim().toLowerCase()));
   return (
     <>
-      {active.length > MAX_WITHOUT_FILTER && (
+      {(active.length > MAX_WITHOUT_FILTER || filter) && (
         <div class="filter">
           <Field
             label={texts.filter}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { moveFocus } from '../shared/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
 import { setTitle } from '../shared/brand.js';
@@ -7,6 +7,7 @@ import { Loading } from '../shared/loading.js';
 import { useReconnection } from '../shared/connection.js';
 import { common } from '../shared/messages.js';
 import { Page } from '../shared/page.js';
+import { useReturn } from '../shared/return.js';
 import { toast } from '../shared/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
 import { SignInToFreeAPlace } from './free-a-place.js';
@@ -29,6 +30,8 @@ export function Portal() {
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
   // The hint of a refused activation, until the holder chooses another way to sign in.
   const [hint, setHint] = useState(releaseHint());
+  const latestStage = useRef(stage);
+  latestStage.current = stage;
   const signedIn = typeof stage === 'object' ? stage : null;
   // The license of the hint belongs to another holder than the signed-in one.
   const isHintOfOther = hint !== null && signedIn !== null && !signedIn.licenses.some(isToBeFreed);
@@ -44,6 +47,18 @@ export function Portal() {
       (found) => show(found, openedElement(found)),
       (error) => setStage(failedStage(error)),
     );
+  };
+  /** Reads the data of the signed-in holder again, in the background. Newer data and an open dialog stay as they are. */
+  const reread = async () => {
+    if (!holder) return;
+    const found = await readHolder().catch((error: unknown) => isSignedOut(error) && 'later');
+    if (!found || stage !== latestStage.current || document.querySelector('dialog[open]')) return;
+    setSignInReason(found === 'later' ? found : null);
+    if (found === 'later') return;
+    const focused = document.activeElement;
+    setStage(found);
+    // The button that had the focus may have been removed together with its machine.
+    requestAnimationFrame(() => focused?.isConnected || setChanged({ id: 'headline' }));
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
@@ -76,7 +91,8 @@ export function Portal() {
     addEventListener('hashchange', readHint);
     return () => removeEventListener('hashchange', readHint);
   }, []);
-  useReconnection(() => void ((stage === 'offline' || stage === 'unavailable') && load()));
+  useReconnection(() => void (stage === 'offline' || stage === 'unavailable' ? load() : reread()));
+  useReturn(() => void reread());
   useEffect(() => {
     if (changed) moveFocus(document.getElementById(changed.id));
   }, [changed]);

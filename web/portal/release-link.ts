@@ -1,4 +1,4 @@
-import type { HolderLicense } from '../shared/api-types.js';
+import type { HolderActivation, HolderLicense } from '../shared/api-types.js';
 
 /** How long a hint is valid, and how long after that the page still shows what it was opened for. */
 const LIFETIME_MS = 10 * 60_000;
@@ -18,13 +18,11 @@ const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_
 /** Whether the application opened the page to free a place of this license. */
 export const isToBeFreed = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
 
-/** Whether a machine was activated since the application opened the page, so that no place has to be freed for it any more. */
-export function isFreed({ activations }: HolderLicense): boolean {
+/** The machine that was activated since the application opened the page, so that no place has to be freed for it any more. */
+export function newMachine({ activations }: HolderLicense): HolderActivation | undefined {
   const hint = releaseHint();
-  return (
-    hint !== null &&
-    activations.some(
-      ({ state, activated_at }) => state === 'active' && Date.parse(activated_at) > issuedAt(hint),
-    )
+  if (hint === null) return undefined;
+  return activations.find(
+    ({ state, activated_at }) => state === 'active' && Date.parse(activated_at) > issuedAt(hint),
   );
 }

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
 import { useReconnection } from '../shared/connection.js';
+import { useReturn } from '../shared/return.js';
 import { call, sessionEvents } from './call.js';
 
 export interface Load<T> {
@@ -58,14 +59,8 @@ export function useLoad<T>(path: string): Load<T> {
   useReconnection(
     useCallback(() => void (lastError.current instanceof ServiceUnavailable && reload()), [reload]),
   );
-  useEffect(() => {
-    // Another tab or another person may have changed the data meanwhile.
-    // After the end of the session, the event `resumed` loads the data again.
-    const reloadIfVisible = () =>
-      document.visibilityState === 'visible' && !isSignedOut(lastError.current) && void reload();
-    addEventListener('focus', reloadIfVisible);
-    return () => removeEventListener('focus', reloadIfVisible);
-  }, [reload]);
+  // After the end of the session, the event `resumed` loads the data again.
+  useReturn(useCallback(() => void (!isSignedOut(lastError.current) && reload()), [reload]));
   // The data of an earlier path is not shown, not even for one render.
   const shown = state.path === path ? state : { busy: true };
   return { data: undefined, error: undefined, ...shown, reload, set };
