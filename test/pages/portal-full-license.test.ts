@@ -4,12 +4,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LicenseProblem, MooringClient } from '../../client/src/client.js';
+import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { until } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { machineId, Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
-import { headline, machineRow, openByKey } from './portal-browser.js';
-import { activateMachine, expectFocus, expectToast, type HolderCredentials } from './steps.js';
+import { focusWindow, headline, machineRow, openByKey } from './portal-browser.js';
+import {
+  activateMachine,
+  expectFocus,
+  expectToast,
+  tabTo,
+  insertSelfRelease,
+  type HolderCredentials,
+} from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -45,9 +53,33 @@ class RefusedApplication {
 
   /** Activates, expects the refusal, and keeps its release URL. */
   async clickActivate({ license_key, email }: HolderCredentials): Promise<void> {
-    const error: unknown = await this.client.activate(license_key, email).catch((error: unknown) => error);
+    const activation = this.client.activate(license_key, email, 'New Mac');
+    const error: unknown = await activation.catch((error: unknown) => error);
     if (!(error instanceof LicenseProblem && error.is('machine_limit_reached'))) throw error;
     this.releaseUrl = error.extras.release_url!;
+    // What follows is later than the refusal.
+    service.clock.advance(5_000);
+  }
+
+  untilRunning(): Promise<void> {
+    return until(() => Promise.resolve(this.client.status.kind === 'running'));
+  }
+}
+
+/** A license whose only place is used by Old Mac, and an application that was refused for that reason. */
+async function withRefusedApplication(
+  work: (
+    application: RefusedApplication,
+    license: Awaited<ReturnType<typeof issueFullLicense>>,
+  ) => Promise<void>,
+): Promise<void> {
+  const license = await issueFullLicense();
+  const application = new RefusedApplication();
+  try {
+    await application.clickActivate(license);
+    await work(application, license);
+  } finally {
+    await application.client.close();
   }
 }
 
@@ -58,16 +90,13 @@ async function issueFullLicense() {
 }
 
 test('from a full license to a running application: four clicks and one code', async () => {
-  const license = await issueFullLicense();
-  const application = new RefusedApplication();
-  try {
+  await withRefusedApplication(async (application, license) => {
     const page = await browser.openPage(origin);
     let clicks = 0;
     const click = async (name: string) => {
       clicks += 1;
       await page.getByRole('button', { name, exact: true }).click();
     };
-    await application.clickActivate(license);
     // The holder clicks the button of the application that opens the browser.
     clicks += 1;
     await page.goto(application.releaseUrl);
@@ -89,10 +118,84 @@ test('from a full license to a running application: four clicks and one code', a
     await page.getByRole('status').getByText('A place is free. Go back to the application').waitFor();
     await browser.expectAccessibleLayout(page);
     expect(clicks).toBe(4);
-    await until(() => Promise.resolve(application.client.status.kind === 'running'));
-  } finally {
-    await application.client.close();
-  }
+    await application.untilRunning();
+    await focusWindow(page);
+    await page.getByRole('status').getByText('Done: your license is active on New Mac.').waitFor();
+    await machineRow(page, 'New Mac').waitFor();
+    await browser.expectAccessibleLayout(page);
+  });
+});
+
+test('without a release left: support is asked with a reason and releases, and the application then runs', async () => {
+  await withRefusedApplication(async (application, license) => {
+    await insertSelfRelease(service, license.license_id);
+    const page = await browser.openPage(origin);
+    await page.goto(application.releaseUrl);
+    const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
+    const code = await codeAfter(service, license.email, mail);
+    await page.getByLabel('Code', { exact: true }).fill(code);
+    await page.getByRole('status').getByText('Ask support to release the machine').waitFor();
+    await page.getByRole('button', { name: 'Ask support to release Old Mac' }).click();
+    await page.getByLabel('Reason').fill('The old one broke.');
+    await page.getByRole('button', { name: 'Send to support' }).click();
+    await machineRow(page, 'Old Mac').getByText('Asked on 20 November').waitFor();
+    const [request] = await service.sql<{ id: string; reason: string }>(
+      'select id, reason from release_request where activation_id = $1',
+      [license.activation_id],
+    );
+    expect(request!.reason).toBe('The old one broke.');
+    const audit = { actor: 'support@example.com', reason: 'Broken.' };
+    await service.app.get(ReleaseDecisions).decide(request!.id, 'release', audit);
+    await application.untilRunning();
+    await focusWindow(page);
+    await page.getByRole('status').getByText('Done: your license is active on New Mac.').waitFor();
+  });
+});
+
+test('the whole way from a full license to a running application needs only the keyboard', async () => {
+  await withRefusedApplication(async (application, license) => {
+    const page = await browser.openPage(origin);
+    await page.goto(application.releaseUrl);
+    const press = async (name: string) => {
+      await tabTo(page.getByRole('button', { name, exact: true }));
+      await page.keyboard.press('Enter');
+    };
+    const code = await codeAfter(service, license.email, () => press('Mail me a code'));
+    await expectFocus(page.getByLabel('Code', { exact: true }));
+    await page.keyboard.type(code);
+    await expectFocus(page.getByRole('heading', { name: /^License key ending in/ }));
+    await press('Release Old Mac');
+    // The dialog opens on the button that changes nothing.
+    await expectFocus(page.getByRole('button', { name: 'Cancel' }));
+    await press('Release it');
+    await expectFocus(headline(page));
+    await application.untilRunning();
+    await focusWindow(page);
+    await page.getByRole('status').getByText('Done: your license is active on New Mac.').waitFor();
+    await expectFocus(headline(page));
+  });
+});
+
+test('the way from a full license to a running application, in German', async () => {
+  await withRefusedApplication(async (application, license) => {
+    const page = await browser.openPage(origin, { locale: 'de-AT' });
+    const click = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await page.goto(application.releaseUrl);
+    await page.getByRole('heading', { name: 'Alle Geräte Ihrer Lizenz sind in Verwendung' }).waitFor();
+    await browser.expectAccessibleLayout(page);
+    const code = await codeAfter(service, license.email, () => click('Code per E-Mail senden'));
+    await page.getByLabel('Code', { exact: true }).fill(code);
+    await page.getByText('Geben Sie das Gerät frei, das Sie nicht mehr verwenden.').waitFor();
+    await click('Freigeben Old Mac');
+    await browser.expectAccessibleLayout(page);
+    await click('Jetzt freigeben');
+    await expectToast(page, 'Das Gerät ist freigegeben. Sein Platz ist frei.');
+    await page.getByText('Ein Platz ist frei. Gehen Sie zurück zur Anwendung').waitFor();
+    await application.untilRunning();
+    await focusWindow(page);
+    await page.getByRole('status').getByText('Fertig: Ihre Lizenz ist auf New Mac aktiv.').waitFor();
+    await browser.expectAccessibleLayout(page);
+  });
 });
 
 test('by keyboard, for a holder who is signed in by key already, the link leads to the license at once', async () => {

@@ -14,6 +14,7 @@ import {
   expectFocus,
   expectAnnounced,
   expectToast,
+  insertSelfRelease,
   type HolderCredentials,
 } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -33,12 +34,7 @@ beforeEach(async () => {
 });
 
 /** Inserts the only self-release that the holder has in a year. */
-const useUpSelfRelease = () =>
-  service.sql(
-    `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason, released_by_holder)
-     values (gen_random_uuid(), $1, decode(repeat('ab', 32), 'hex'), '1.0', $2, $2, 'released', true)`,
-    [license.license_id, service.clock.now()],
-  );
+const useUpSelfRelease = () => insertSelfRelease(service, license.license_id);
 
 const releaseByStaff = (id: string) =>
   service.app.get(ReleaseService).release(id, { actor: 'support@example.com', reason: 'Asked by phone.' });

@@ -25,6 +25,14 @@ export async function expectFocus(locator: Locator): Promise<void> {
   await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement));
 }
 
+/** Uses up a release of a license that needs no support. */
+export const insertSelfRelease = (service: Service, license_id: string) =>
+  service.sql(
+    `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason, released_by_holder)
+     values (gen_random_uuid(), $1, decode(repeat('ab', 32), 'hex'), '1.0', $2, $2, 'released', true)`,
+    [license_id, service.clock.now()],
+  );
+
 const MAX_TAB_PRESSES = 60;
 
 /** Presses Tab until this element has the focus. */
