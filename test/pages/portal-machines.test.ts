@@ -326,6 +326,39 @@ test('a label is untrusted text: it is shown unchanged, and never as markup', as
   }
 });
 
+test('two machines without a name are distinguished by their descriptions, also in the dialogs', async () => {
+  const ids = [
+    await activateMachine(service, license, null, 'one'),
+    await activateMachine(service, license, null, 'two'),
+  ];
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  for (const id of ids) {
+    const name = 'Unnamed machine';
+    const details = `Activated 20 November with 3.2.0 · …${id.slice(-4)}`;
+    await page.getByRole('rowheader', { name, description: details, exact: true }).waitFor();
+    const button = page.getByRole('button', { name: `Release ${name}`, description: details, exact: true });
+    await button.click();
+    const dialog = page.getByRole('dialog', { name: `Release ${name}?` });
+    await dialog.getByText(details).waitFor();
+    await browser.expectAccessibleLayout(page);
+    const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
+    await codeAfter(service, license.email, mail);
+    await dialog.getByLabel('Code', { exact: true }).waitFor();
+    await dialog.getByText(details).waitFor();
+    await page.keyboard.press('Escape');
+  }
+  await useUpSelfRelease();
+  await page.reload();
+  for (const id of ids) {
+    const details = `Activated 20 November with 3.2.0 · …${id.slice(-4)}`;
+    await page.getByRole('button', { name: 'Ask support to release', description: details }).click();
+    await page.getByRole('dialog').getByText(details).waitFor();
+    await browser.expectAccessibleLayout(page);
+    await page.keyboard.press('Escape');
+  }
+});
+
 test('a list of 500 machines can be filtered, and those that ended are collapsed', async () => {
   await service.setLicense(license.license_id, { machines_allowed: 500 });
   await service.sql(

@@ -4,6 +4,7 @@ import { fill } from '../shared/text.js';
 import { toast } from '../shared/toast.js';
 import { wrongMembers } from './explain.js';
 import { findActivation } from './holder.js';
+import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { askForRelease, readHolder } from './portal-api.js';
@@ -52,6 +53,9 @@ export function AskForRelease({ activation, onClose }: Props) {
       onConfirm={({ reason }) => send(reason)}
       onClose={onClose}
     >
+      <p class="quiet small">
+        <MachineDetails activation={activation} />
+      </p>
       <p>{texts.askLead}</p>
       <p>{fill(texts.what, { machine })}</p>
     </ConfirmDialog>

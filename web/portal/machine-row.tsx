@@ -6,6 +6,7 @@ import { ExactTime } from '../shared/exact-time.js';
 import { fill, t, UntrustedText } from '../shared/text.js';
 import type { HolderActivation } from '../shared/api-types.js';
 import { AskForRelease } from './ask-for-release.js';
+import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
 import { ReleaseMyself } from './release-myself.js';
 import { isThisMachine } from './this-machine.js';
@@ -28,7 +29,12 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
       {release_requested_at && <span>{t(texts.asked, { day: formatDay(release_requested_at) })}</span>}
       {!release_requested_at && release_declined && <DeclinedRelease {...release_declined} />}
       {(!release_requested_at || releasesLeft > 0) && (
-        <Button id={`do-${id}`} labelledBy={`do-${id} name-${id}`} onClick={() => setIsDialogOpen(true)}>
+        <Button
+          id={`do-${id}`}
+          labelledBy={`do-${id} name-${id}`}
+          describedBy={`details-${id}`}
+          onClick={() => setIsDialogOpen(true)}
+        >
           {releasesLeft > 0 ? messages.release.self : messages.release.ask}
         </Button>
       )}
@@ -59,15 +65,15 @@ export function EndedRow({ activation }: { activation: HolderActivation }) {
 }
 
 function Row({ activation, children }: { activation: HolderActivation; children: ComponentChildren }) {
-  const { id, app_version, activated_at } = activation;
-  const details = {
-    day: <ExactTime at={activated_at} />,
-    version: <span class="untrusted">{app_version}</span>,
-    id: <span class="mono">…{id.slice(-4)}</span>,
-  };
+  const { id } = activation;
   return (
     <tr role="row">
-      <th scope="row" role="rowheader" aria-labelledby={`name-${id} this-${id}`}>
+      <th
+        scope="row"
+        role="rowheader"
+        aria-labelledby={`name-${id} this-${id}`}
+        aria-describedby={`details-${id}`}
+      >
         <div class="name">
           <span id={`name-${id}`}>
             <MachineName activation={activation} />
@@ -78,7 +84,9 @@ function Row({ activation, children }: { activation: HolderActivation; children:
             </span>
           )}
         </div>
-        <div class="details">{fill(texts.details, details)}</div>
+        <div class="details" id={`details-${id}`}>
+          <MachineDetails activation={activation} day={<ExactTime at={activation.activated_at} />} />
+        </div>
       </th>
       <td role="cell" id={`state-${id}`}>
         {children}

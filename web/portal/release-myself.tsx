@@ -7,6 +7,7 @@ import { Dialog } from '../shared/dialog.js';
 import { fill, UntrustedText } from '../shared/text.js';
 import { toast, toastError } from '../shared/toast.js';
 import { CodeEntry } from './code-entry.js';
+import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, readHolder, release, signInByCode } from './portal-api.js';
@@ -45,9 +46,15 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const mail = () => mailCode({ email: holder.email });
   const machine = <MachineName activation={activation} />;
   const title = fill(texts.selfTitle, { machine });
+  const details = (
+    <p class="quiet small">
+      <MachineDetails activation={activation} />
+    </p>
+  );
   if (needsCode && isMailed) {
     return (
       <Dialog title={title} onClose={onClose}>
+        {details}
         <CodeEntry
           sentTo={holder.email}
           lead={texts.codeMailed}
@@ -78,6 +85,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       }}
       onClose={onClose}
     >
+      {details}
       <p>{fill(texts.what, { machine })}</p>
       <p>{plural(releasesLeft, texts.left)}</p>
       {needsCode && <p>{fill(texts.codeFirst, { email: <UntrustedText text={holder.email} /> })}</p>}

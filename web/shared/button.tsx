@@ -17,6 +17,8 @@ interface Props {
   readonly label?: string;
   /** Ids of the elements whose texts are the accessible name, if the visible text alone is ambiguous. */
   readonly labelledBy?: string;
+  /** The id of the element that describes what the button works on. */
+  readonly describedBy?: string;
   readonly onClick?: () => void;
 }
 
@@ -30,6 +32,7 @@ export function Button({
   id,
   label,
   labelledBy,
+  describedBy,
   onClick,
 }: Props) {
   return (
@@ -40,6 +43,7 @@ export function Button({
       autofocus={autofocus}
       aria-label={label}
       aria-labelledby={labelledBy}
+      aria-describedby={describedBy}
       aria-disabled={busy || isBlocked}
       aria-busy={busy}
       onClick={(event) => {

@@ -1,0 +1,22 @@
+import type { ComponentChild } from 'preact';
+import type { HolderActivation } from '../shared/api-types.js';
+import { formatDay } from '../shared/dates.js';
+import { fill } from '../shared/text.js';
+import { messages } from './messages.js';
+
+interface Props {
+  readonly activation: HolderActivation;
+  /** The day of the activation; as text by default. */
+  readonly day?: ComponentChild;
+}
+
+/** What distinguishes machines with the same label: when and with which version it was activated, and the end of the id. */
+export function MachineDetails({ activation, day }: Props) {
+  const { id, app_version, activated_at } = activation;
+  const details = {
+    day: day ?? formatDay(activated_at),
+    version: <span class="untrusted">{app_version}</span>,
+    id: <span class="mono">…{id.slice(-4)}</span>,
+  };
+  return <>{fill(messages.machines.details, details)}</>;
+}
