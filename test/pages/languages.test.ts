@@ -146,6 +146,16 @@ describe('the language switch in the footer', () => {
     await expectFocus(page.getByLabel('Sprache'));
   });
 
+  test('and the other fields have 16 pixels, because iOS zooms into fields with a smaller text', async () => {
+    const page = await openIn('en-GB');
+    await page.goto('/portal/');
+    await page.getByLabel('Language').waitFor();
+    const sizes = await page.evaluate(
+      `[...document.querySelectorAll('input, select')].map((field) => getComputedStyle(field).fontSize)`,
+    );
+    expect(sizes).toEqual(['16px', '16px', '16px']);
+  });
+
   test('keeps the language if the texts of another one cannot be loaded', async () => {
     const page = await openIn('en-GB');
     await page.goto('/portal/');
