@@ -82,6 +82,19 @@ test('signing in again can be postponed, and the page then says that it may be o
   expect(await page.getByText('what you see may be out of date').count()).toBe(0);
 });
 
+test('Escape does not discard a key that is typed to sign in again: the first one only warns', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await sendAfterSessionEnd(page);
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await again.getByLabel('License key').fill(license.license_key);
+  await page.keyboard.press('Escape');
+  await again.getByRole('alert').getByText('What you typed would be lost.').waitFor();
+  expect(await again.getByLabel('License key').inputValue()).toBe(license.license_key);
+  await page.keyboard.press('Escape');
+  await again.waitFor({ state: 'detached' });
+});
+
 test('after a sign-out in another tab, a sign-out in this tab succeeds too', async () => {
   const page = await browser.openPage(origin);
   await openByKey(page, origin, license);

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { Dialog } from '../shared/dialog.js';
 import { Button } from '../shared/button.js';
 import type { HolderLicensesAnswer } from '../shared/api-types.js';
@@ -20,24 +21,29 @@ interface Props {
 /** A dialog to sign in again. The page behind it keeps the texts that were typed there. */
 export function SignInAgain({ holder, reason, onSignedIn, onClose }: Props) {
   const codeOnly = reason !== 'ended';
+  const [isFilled, setIsFilled] = useState(false);
   return (
     <Dialog
       title={reason === 'ended' ? messages.session.ended : messages.data.signInByCode}
+      isFilled={isFilled}
       onClose={onClose}
     >
       {reason === 'ended' && <p>{messages.session.endedLead}</p>}
-      <SignIn
-        email={holder.email}
-        byCode={codeOnly || holder.signed_in_by === 'code'}
-        codeOnly={codeOnly}
-        codeLead={messages.signIn.codeLead}
-        onSignedIn={onSignedIn}
-        extra={
-          <Button kind="link" onClick={onClose}>
-            {messages.session.notNow}
-          </Button>
-        }
-      />
+      {/* The events of all fields of the forms bubble up to here. */}
+      <div onInput={({ target }) => setIsFilled((target as HTMLInputElement).value !== '')}>
+        <SignIn
+          email={holder.email}
+          byCode={codeOnly || holder.signed_in_by === 'code'}
+          codeOnly={codeOnly}
+          codeLead={messages.signIn.codeLead}
+          onSignedIn={onSignedIn}
+          extra={
+            <Button kind="link" onClick={onClose}>
+              {messages.session.notNow}
+            </Button>
+          }
+        />
+      </div>
     </Dialog>
   );
 }
