@@ -14,7 +14,9 @@ import { startForBrowser } from './service.js';
 
 let service: Service;
 let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } }));
+});
 afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
@@ -85,6 +87,13 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
     await browser.expectAccessibleLayout(page);
   },
 );
+
+test('an expired license leads to support if the settings name no place to renew it', async () => {
+  const page = await openWith({ expires_at: LAST_YEAR, on_expiry: 'stop' });
+  const section = page.locator('.license');
+  await section.getByText('Once it is renewed, the application works again.').waitFor();
+  await section.getByRole('link', { name: 'help@vendor.example' }).waitFor();
+});
 
 test('a refunded license shows that its activation has ended, and does not offer to mail its key', async () => {
   const email = randomEmail();
