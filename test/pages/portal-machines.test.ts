@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { outbox, until } from '../erasure/harness.js';
 import type { Page } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
@@ -393,4 +393,24 @@ test('"Send me the key" mails it to the address of the license', async () => {
       ({ to, text }) => to === license.email && text.includes(license.license_key),
     );
   await until(isKeyMailed);
+});
+
+test.each([
+  [
+    'a license that was revoked meanwhile says that it has ended',
+    () => service.setLicense(license.license_id, { staff_status: 'revoked' }),
+    'This license has ended meanwhile, so its key is not mailed any more.',
+  ],
+  [
+    'a license whose key the service cannot derive leads to support',
+    () =>
+      service.sql('update license set key_hash = $2 where id = $1', [license.license_id, randomBytes(32)]),
+    'Support can replace it with a new one.',
+  ],
+])('"Send me the key" of %s', async (_what, change, text) => {
+  const page = await browser.openPage(origin);
+  await openByCode(page, origin, service, license.email);
+  await change();
+  await page.getByRole('button', { name: 'Send me the key' }).click();
+  await page.getByRole('alert').getByText(text).waitFor();
 });

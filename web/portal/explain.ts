@@ -12,6 +12,9 @@ export function explain(error: unknown): string {
   if (error instanceof ServiceUnavailable) return unavailableText(error, messages.unavailableTyped);
   if (!(error instanceof Refused)) throw error;
   if (wrongMembers(error).includes('hint')) return messages.freeAPlace.expired;
+  // For the other reasons the license has ended: it was refunded, revoked or erased.
+  if (error.code === 'key_not_mailable' && error.members['reason'] !== 'not_made_here')
+    return messages.license.keyEnded;
   return refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed);
 }
 
