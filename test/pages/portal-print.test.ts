@@ -78,6 +78,15 @@ test('the printed page has product, vendor, key ending, holder, terms, machines 
   expect(colours).toEqual(['rgb(0, 0, 0) on rgba(0, 0, 0, 0)']);
 });
 
+test('a button prints the page', async () => {
+  const license = await service.issue({ email: 'button@example.com' });
+  const page = await browser.openPage(origin);
+  await page.addInitScript('window.prints = 0; print = () => (prints += 1)');
+  await openByKey(page, origin, license);
+  await page.getByRole('button', { name: 'Print', exact: true }).click();
+  expect(await page.evaluate('prints')).toBe(1);
+});
+
 test('several licenses are printed together, and each of them avoids a page break inside it', async () => {
   const email = 'several@example.com';
   for (let i = 0; i < 12; i += 1) {

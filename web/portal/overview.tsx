@@ -38,6 +38,7 @@ export function Overview({ isStale, ...session }: Props) {
       {holder.licenses.map((license) => (
         <LicenseSection key={license.id} license={license} />
       ))}
+      {holder.licenses.length > 0 && <Button onClick={() => print()}>{messages.license.print}</Button>}
       {holder.signed_in_by === 'key' && (
         <p class="actions small">
           <span class="quiet">{messages.license.onlyThis}</span>
