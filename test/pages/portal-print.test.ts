@@ -78,6 +78,18 @@ test('the printed page has product, vendor, key ending, holder, terms, machines 
   expect(colours).toEqual(['rgb(0, 0, 0) on rgba(0, 0, 0, 0)']);
 });
 
+test('what remains to be done for a refused machine is not printed', async () => {
+  const license = await service.issue({ email: 'refused@example.com' });
+  await activateMachine(service, license, 'Studio Mac');
+  const { json } = await service.activate(license, 'new');
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
+  const notice = page.getByText('Ask support to release the machine that you no longer use.');
+  await notice.waitFor();
+  await page.emulateMedia({ media: 'print' });
+  await notice.waitFor({ state: 'hidden' });
+});
+
 test('a button prints the page', async () => {
   const license = await service.issue({ email: 'button@example.com' });
   const page = await browser.openPage(origin);
