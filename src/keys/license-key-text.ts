@@ -1,4 +1,6 @@
-// How a typed or pasted license key is read (docs/keys.md#license-keys). The pages use this file too, so it imports nothing.
+// How a typed or pasted license key is read (docs/keys.md#license-keys). The pages use this file too.
+
+import { withoutSeparators } from './typed-text.js';
 
 /** Crockford's base32: no I, L, O or U. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -7,8 +9,6 @@ const SYMBOLS = 16;
 /** A longer text is refused. A key with its usual separators is shorter. */
 const MAX_TYPED_LENGTH = 200;
 
-// What mail programs and people put around and between the symbols: spaces, dashes, quotes, full stops, invisible characters.
-const SEPARATORS = /[\s\p{Cf}`´]|(?!_)\p{P}/gu;
 const CANONICAL = /^[A-Z0-9]{2,12}_(?:[0-9A-HJKMNP-Z]{4}-){3}[0-9A-HJKMNP-Z]{4}$/;
 // The patterns are case-insensitive for ASCII only: toUpperCase alone would turn letters such as ı and ſ into I and S.
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
@@ -24,7 +24,7 @@ export function readLicenseKey(text: string, defaultPrefix = ''): string | null 
   // A key that was pasted from its mail is canonical already.
   if (CANONICAL.test(text)) return text;
   if (text.length > MAX_TYPED_LENGTH) return null;
-  const typed = text.replace(SEPARATORS, '');
+  const typed = withoutSeparators(text);
   const shape = WITH_UNDERSCORE.exec(typed) ?? WITHOUT_UNDERSCORE.exec(typed);
   if (!shape?.[2]) return null;
   const prefix = shape[1]?.toUpperCase() ?? defaultPrefix;

@@ -3,13 +3,10 @@ import { emailField } from '../fields/email.js';
 import { licenseKeyField } from '../fields/license-key.js';
 import { optionalReasonField } from '../fields/reason.js';
 import { licenseIdOfHint } from '../keys/release-hint.js';
+import { readSignInCode } from '../keys/typed-text.js';
 import { Member } from '../http/parsing/member.js';
 
-/** A mailed code. Spaces and dashes between its digits are removed, because people type them. */
-const signInCode = textField('must be 8 digits', (text) => {
-  const digits = text.replaceAll(/[\s\p{Pd}]/gu, '');
-  return /^[0-9]{8}$/.test(digits) ? digits : null;
-});
+const signInCode = textField('must be 8 digits', readSignInCode);
 
 const releaseHint = textField('must be the text after #release= in a release_url', (text) =>
   licenseIdOfHint(text) === null ? null : text,

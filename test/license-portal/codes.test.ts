@@ -25,6 +25,8 @@ const signIn = (browser: Browser, email: string, code: string) =>
   browser.call('POST', '/session', { email, code });
 const REFUSED = { status: 403, json: { code: 'code_invalid', client_action: 'fix' } };
 const SIGNED_IN = { status: 204, text: '' };
+const toFullWidth = (text: string) =>
+  text.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(digit.codePointAt(0)! + 0xfee0));
 const countedTries = (email: string) =>
   service.sql('select tries from one_time_code where email = $1', [email]);
 
@@ -43,9 +45,11 @@ test.each([
   ['1234 5678', (code: string) => `${code.slice(0, 4)} ${code.slice(4)}`],
   [' 12 34 56 78 ', (code: string) => ` ${code.replaceAll(/(..)/g, '$1 ')}`],
   ['1234(no-break space)5678', (code: string) => `${code.slice(0, 4)}\u00a0${code.slice(4)}`],
-])('a code may be typed with spaces: %s', async (_what, addSpaces) => {
+  ['> 1234.5678', (code: string) => `> ${code.slice(0, 4)}.${code.slice(4)}`],
+  ['１２３４ー５６７８', (code: string) => toFullWidth(`${code.slice(0, 4)}ー${code.slice(4)}`)],
+])('a code may be typed with separators and in full width: %s', async (_what, variantOf) => {
   const { email, browser, code } = await requestCode();
-  expect(await signIn(browser, ` ${email.toUpperCase()}`, addSpaces(code))).toMatchObject(SIGNED_IN);
+  expect(await signIn(browser, ` ${email.toUpperCase()}`, variantOf(code))).toMatchObject(SIGNED_IN);
 });
 
 test('a code works once, and then its cookie is deleted', async () => {

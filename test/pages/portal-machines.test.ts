@@ -180,7 +180,7 @@ describe('a self-release', () => {
     await expectToast(page, 'Support has been asked.');
   });
 
-  test('mails another code on request, and accepts a code typed in two groups', async () => {
+  test('mails another code on request, and accepts a code typed in full-width digits', async () => {
     await activateMachine(service, license, 'Studio Mac');
     const page = await browser.openPage(origin);
     await openByKey(page, origin, license);
@@ -189,7 +189,8 @@ describe('a self-release', () => {
     await codeAfter(service, license.email, () => press('Mail me a code'));
     const code = await codeAfter(service, license.email, () => press('Mail me another code'));
     await expectToast(page, 'Another code is on its way.');
-    await page.getByLabel('Code', { exact: true }).fill(`${code.slice(0, 4)}-${code.slice(4)}`);
+    const fullWidth = [...code].map((digit) => String.fromCodePoint(digit.codePointAt(0)! + 0xfee0)).join('');
+    await page.getByLabel('Code', { exact: true }).fill(`${fullWidth.slice(0, 4)}ー${fullWidth.slice(4)}`);
     await expectToast(page, 'It is released. Its place is free.');
   });
 

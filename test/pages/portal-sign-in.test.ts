@@ -74,6 +74,7 @@ test.each([
   ['without hyphens and prefix', (text: string) => text.slice(-19).replaceAll('-', '')],
   ['with spaces and en dashes', (text: string) => ` ${text.replace('_', ' ').replaceAll('-', ' – ')}`],
   ['with quotes and a full stop', (text: string) => `“${text}”.`],
+  ['from a quoted mail, with minus signs', (text: string) => `> ${text.replaceAll('-', '−')}`],
 ])('a license key is accepted %s', async (_how, variantOf) => {
   const page = await open();
   await email(page).fill(license.email);

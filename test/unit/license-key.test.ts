@@ -79,19 +79,21 @@ describe('a license key', () => {
     expect(() => deriveLicenseKey(Buffer.alloc(32), 'MOOR', '42', 1)).toThrow('A license id is a UUID.');
   });
 
-  test('is read without regard to case, similar characters, separators and the prefix', () => {
+  test('is read without regard to case, width, similar characters, separators and the prefix', () => {
     const lookAlikes: Record<string, string[]> = { 0: ['0', 'O', 'o'], 1: ['1', 'I', 'i', 'L', 'l'] };
-    const separators = ['', '-', ' ', '–', '—', ' - ', '\u00a0', '.', '\u200b'];
+    const separators = ['', '-', ' ', '–', '—', ' - ', '\u00a0', '.', '\u200b', '−', 'ー', '\n> '];
+    const fullWidth = (symbol: string) => String.fromCodePoint(symbol.codePointAt(0)! + 0xfee0);
     const typedKey = derivedKey.chain((key) =>
       fc.infiniteStream(fc.nat()).map((stream) => {
         const pick = (choices: readonly string[]) => choices[stream.next().value % choices.length]!;
         const symbols = [...key.slice(5).replaceAll('-', '')].map((symbol) => {
-          return pick(lookAlikes[symbol] ?? [symbol, symbol.toLowerCase()]) + pick(separators);
+          const typedSymbol = pick(lookAlikes[symbol] ?? [symbol, symbol.toLowerCase()]);
+          return pick([typedSymbol, fullWidth(typedSymbol)]) + pick(separators);
         });
-        const prefix = pick(['MOOR_', 'moor_', 'Moor-', 'MOOR ', 'MOOR', '']);
+        const prefix = pick(['MOOR_', 'moor_', 'Moor-', 'MOOR ', 'MOOR', 'ＭＯＯＲ＿', '']);
         return {
           key,
-          typed: `${pick([' \t', '“', "'"])}${prefix}${symbols.join('')}${pick(['\n', '”.', "'"])}`,
+          typed: `${pick([' \t', '“', "'", '> '])}${prefix}${symbols.join('')}${pick(['\n', '”.', "'"])}`,
         };
       }),
     );
@@ -104,6 +106,17 @@ describe('a license key', () => {
         const canonical = readLicenseKey(text);
         expect(canonical).not.toBeNull();
         expect(readLicenseKey(canonical ?? '')).toBe(canonical);
+      }),
+    );
+  });
+
+  test('is refused with a letter outside ASCII, except full-width ones', () => {
+    const lettersOnly = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }).filter((text) => {
+      return /[\p{L}\p{N}]/u.test(text) && !/[!-~０-９Ａ-Ｚａ-ｚーｰ]/.test(text);
+    });
+    fc.assert(
+      fc.property(derivedKey, fc.constantFrom(...POSITIONS), lettersOnly, (key, position, letter) => {
+        expect(readLicenseKey(replaceAt(key, position, letter))).toBeNull();
       }),
     );
   });

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { newNonce } from '../../src/keys/derivation-input.js';
 import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
 import { deriveStaffLink } from '../../src/keys/staff-link.js';
+import { readSignInCode } from '../../src/keys/typed-text.js';
 
 const secret = Buffer.alloc(32, 7);
 const row = { id: '01980000-0000-4000-8000-000000000001', nonce: Buffer.alloc(32, 1) };
@@ -36,4 +37,25 @@ test('a sign-in code has eight digits, also where it begins with zeros', () => {
   );
   expect(codes.filter((code) => !/^\d{8}$/.test(code))).toEqual([]);
   expect(codes.some((code) => code.startsWith('0'))).toBe(true);
+});
+
+test.each([
+  ['as mailed', '40134555'],
+  ['in groups, with a soft hyphen', ' 4013-45\u00ad55\n'],
+  ['in groups, with an underscore, a minus sign and an en dash', '40_13−45–55'],
+  ['from a quoted mail', '> “4013 4555”.'],
+  ['on a Japanese keyboard', '４０１３ー４５５５'],
+])('a sign-in code is read as typed: %s', (_how, text) => {
+  expect(readSignInCode(text)).toBe('40134555');
+});
+
+test.each([
+  ['seven digits', '4013455'],
+  ['nine digits', '401345551'],
+  ['a letter', '4013455O'],
+  ['a letter besides the digits', 'a40134555'],
+  ['digits of another script', '٤٠١٣٤٥٥٥'],
+  ['digits that NFKC would map', '𝟒𝟎𝟏𝟑𝟒𝟓𝟓𝟓'],
+])('a text with %s is no sign-in code', (_what, text) => {
+  expect(readSignInCode(text)).toBeNull();
 });

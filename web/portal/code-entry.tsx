@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { readSignInCode } from '../../src/keys/typed-text.js';
 import { useAction } from '../shared/action.js';
 import { focusFirstError, focusSoon } from '../shared/announcer.js';
 import { Button } from '../shared/button.js';
@@ -51,12 +52,10 @@ export function CodeEntry({
     showError(texts.wrongCode);
     return '';
   });
-  // A code may be typed in groups, such as 4013-4555.
-  const digits = code.replaceAll(/[\s\p{P}]/gu, '');
+  const digits = readSignInCode(code);
   const submitCode = async () => {
-    const newError = digits.length === 8 ? undefined : texts.wrongCode;
-    showError(newError);
-    if (newError) return;
+    showError(digits === null ? texts.wrongCode : undefined);
+    if (digits === null) return;
     await run(async () => {
       if (!isSignedIn.current) await signIn(digits);
       isSignedIn.current = true;
@@ -73,7 +72,7 @@ export function CodeEntry({
     });
   useEffect(() => {
     // The last digit submits the code.
-    if (/^\d{8}$/.test(digits)) void submitCode();
+    if (digits !== null) void submitCode();
   }, [digits]);
   return (
     <Form element={form} onSubmit={submitCode}>
