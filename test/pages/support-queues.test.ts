@@ -478,12 +478,21 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
   ]);
   await row(page, 'overdue@example.com').getByText('3 days overdue').waitFor();
   await browser.expectAccessibleLayout(page);
-  await button(page, 'Run now: the erasure of overdue@example.com').click();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await expectFocus(row(page, 'soon@example.com'));
+  await page.keyboard.press('k');
+  await page.keyboard.press('r');
+  await dialog(page)
+    .getByRole('heading', { name: 'Delete everything about overdue@example.com now?' })
+    .waitFor();
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Delete now').click();
   await row(page, 'overdue@example.com').waitFor({ state: 'detached' });
   await expectAnnounced(page, /^Done/);
-  await expectFocus(page.getByRole('row').filter({ hasText: 'Honoured' }));
+  const honoured = page.getByRole('row').filter({ hasText: 'Honoured' });
+  await expectFocus(honoured);
+  expect(await honoured.locator('time').getAttribute('data-exact')).toMatch(/ at \d\d:\d\d UTC$/);
   const [count] = await service.sql(
     "select count(*)::integer as licenses from license where email = 'overdue@example.com'",
   );
@@ -503,6 +512,9 @@ test('a queue that cannot be loaded is not shown as empty', async () => {
   const page = await browser.openPage(origin);
   await page.route('**/release-requests', (route) => route.fulfill({ status: 503 }));
   await openAs(page, origin, service, 'support', '#requests');
+  await page.getByText('By keyboard: J and K go through the rows.').waitFor();
+  await page.keyboard.press('j');
+  await expectFocus(page.getByRole('row').nth(1));
   await page.getByText(/^The service cannot be reached/).waitFor();
   expect(await page.getByText(/^No requests are waiting/).count()).toBe(0);
   await browser.expectAccessibleLayout(page);

@@ -374,6 +374,8 @@ export const messages = {
     lead: 'Each request is honoured within 30 days. Holders can take back their own request for 3 days; then it runs automatically.',
     waiting: 'Asking for the queue …',
     none: 'No erasure request waits.',
+    keys: 'By keyboard: J and K go through the rows.',
+    adminKeys: 'By keyboard: J and K go through the rows, R runs one.',
     caption: {
       one: '# request waits, the most urgent first',
       other: '# requests wait, the most urgent first',

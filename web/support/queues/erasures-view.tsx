@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/button.js';
-import { formatDay, plural, formatUtcDay } from '../../shared/dates.js';
+import { plural, formatUtcDay } from '../../shared/dates.js';
+import { ExactTime } from '../../shared/exact-time.js';
 import { RelativeTime } from '../../shared/relative-time.js';
 import { t, UntrustedText } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
@@ -11,6 +12,7 @@ import { ViewTitle } from '../parts/view-title.js';
 import type { Erasure, ErasureListAnswer } from '../../shared/api-types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
+import { useRowKeys } from './row-keys.js';
 import { RunDialog } from './run-dialog.js';
 
 const ROWS_SHOWN_AT_FIRST = 50;
@@ -53,7 +55,7 @@ const ENDED_COLUMNS: readonly Column<Erasure>[] = [
   {
     name: texts.ended,
     isRowHeader: true,
-    cell: ({ honoured_at, cancelled_at }) => formatDay((honoured_at ?? cancelled_at)!),
+    cell: ({ honoured_at, cancelled_at }) => <ExactTime at={(honoured_at ?? cancelled_at)!} />,
   },
   { name: texts.state, cell: ({ state }) => texts.states[state] },
   ASKED_BY_COLUMN,
@@ -69,23 +71,28 @@ interface Props {
 export function ErasuresView({ load, isAdmin }: Props) {
   const [erasureToRun, setErasureToRun] = useState<Erasure>();
   const [justEnded, setJustEnded] = useState<Erasure>();
+  useRowKeys();
   const runColumn: Column<Erasure> = {
     name: texts.actions,
     hidesName: true,
     cell: (erasure) => (
-      <Button
-        kind="harm"
-        label={t(texts.runLabel, { email: erasure.email ?? '' })}
-        onClick={() => setErasureToRun(erasure)}
-      >
-        {texts.run}
-      </Button>
+      <span data-key="r">
+        <Button
+          kind="harm"
+          label={t(texts.runLabel, { email: erasure.email ?? '' })}
+          onClick={() => setErasureToRun(erasure)}
+        >
+          {texts.run}
+        </Button>
+      </span>
     ),
   };
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet">{texts.lead}</p>
+      <p class="quiet">
+        {texts.lead} {isAdmin ? texts.adminKeys : texts.keys}
+      </p>
       <Loaded load={load} loadingText={texts.waiting}>
         {({ erasures }) => (
           <ErasureTables
@@ -137,7 +144,13 @@ function ErasureTables({ erasures, columns, justEndedId }: ErasureTablesProps) {
       {waiting.length === 0 ? (
         <p>{texts.none}</p>
       ) : (
-        <Table caption={plural(waiting.length, texts.caption)} columns={columns} rows={waiting} idOf={idOf} />
+        <Table
+          caption={plural(waiting.length, texts.caption)}
+          columns={columns}
+          rows={waiting}
+          idOf={idOf}
+          hasRowShortcuts
+        />
       )}
       {ended.length > 0 && (
         <details open={justEndedId !== undefined}>
