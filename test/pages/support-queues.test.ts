@@ -245,7 +245,9 @@ test('machines with equal labels are distinguished, with the exact time on hover
   }
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
-  const second = row(page, 'Unnamed machine').filter({ hasText: 'Activated 16 October with 3.2.0 · …bbbb' });
+  const second = row(page, 'Unnamed machine …bbbb').filter({
+    hasText: 'Activated 16 October with 3.2.0 · …bbbb',
+  });
   const time = second.locator('time').first();
   const exactTime = () =>
     time.evaluate(
@@ -262,7 +264,7 @@ test('machines with equal labels are distinguished, with the exact time on hover
   // The exact time is still shown, and does not widen the page.
   await browser.expectAccessibleLayout(page);
 
-  await button(second, /^Decline/).click();
+  await button(page, 'Decline to release Unnamed machine …bbbb').click();
   await dialog(page).getByText('Activated 16 October with 3.2.0 · …bbbb').waitFor();
   await button(dialog(page), 'Cancel').click();
   await page.getByRole('checkbox', { name: 'Select all shown' }).check();
@@ -270,6 +272,10 @@ test('machines with equal labels are distinguished, with the exact time on hover
   for (const end of ['…aaaa', '…bbbb']) await dialog(page).getByRole('listitem').getByText(end).waitFor();
   await expectFocus(button(dialog(page), 'New machine'));
   await browser.expectAccessibleLayout(page);
+  await button(dialog(page), 'Cancel').click();
+  await button(page, 'Release Unnamed machine …aaaa, as asked').waitFor();
+  await page.goto(`/support/#license/${license.license_id}`);
+  for (const end of ['…aaaa', '…bbbb']) await button(page, `Release Unnamed machine ${end}`).waitFor();
 });
 
 test('a pending release can be undone with a button or with Z; it is not sent, and moves no row', async () => {
@@ -506,15 +512,15 @@ test('the role support sees erasure requests, but cannot carry them out', async 
   await openAs(page, origin, service, 'support', '#erasures');
   await row(page, 'holder@example.com').waitFor();
   expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0);
+  await page.getByText('By keyboard: J and K go through the rows.').waitFor();
+  await page.keyboard.press('j');
+  await expectFocus(page.getByRole('row').nth(1));
 });
 
 test('a queue that cannot be loaded is not shown as empty', async () => {
   const page = await browser.openPage(origin);
   await page.route('**/release-requests', (route) => route.fulfill({ status: 503 }));
   await openAs(page, origin, service, 'support', '#requests');
-  await page.getByText('By keyboard: J and K go through the rows.').waitFor();
-  await page.keyboard.press('j');
-  await expectFocus(page.getByRole('row').nth(1));
   await page.getByText(/^The service cannot be reached/).waitFor();
   expect(await page.getByText(/^No requests are waiting/).count()).toBe(0);
   await browser.expectAccessibleLayout(page);

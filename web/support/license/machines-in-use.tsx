@@ -1,6 +1,6 @@
 import { Button } from '../../shared/button.js';
 import { t } from '../../shared/text.js';
-import { machineText } from '../parts/machine.js';
+import { machineNames } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import { RowActions } from '../queues/row-actions.js';
@@ -36,10 +36,11 @@ export function MachinesInUse({ rows, searched, requestedIds, changed, onRelease
     shown.flatMap(({ id, state }) => (state === 'active' && !isPending(states.get(id)) ? [id] : [])),
   );
   if (rows.length === 0) return <p>{texts.none}</p>;
+  const nameOf = machineNames(rows);
   const isSelectable = rows.length > 1;
   const machineColumn: Column<Activation> = {
     ...MACHINE_COLUMN,
-    rowName: ({ hostname_hint }) => machineText(hostname_hint),
+    rowName: nameOf,
     cell: (activation) => (
       <SelectableMachine activation={activation} selection={isSelectable ? selection : undefined}>
         {MACHINE_COLUMN.cell(activation)}
@@ -57,7 +58,7 @@ export function MachinesInUse({ rows, searched, requestedIds, changed, onRelease
           {requestedIds.has(activation.id) && <span class="tag warning">{texts.asked}</span>}
           <span data-key="r">
             <Button
-              label={t(texts.releaseLabel, { machine: machineText(activation.hostname_hint) })}
+              label={t(texts.releaseLabel, { machine: nameOf(activation) })}
               onClick={() => onRelease([activation])}
             >
               {texts.release}

@@ -14,6 +14,19 @@ export const machineText = (name: string | null) => name?.trim() || messages.unn
 /** The characters at the end of an activation id that tell machines with the same label apart, also in mails and in the portal. */
 export const shortId = (id: string) => `…${id.slice(-4)}`;
 
+/** Returns a function for the label of each of these machines, with the end of its activation id if another has the same label. */
+export function machineNames(activations: readonly Activation[]): (activation: Activation) => string {
+  const counts = new Map<string, number>();
+  for (const { hostname_hint } of activations) {
+    const text = machineText(hostname_hint);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return ({ id, hostname_hint }) => {
+    const text = machineText(hostname_hint);
+    return counts.get(text) === 1 ? text : `${text} ${shortId(id)}`;
+  };
+}
+
 /** What tells a machine apart from others with the same label. */
 export function MachineDetails({
   activation: { id, activated_at, app_version },

@@ -2,7 +2,7 @@ import { Button } from '../../shared/button.js';
 import { plural } from '../../shared/dates.js';
 import { RelativeTime } from '../../shared/relative-time.js';
 import { t, UntrustedText } from '../../shared/text.js';
-import { MachineWithDetails, machineText } from '../parts/machine.js';
+import { machineNames, MachineWithDetails } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import type { Activation, ReleaseRequestLine } from '../../shared/api-types.js';
@@ -43,12 +43,13 @@ export function RequestTable<Row extends RequestWithActivation>({
       rows.filter(({ activation }) => selection.selected.includes(activation.id)),
       decision,
     );
+  const nameOf = machineNames(rows.map(({ activation }) => activation));
   const isSelectable = rows.length > 1;
   const columns: Column<Row>[] = [
     {
       name: texts.machine,
       isRowHeader: true,
-      rowName: ({ activation }) => machineText(activation.hostname_hint),
+      rowName: ({ activation }) => nameOf(activation),
       cell: ({ activation }) => (
         <SelectableMachine activation={activation} selection={isSelectable ? selection : undefined}>
           <MachineWithDetails activation={activation} />
@@ -72,7 +73,7 @@ export function RequestTable<Row extends RequestWithActivation>({
         <RowActions state={states.get(request.activation.id)}>
           <span data-key="r">
             <Button
-              label={labelOf(texts.releaseLabel, request)}
+              label={t(texts.releaseLabel, { machine: nameOf(request.activation) })}
               onClick={() => onDecide([request], 'release')}
             >
               {texts.release}
@@ -80,7 +81,7 @@ export function RequestTable<Row extends RequestWithActivation>({
           </span>
           <span data-key="d">
             <Button
-              label={labelOf(texts.declineLabel, request)}
+              label={t(texts.declineLabel, { machine: nameOf(request.activation) })}
               onClick={() => onDecide([request], 'decline')}
             >
               {texts.decline}
@@ -118,6 +119,3 @@ export const targetOf = ({ id, reason, activation }: RequestWithActivation): Tar
   activation,
   request: { id, reason },
 });
-
-const labelOf = (sentence: string, { activation }: RequestWithActivation) =>
-  t(sentence, { machine: machineText(activation.hostname_hint) });
