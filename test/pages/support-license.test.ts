@@ -49,6 +49,7 @@ test('the search finds a license by each kind of text, and the URL then contains
     [license.license_id, 'license id'],
     ['txn_four', 'transaction id'],
     [activation, 'activation id'],
+    [activation.toUpperCase(), 'activation id'],
   ] as const) {
     await find(page, text);
     await expectFocus(kind === 'activation id' ? row(page, 'Four') : title(page, /^License …/));
@@ -60,6 +61,8 @@ test('the search finds a license by each kind of text, and the URL then contains
     await title(page, /^Find a license/).waitFor();
     // The search text and its results are still shown, and the license is not opened again.
     await page.getByText(`1 license. Found by ${kind}.`).waitFor();
+    const link = page.getByRole('table').getByRole('link');
+    expect(await link.getAttribute('href')).toBe(`#license/${id}`);
   }
 });
 
@@ -107,6 +110,14 @@ test('a searched activation is shown first, marked and focused, whether it is in
   const ended = page.locator('details[open] tbody > tr').first();
   await ended.getByText('Found by this id').waitFor();
   await expectFocus(ended);
+
+  // The same holds for a link with the id in upper case. An id that the license does not have is reported.
+  await page.goto(`/support/#license/${license.license_id}/0198f000-0000-7000-8000-00000000dead`);
+  await page.getByText(/^This license has no activation with the id/).waitFor();
+  await browser.expectAccessibleLayout(page);
+  await page.goto(`/support/#license/${license.license_id}/${first.toUpperCase()}`);
+  await expectFocus(ended);
+  expect(await page.getByText(/^This license has no activation with the id/).count()).toBe(0);
 });
 
 test('a machine is released with a reason, and the page shows that at once, also in the history', async () => {
@@ -261,9 +272,9 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
   await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('500 of 600 machines in use').waitFor();
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(25);
-  await page.getByLabel('Find a machine by its name or id').fill('studio 499');
+  await page.getByLabel('Find a machine by its name or the end of its id').fill('studio 499');
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(1);
-  await page.getByLabel('Find a machine by its name or id').fill('nothing like it');
+  await page.getByLabel('Find a machine by its name or the end of its id').fill('nothing like it');
   await page.getByText('None of the machines has this').waitFor();
   await service.sql(
     "update activation set ended_at = '2026-11-02', ended_reason = 'released' where license_id = $1 and hostname_hint = 'Studio 7'",
@@ -271,20 +282,44 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
   );
   await page.reload();
   await button(page, 'Later').click();
-  await page.getByLabel('Find a machine by its name or id').fill('studio 7');
+  await page.getByLabel('Find a machine by its name or the end of its id').fill('studio 7');
   await page.getByRole('status').getByText('11 machines', { exact: true }).waitFor({ state: 'attached' });
   const [ended] = await service.sql<{ id: string }>(
     "select id from activation where license_id = $1 and hostname_hint = 'Studio 7'",
     [license.license_id],
   );
-  await page.getByLabel('Find a machine by its name or id').fill(ended!.id);
+  await page.getByLabel('Find a machine by its name or the end of its id').fill(ended!.id);
   await page.getByText('None of those in use has this name or id.').waitFor();
   await row(page, 'Studio 7').getByText('Released on 2 November').waitFor();
-  await page.getByLabel('Find a machine by its name or id').fill('');
+  await page.getByLabel('Find a machine by its name or the end of its id').fill('');
   await button(page, 'Show all 499').click();
   await expectFocus(page.getByRole('table', { name: 'Machines in use' }).locator('tbody > tr').nth(25));
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(499);
   await browser.expectAccessible(page);
+});
+
+test('eleven machines have a filter, which takes the end of an activation id as a holder reads it out', async () => {
+  const license = await issueLicense('eleven@example.com', 20);
+  await service.sql(
+    `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+     select ('0198f000-0000-7000-8000-00000000' || to_hex(44032 + n))::uuid, $1,
+       decode(lpad(to_hex(n), 64, '0'), 'hex'), 'Unit ' || n, '3.2.0', '2026-11-01'
+     from generate_series(1, 11) n`,
+    [license.license_id],
+  );
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const releases = page.getByRole('button', { name: /^Release Unit/ });
+  await releases.nth(10).waitFor();
+  const filter = page.getByLabel('Find a machine by its name or the end of its id');
+  for (const typed of ['AC05', '…ac05 ', '0198f000-0000-7000-8000-00000000ac05']) {
+    await filter.fill(typed);
+    await button(page, 'Release Unit 6').waitFor({ state: 'detached' });
+    expect(await releases.count()).toBe(1);
+    await button(page, 'Release Unit 5').waitFor();
+    await filter.fill('');
+    await button(page, 'Release Unit 6').waitFor();
+  }
 });
 
 test('an admin changes a license, and fields that were not edited keep their stored values', async () => {

@@ -265,8 +265,10 @@ export const messages = {
     endedOn: '{state} on {day}',
     asked: 'Holder asks to release it',
     searched: 'Found by this id',
+    notFound:
+      'This license has no activation with the id in the address of this page. Ended activations are deleted after 12 months.',
     actions: 'Actions',
-    filter: 'Find a machine by its name or id',
+    filter: 'Find a machine by its name or the end of its id',
     filterNone: 'None of the machines has this name or id.',
     filterNoneInUse: 'None of those in use has this name or id.',
     filtered: { one: '# machine', other: '# machines' },

@@ -22,6 +22,8 @@ export interface Search {
   readonly text: string;
   readonly kind: QueryKind;
   readonly licenses?: readonly LicenseView[];
+  /** The id of the activation that was found, in lower case as the service writes it. */
+  readonly activationId?: string | undefined;
 }
 
 export const EMPTY_SEARCH: Search = { text: '', kind: 'email' };
@@ -46,7 +48,7 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
   const action = useAction();
   const [isTextMissing, setIsTextMissing] = useState(false);
   const [isIssuing, setIsIssuing] = useState(false);
-  const { text, kind, licenses } = search;
+  const { text, kind, licenses, activationId } = search;
   const textError = isTextMissing ? texts.empty : memberErrors(action.error)[kind];
 
   useEffect(() => startSearch(form.current!.querySelector('input')!), []);
@@ -60,7 +62,7 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
       const result = await findByAnyKind(query);
       setSearch((before) => ({ ...before, ...result }));
       // If another view was opened meanwhile, it stays open.
-      if (form.current) showResult(query, result);
+      if (form.current) showResult(result);
     });
     if (!isAnswered && form.current) focusFirstError(form.current);
   }
@@ -83,7 +85,7 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
       </SearchForm>
       {action.busy && <Loading text={t(texts.searching, { kind: texts.kinds[kind] })} />}
       {action.error !== undefined && !textError && <Notice kind="danger">{problemText(action.error)}</Notice>}
-      {licenses && <Results text={text} kind={kind} licenses={licenses} />}
+      {licenses && <Results text={text} kind={kind} licenses={licenses} activationId={activationId} />}
       {isIssuing && <IssueDialog onClose={() => setIsIssuing(false)} />}
     </div>
   );
@@ -92,6 +94,7 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
 interface Result {
   readonly kind: QueryKind;
   readonly licenses: readonly LicenseView[];
+  readonly activationId?: string | undefined;
 }
 
 /** Searches by each kind that the text may be, until a license is found. If none is found, the result has the first kind. */
@@ -99,13 +102,14 @@ async function findByAnyKind(text: string): Promise<Result> {
   const kinds = queryKinds(text);
   for (const kind of kinds) {
     const { licenses } = await call<LicenseSearchAnswer>('POST', 'licenses/search', { [kind]: text });
-    if (licenses.length > 0) return { kind, licenses };
+    if (licenses.length > 0)
+      return { kind, licenses, activationId: kind === 'activation_id' ? text.toLowerCase() : undefined };
   }
   return { kind: kinds[0], licenses: [] };
 }
 
 /** Announces the result, and opens the license, or the list of licenses if there are several. */
-function showResult(text: string, { kind, licenses }: Result): void {
+function showResult({ kind, licenses, activationId }: Result): void {
   const { find: texts } = messages;
   const [first, ...others] = licenses;
   if (!first) return announce(texts.none[kind]);
@@ -115,5 +119,5 @@ function showResult(text: string, { kind, licenses }: Result): void {
     return goTo('holder', first.id);
   }
   announce(t(texts.opened, { kind: texts.kinds[kind] }));
-  goTo('license', first.id, kind === 'activation_id' ? text : undefined);
+  goTo('license', first.id, activationId);
 }

@@ -1,7 +1,7 @@
 import { t, UntrustedText } from '../../shared/text.js';
 import { plural } from '../../shared/dates.js';
 import { Notice } from '../../shared/notice.js';
-import { EXPIRY_COLUMN, LICENSE_COLUMN, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
+import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Table, type Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
 import type { LicenseView } from '../../shared/api-types.js';
@@ -20,8 +20,7 @@ const HOLDER_COLUMN: Column<LicenseView> = {
       <span class="quiet">{is_address_lost ? texts.addressLost : texts.erased}</span>
     ),
 };
-const COLUMNS: readonly Column<LicenseView>[] = [
-  LICENSE_COLUMN,
+const OTHER_COLUMNS: readonly Column<LicenseView>[] = [
   HOLDER_COLUMN,
   STATUS_COLUMN,
   EXPIRY_COLUMN,
@@ -32,10 +31,11 @@ interface Props {
   readonly text: string;
   readonly kind: QueryKind;
   readonly licenses: readonly LicenseView[];
+  readonly activationId: string | undefined;
 }
 
 /** What a search found. It is opened at once, so it is only seen after going back, unless nothing was found. */
-export function Results({ text, kind, licenses }: Props) {
+export function Results({ text, kind, licenses, activationId }: Props) {
   const [first, ...others] = licenses;
   if (!first)
     return (
@@ -56,7 +56,7 @@ export function Results({ text, kind, licenses }: Props) {
   return (
     <Table
       caption={`${plural(licenses.length, texts.found)}. ${foundByText}.`}
-      columns={COLUMNS}
+      columns={[licenseColumn(activationId), ...OTHER_COLUMNS]}
       rows={licenses}
       idOf={({ id }) => id}
     />

@@ -103,7 +103,7 @@ function Views({
         <LicenseView
           key={[id, ...details].join('/')}
           id={id}
-          searched={details[0] ?? ''}
+          searched={(details[0] ?? '').toLowerCase()}
           isAdmin={isAdmin}
           onQueueChange={() => void refresh(queues)}
           onLicense={(license) => setSearch((before) => withLicense(before, license))}

@@ -1,5 +1,5 @@
 import { ExactTime } from '../../shared/exact-time.js';
-import { EXPIRY_COLUMN, LICENSE_COLUMN, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
+import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Table, type Column } from '../parts/table.js';
 import type { LicenseLine } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
@@ -9,7 +9,7 @@ const ISSUED_COLUMN: Column<LicenseLine> = {
   cell: ({ created_at }) => <ExactTime at={created_at} />,
 };
 const COLUMNS: readonly Column<LicenseLine>[] = [
-  LICENSE_COLUMN,
+  licenseColumn(),
   STATUS_COLUMN,
   ISSUED_COLUMN,
   EXPIRY_COLUMN,

@@ -10,15 +10,16 @@ import { Status } from './status.js';
 // The columns of each table of licenses.
 const texts = messages.find;
 
-export const LICENSE_COLUMN: Column<LicenseLine> = {
+/** @param activationId the activation that the link opens the license with */
+export const licenseColumn = (activationId?: string): Column<LicenseLine> => ({
   name: texts.license,
   isRowHeader: true,
   cell: ({ id, key_hint }) => (
-    <a href={hrefOf('license', id)} aria-label={t(texts.keyLabel, { hint: key_hint })}>
+    <a href={hrefOf('license', id, activationId)} aria-label={t(texts.keyLabel, { hint: key_hint })}>
       {t(texts.keyHint, { hint: key_hint })}
     </a>
   ),
-};
+});
 export const STATUS_COLUMN: Column<LicenseLine> = {
   name: texts.status,
   cell: (license) => <Status license={license} />,

@@ -7,7 +7,6 @@ import type { Column } from '../parts/table.js';
 import type { Activation } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 
-/** A license with more machines than this also gets a filter. */
 export const ROWS_SHOWN_AT_FIRST = 25;
 const texts = messages.machines;
 

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { moveFocus } from '../../shared/announcer.js';
 import { plural } from '../../shared/dates.js';
 import { Field } from '../../shared/field.js';
+import { Notice } from '../../shared/notice.js';
 import { machineText } from '../parts/machine.js';
 import { rowId, Table } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -19,6 +20,8 @@ import {
 import { MachinesInUse } from './machines-in-use.js';
 
 const texts = messages.machines;
+/** With more machines, a filter is shown. */
+const MAX_WITHOUT_FILTER = 10;
 
 interface Props {
   readonly license: LicenseDetail;
@@ -50,7 +53,10 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
   return (
     <section class="flow" aria-labelledby="machines">
       <h2 id="machines">{texts.title}</h2>
-      {activations.length > ROWS_SHOWN_AT_FIRST && (
+      {searched && !activations.some(({ id }) => id === searched) && (
+        <Notice kind="warning">{texts.notFound}</Notice>
+      )}
+      {activations.length > MAX_WITHOUT_FILTER && (
         <div class="narrow">
           <Field
             label={texts.filter}
@@ -117,5 +123,6 @@ const newestFirst = (a: Activation, b: Activation) =>
 
 function matches({ id, hostname_hint }: Activation, filter: string): boolean {
   const text = filter.trim().toLowerCase();
-  return machineText(hostname_hint).toLowerCase().includes(text) || id === text;
+  // The page shows the end of an id after an ellipsis.
+  return machineText(hostname_hint).toLowerCase().includes(text) || id.endsWith(text.replace('…', ''));
 }
