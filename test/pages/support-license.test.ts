@@ -322,6 +322,22 @@ test('eleven machines have a filter, which takes the end of an activation id as 
   }
 });
 
+test('of a revoked or refunded license no key is offered to be mailed', async () => {
+  const license = await issueLicense('ended@example.com');
+  await service.setLicense(license.license_id, { staff_status: 'revoked' });
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  await page.getByText('The key of a revoked license is not mailed.').waitFor();
+  const keyButtons = page.getByRole('button', { name: /^(Send the key|New key …)$/ });
+  expect(await keyButtons.count()).toBe(0);
+  await browser.expectAccessibleLayout(page);
+  await service.setLicense(license.license_id, { staff_status: 'active' });
+  await page.reload();
+  await button(page, 'Later').click();
+  await button(page, 'New key …').waitFor();
+  expect(await keyButtons.count()).toBe(2);
+});
+
 test('an admin changes a license, and fields that were not edited keep their stored values', async () => {
   const license = await issueLicense('changed@example.com');
   await service.setLicense(license.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });

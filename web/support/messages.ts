@@ -374,10 +374,10 @@ export const messages = {
   erasures: {
     title: 'Erasure requests',
     lead: 'Each request is honoured within 30 days. Holders can take back their own request for 3 days; then it runs automatically.',
-    waiting: 'Asking for the queue …',
-    none: 'No erasure request waits.',
     keys: 'By keyboard: J and K go through the rows.',
     adminKeys: 'By keyboard: J and K go through the rows, R runs one.',
+    waiting: 'Asking for the queue …',
+    none: 'No erasure request waits.',
     caption: {
       one: '# request waits, the most urgent first',
       other: '# requests wait, the most urgent first',
@@ -439,6 +439,10 @@ export const messages = {
     sendMeans: 'It is mailed to {email} and not shown here.',
     sendSubmit: 'Send',
     sent: 'The key is on its way to {email}.',
+    notMailed: {
+      revoked: 'The key of a revoked license is not mailed.',
+      refunded: 'The key of a refunded license is not mailed.',
+    },
     rekey: 'New key …',
     rekeyTitle: 'Make a new key for license … {hint}?',
     rekeyMeans:

@@ -19,7 +19,9 @@ interface Props {
 /** The actions on a license as a whole. Those that the role does not allow are not shown. */
 export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }: Props) {
   const [openDialog, setOpenDialog] = useState<'send' | 'rekey' | 'change' | 'erase'>();
-  const { email } = license;
+  const { email, status } = license;
+  // The service refuses to mail such a key.
+  const isEnded = status === 'revoked' || status === 'refunded';
   const close = () => setOpenDialog(undefined);
   const finish = (sentence: string) => {
     close();
@@ -30,9 +32,12 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
   return (
     <>
       <div class="actions" role="group" aria-label={messages.license.actions}>
-        {email && <Button onClick={() => setOpenDialog('send')}>{messages.key.send}</Button>}
+        {email && isEnded && <span class="quiet">{messages.key.notMailed[status]}</span>}
+        {email && !isEnded && <Button onClick={() => setOpenDialog('send')}>{messages.key.send}</Button>}
         {isAdmin && <Button onClick={() => setOpenDialog('change')}>{messages.change.button}</Button>}
-        {isAdmin && email && <Button onClick={() => setOpenDialog('rekey')}>{messages.key.rekey}</Button>}
+        {isAdmin && email && !isEnded && (
+          <Button onClick={() => setOpenDialog('rekey')}>{messages.key.rekey}</Button>
+        )}
         {isAdmin && email && (
           <Button kind="harm" onClick={() => setOpenDialog('erase')}>
             {messages.erase.button}
