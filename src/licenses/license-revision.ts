@@ -4,11 +4,12 @@ import type { License } from './license.entity.js';
 
 type ChangeableByStaff = Pick<
   License,
-  'staff_status' | 'machines_allowed' | 'expires_at' | 'on_expiry' | 'email'
+  'staff_status' | 'machines_allowed' | 'expires_at' | 'on_expiry' | 'email' | 'key_generation'
 >;
 
-/** Identifies the values of a license that staff can change. */
+/** Identifies the values of a license that staff can change. The number of its key changes when staff replace the key. */
 export function licenseRevision(license: ChangeableByStaff): string {
-  const { staff_status, machines_allowed, expires_at, on_expiry, email } = license;
-  return revisionOf([staff_status, machines_allowed, rfc3339OrNull(expires_at), on_expiry, email]);
+  const { staff_status, machines_allowed, expires_at, on_expiry, email, key_generation } = license;
+  const expiry = rfc3339OrNull(expires_at);
+  return revisionOf([staff_status, machines_allowed, expiry, on_expiry, email, key_generation]);
 }

@@ -129,7 +129,7 @@ export class LicensesService {
   async set(id: string, change: LicenseChange, audit: AuditContext, revision?: string): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
-      if (revision !== undefined && revision !== licenseRevision(before)) throw problem('license_changed');
+      assertRevision(before, revision);
       // An erased license cannot get a new address. A license whose address is unknown since a restore (the backup named an
       // erased former holder) is not erased, and can.
       if (before.email === null && !before.address_lost_at && change.email !== undefined)
@@ -183,15 +183,14 @@ export class LicensesService {
   /**
    * Replaces a leaked key and mails the new one. The old key activates no further machine; activations stay active, and the
    * sessions of the license end.
-   * @throws Problem `not_found`, `key_not_mailable`
+   * @param revision as in `set`
+   * @throws Problem `not_found`, `license_changed`, `key_not_mailable`
    */
-  async rekey(id: string, audit: AuditContext): Promise<{ license_key: string }> {
+  async rekey(id: string, audit: AuditContext, revision?: string): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
-      const {
-        key_generation,
-        key_hash: replacedHash,
-        key_hint: replacedHint,
-      } = await lockLicense(manager, id);
+      const license = await lockLicense(manager, id);
+      assertRevision(license, revision);
+      const { key_generation, key_hash: replacedHash, key_hint: replacedHint } = license;
       const current = await mailableKey(manager, this.keys, id);
       // A key that cannot be derived, such as an imported one, is replaced by one that can.
       if (typeof current === 'string' && current !== 'not_made_here')
@@ -238,6 +237,11 @@ export class LicensesService {
   async assertTimeIsCertain(): Promise<void> {
     if (!(await isTimeCertain(this.clock, this.dataSource))) throw problem('unavailable');
   }
+}
+
+/** Checks that a change is based on the present values of a license. Throws `license_changed`. */
+function assertRevision(license: License, revision: string | undefined): void {
+  if (revision !== undefined && revision !== licenseRevision(license)) throw problem('license_changed');
 }
 
 /** Ends the portal sessions of a license after its key or its e-mail address changed. */

@@ -33,7 +33,7 @@ export interface LicenseDetail extends LicenseView {
 const HISTORY_LIMIT = 500;
 
 const SELECT_STATUS_AND_PURCHASE = `
-  select l.staff_status,
+  select l.staff_status, l.key_generation,
     (select json_build_object('transaction_id', p.transaction_id, 'state', p.state, 'recorded_on', p.recorded_on)
      from purchase p where p.id = l.purchase_id) as purchase
   from license l where l.id = $1`;
@@ -53,19 +53,24 @@ type ReleaseRequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_
 export async function readLicenseDetail(dataSource: DataSource, id: string): Promise<LicenseDetail> {
   const [license] = isUuid(id) ? await findLicenses(dataSource, { id }) : [];
   if (!license) throw problem('not_found');
-  const [statusAndPurchase, requests, history] = await Promise.all([
-    queryRow<StatusAndPurchase>(dataSource, SELECT_STATUS_AND_PURCHASE, [id]),
+  const [row, requests, history] = await Promise.all([
+    queryRow<StatusAndPurchase & { readonly key_generation: number }>(
+      dataSource,
+      SELECT_STATUS_AND_PURCHASE,
+      [id],
+    ),
     queryRows<ReleaseRequestRow>(dataSource, SELECT_RELEASE_REQUESTS, [id]),
     readAuditTrail(dataSource, { license_id: id }, HISTORY_LIMIT),
   ]);
   // The license may have been deleted since the first query.
-  if (!statusAndPurchase) throw problem('not_found');
+  if (!row) throw problem('not_found');
+  const { key_generation: _, ...statusAndPurchase } = row;
   const release_requests = requests.map(({ asked_at, decided_at, ...request }) => ({
     ...request,
     asked_at: rfc3339(asked_at),
     decided_at: rfc3339OrNull(decided_at),
   }));
   const expires_at = license.expires_at === null ? null : new Date(license.expires_at);
-  const revision = licenseRevision({ ...license, ...statusAndPurchase, expires_at });
+  const revision = licenseRevision({ ...license, ...row, expires_at });
   return { ...license, ...statusAndPurchase, revision, release_requests, history };
 }

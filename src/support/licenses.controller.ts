@@ -92,7 +92,7 @@ export class LicensesController {
     await this.licenses.sendKey(id, { actor: staff.email, reason: reason ?? null });
   }
 
-  /** Mails the new key to the holder. The response does not contain the key. */
+  /** Mails the new key to the holder. The response does not contain the key. `if-match` is that of a change. */
   @Post(':id/rekey')
   @AdminOnly()
   @HttpCode(202)
@@ -100,7 +100,8 @@ export class LicensesController {
     @Param('id') id: string,
     @Body() { reason }: ReasonRequest,
     @CurrentStaff() staff: AuthenticatedStaff,
+    @Headers('if-match') ifMatch?: string,
   ) {
-    await this.licenses.rekey(id, { actor: staff.email, reason });
+    await this.licenses.rekey(id, { actor: staff.email, reason }, readIfMatch(ifMatch));
   }
 }

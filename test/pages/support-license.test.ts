@@ -17,6 +17,7 @@ import {
   title,
 } from './support-browser.js';
 import { DAY_MS } from '../../src/core/clock.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { activateMachine, readExactTime, expectFocus, expectAnnounced, expectToast } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
@@ -570,6 +571,22 @@ test('the second of two people who change a license gets an explanation and the 
   await dialog(page).getByLabel('Machines').fill('5');
   await submitReason(page, 'Grew', 'Change');
   await page.getByText('0 of 5 machines in use').waitFor();
+});
+
+test('of two tabs that make a new key, the second makes none and says why', async () => {
+  const license = await issueLicense('twokeys@example.com', 1);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  await button(page, 'New key …').click();
+  await service.app.get(LicensesService).rekey(license.license_id, AUDIT_CONTEXT);
+  await dialog(page).locator('[name=reason]').fill('It leaked');
+  await button(dialog(page), 'Make a new key').click();
+  await dialog(page).getByRole('alert').getByText('Another person has changed this license').waitFor();
+  // The page was loaded again, but the open dialog is still based on the old key.
+  await button(dialog(page), 'Make a new key').click();
+  await dialog(page).getByRole('alert').getByText('Another person has changed this license').waitFor();
+  const count = 'select count(*)::integer as keys from replaced_key where license_id = $1';
+  expect(await service.sql(count, [license.license_id])).toEqual([{ keys: 1 }]);
 });
 
 test('the e-mail address and the ids are copied with one click', async () => {

@@ -316,6 +316,21 @@ describe('the key of a license', () => {
     expect([wrong.status, wrong.json.errors[0].pointer]).toEqual([422, '/reason']);
   });
 
+  test('is not replaced if the request is based on a revision before another new key', async () => {
+    const { license_id } = await service.issue();
+    const { revision } = await readLicense(license_id);
+    const rekey = (etag: string) =>
+      admin.call('POST', `licenses/${license_id}/rekey`, { reason: 'It leaked.' }, { 'if-match': etag });
+    expect((await rekey(`"${revision}"`)).status).toBe(202);
+    const refused = await rekey(`"${revision}"`);
+    expect([refused.status, refused.json.code]).toEqual([412, 'license_changed']);
+    const generation = () => service.sql('select key_generation from license where id = $1', [license_id]);
+    expect(await generation()).toEqual([{ key_generation: 2 }]);
+    expect((await rekey(`"${(await readLicense(license_id)).revision}"`)).status).toBe(202);
+    expect((await rekey('*')).status).toBe(202);
+    expect(await generation()).toEqual([{ key_generation: 4 }]);
+  });
+
   test('can be replaced, which mails and does not return the new key, and the old one is refused', async () => {
     const license = await service.issue({ machines_allowed: 2 });
     const { token } = (await service.activate(license, 'one')).json;

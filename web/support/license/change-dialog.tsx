@@ -1,21 +1,18 @@
 import { useState } from 'preact/hooks';
 import type { LicenseDetailAnswer } from '../../shared/api-types.js';
-import { Refused } from '../../shared/api.js';
 import { expiryAfter, lastDay } from '../../shared/expiry.js';
 import { t } from '../../shared/text.js';
-import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { emailField } from '../parts/email-field.js';
 import { reasonField } from '../parts/reason.js';
 import type { LicenseDetail } from '../types.js';
-import type { LicenseDialogProps } from './dialog-props.js';
+import { changeLicense } from './change-call.js';
+import type { ConditionalDialogProps } from './dialog-props.js';
 import { expiresField, machinesField } from './term-fields.js';
 
-interface Props extends Omit<LicenseDialogProps, 'onDone'> {
+interface Props extends Omit<ConditionalDialogProps, 'onDone'> {
   readonly onDone: (license: LicenseDetail) => void;
-  /** Called if another person has changed the license since the dialog was opened. */
-  readonly onConflict: () => void;
 }
 
 /** Changes the terms of a license. Only the changed terms are sent, with a reason. */
@@ -37,14 +34,8 @@ export function ChangeDialog({ license: current, email, onClose, onConflict, onD
       check={(values) => changesOf(values).length === 0 && texts.nothing}
       onConfirm={async (values) => {
         const body = { ...Object.fromEntries(changesOf(values)), reason: values.reason };
-        const headers = { 'if-match': `"${license.revision}"` };
-        const answer = await call<LicenseDetailAnswer>('PATCH', `licenses/${license.id}`, body, {
-          headers,
-        }).catch((error: unknown) => {
-          if (error instanceof Refused && error.code === 'license_changed') onConflict();
-          throw error;
-        });
-        onDone(answer.license);
+        const change = { method: 'PATCH', body, onConflict } as const;
+        onDone((await changeLicense<LicenseDetailAnswer>(license, change)).license);
       }}
       onClose={onClose}
     />

@@ -8,3 +8,9 @@ export interface LicenseDialogProps {
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
+
+/** The properties of a dialog whose change is refused if it is based on an old revision of the license. */
+export interface ConditionalDialogProps extends LicenseDialogProps {
+  /** Called if another person has changed the license since the dialog was opened. */
+  readonly onConflict: () => void;
+}

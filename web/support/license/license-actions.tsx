@@ -45,7 +45,13 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
         )}
       </div>
       {openDialog === 'send' && <SendKeyDialog {...dialog} onDone={() => finish(messages.key.sent)} />}
-      {openDialog === 'rekey' && <RekeyDialog {...dialog} onDone={() => finish(messages.key.rekeyed)} />}
+      {openDialog === 'rekey' && (
+        <RekeyDialog
+          {...dialog}
+          onConflict={() => void onChange()}
+          onDone={() => finish(messages.key.rekeyed)}
+        />
+      )}
       {openDialog === 'erase' && <EraseDialog {...dialog} onDone={() => finish(messages.erase.done)} />}
       {openDialog === 'change' && (
         <ChangeDialog

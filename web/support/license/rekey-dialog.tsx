@@ -1,11 +1,21 @@
+import { useState } from 'preact/hooks';
 import { fill, t, UntrustedText } from '../../shared/text.js';
-import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { reasonField } from '../parts/reason.js';
-import type { LicenseDialogProps } from './dialog-props.js';
+import { changeLicense } from './change-call.js';
+import type { ConditionalDialogProps } from './dialog-props.js';
 
-export function RekeyDialog({ license, email, onClose, onDone }: LicenseDialogProps) {
+/** Replaces the key. If another person has replaced it meanwhile, no second key is mailed. */
+export function RekeyDialog({
+  license: current,
+  email,
+  onClose,
+  onConflict,
+  onDone,
+}: ConditionalDialogProps) {
+  // The page may reload the license meanwhile; the new key replaces the one that the dialog shows.
+  const [license] = useState(current);
   const { key: texts, reason } = messages;
   return (
     <ConfirmDialog
@@ -13,7 +23,9 @@ export function RekeyDialog({ license, email, onClose, onDone }: LicenseDialogPr
       submit={texts.rekeySubmit}
       danger
       fields={{ reason: reasonField({ usual: reason.rekey }) }}
-      onConfirm={(body) => call('POST', `licenses/${license.id}/rekey`, body).then(onDone)}
+      onConfirm={(body) =>
+        changeLicense(license, { method: 'POST', path: '/rekey', body, onConflict }).then(onDone)
+      }
       onClose={onClose}
     >
       <p>{fill(texts.rekeyMeans, { email: <UntrustedText text={email} /> })}</p>

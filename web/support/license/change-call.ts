@@ -1,0 +1,26 @@
+import { Refused } from '../../shared/api.js';
+import { call } from '../call.js';
+import type { LicenseDetail } from '../types.js';
+
+interface Change {
+  readonly method: 'PATCH' | 'POST';
+  /** The path below that of the license, such as `/rekey`. */
+  readonly path?: string;
+  readonly body: object;
+  /** Called if another person has changed the license since it was read. */
+  readonly onConflict: () => void;
+}
+
+/** Changes a license, unless another person has changed it since it was read. Throws as `call` does. */
+export async function changeLicense<T = undefined>(
+  { id, revision }: LicenseDetail,
+  { method, path = '', body, onConflict }: Change,
+): Promise<T> {
+  const headers = { 'if-match': `"${revision}"` };
+  try {
+    return await call<T>(method, `licenses/${id}${path}`, body, { headers });
+  } catch (error) {
+    if (error instanceof Refused && error.code === 'license_changed') onConflict();
+    throw error;
+  }
+}
