@@ -98,6 +98,16 @@ describe('license', () => {
     const { code, stdout, json } = await terminal.run(['license', 'show', license_id]);
     expect({ code, json }).toEqual({ code: 0, json: undefined });
     expect(stdout).toContain(`License   ${license_id}\nStatus    active\nE-mail    grace@example.com\n`);
+    expect(stdout).toMatch(/^Expires {3}never$/m);
+  });
+
+  test.each([
+    ['keep', 'Updates'],
+    ['stop', 'Runs'],
+  ])('show without --json names the last day before an expiry with %s', async (onExpiry, name) => {
+    const { license_id } = await issue('--expires', '2099-01-04', '--on-expiry', onExpiry);
+    const { stdout } = await terminal.run(['license', 'show', license_id]);
+    expect(stdout).toMatch(new RegExp(`^${name} +through 2099-01-03 \\(UTC\\)$`, 'm'));
   });
 });
 

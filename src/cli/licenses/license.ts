@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { findLicenses, type ActivationView, type LicenseView } from '../../activation/license-overview.js';
+import { utcDay } from '../../core/clock.js';
 import type { OnExpiry } from '../../core/config.js';
 import { licenseKeyHash } from '../../keys/license-key.js';
 import { hasValidCheckSymbol, readLicenseKey } from '../../keys/license-key-text.js';
@@ -190,13 +191,20 @@ function licenseText(view: LicenseView): string {
     ],
     ['Key', `ends in ${view.key_hint}`],
     ['Machines', `${view.machines_in_use} of ${view.machines_allowed} in use`],
-    ['Expires', view.expires_at ? `${view.expires_at} (then: ${view.on_expiry})` : 'never'],
+    expiryRow(view),
     ['Issued', view.created_at],
   ];
   return [
     aligned(rows),
     ...(view.activations.length > 0 ? ['', activationsText(view.activations)] : []),
   ].join('\n');
+}
+
+/** Names the last day before the expiry, as the pages and the mails do. */
+function expiryRow({ expires_at, on_expiry }: LicenseView): [string, string] {
+  if (expires_at === null) return ['Expires', 'never'];
+  const lastDay = utcDay(new Date(Date.parse(expires_at) - 1));
+  return [on_expiry === 'keep' ? 'Updates' : 'Runs', `through ${lastDay} (UTC)`];
 }
 
 /** Renders activations as a table. */
