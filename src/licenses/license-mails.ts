@@ -92,8 +92,9 @@ export class LicenseMails implements OnModuleInit {
     const body: Block[] = [
       t(texts[opening], { product }),
       { code: key.license_key },
-      texts.use,
       { facts },
+      t(texts.activate, { product }),
+      { steps: [t(texts.open, { product }), texts.enter, texts.confirm] },
       ...this.portalLink(texts.keep),
     ];
     return { to: key.email, subject: t(texts[subject], { product }), body };
@@ -124,7 +125,7 @@ export class LicenseMails implements OnModuleInit {
       body: [
         t(texts.lead, { subject }),
         { facts: licensedMachineFacts(activation, language) },
-        ...this.portalLink(texts.notYou),
+        ...this.portalLink(texts.notYou, `#activation=${id}`),
       ],
     };
   }
@@ -155,8 +156,8 @@ export class LicenseMails implements OnModuleInit {
     };
   }
 
-  private portalLink(sentence: string): Block[] {
-    return [sentence, { link: `${this.config.publicUrl}/portal/` }];
+  private portalLink(sentence: string, hash = ''): Block[] {
+    return [sentence, { link: `${this.config.publicUrl}/portal/${hash}` }];
   }
 }
 

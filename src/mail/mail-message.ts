@@ -3,11 +3,19 @@ import type { Language } from '../languages/language.js';
 import { directionOf } from '../languages/tags.js';
 import { t } from '../languages/text.js';
 
-/** A paragraph, a text to copy on its own line, a list of named facts, or a link on its own line. */
+/**
+ * A paragraph, a heading, a text to copy on its own line, a list of named facts, numbered steps, or a link on its own line.
+ */
 export type Block =
   | string
+  | {
+      readonly heading: string;
+      /** The colour of its line in HTML, as `#rrggbb`; null for the colour of the text. */
+      readonly colour: string | null;
+    }
   | { readonly code: string }
   | { readonly facts: readonly (readonly [name: string, value: string])[] }
+  | { readonly steps: readonly string[] }
   | { readonly link: string };
 
 /** A mail, from which its text part and its HTML part are rendered. */
@@ -18,16 +26,22 @@ export interface MailMessage {
   readonly body: readonly Block[];
 }
 
-/** Returns the mail with a last line that names the vendor and the support contact, if the settings have them. */
-export function withVendorLine<Mail extends Pick<MailMessage, 'body'>>(
+type MailBrand = Pick<Brand, 'productName' | 'accent' | 'vendorName' | 'supportContact'>;
+
+/**
+ * Returns the mail under a heading with the name of the product, and with a last line that names the vendor and the support
+ * contact, if the settings have them.
+ */
+export function withBrand<Mail extends Pick<MailMessage, 'body'>>(
   mail: Mail,
-  { vendorName, supportContact }: Pick<Brand, 'vendorName' | 'supportContact'>,
+  { productName, accent, vendorName, supportContact }: MailBrand,
   { messages }: Language,
 ): Mail {
+  const heading = { heading: productName, colour: accent?.light ?? null };
   // The contact is an e-mail address or a page. The URL of a page keeps its scheme, so that mail clients make it a link.
   const contact = supportContact?.url.replace(/^mailto:/, '');
   const parts = [vendorName, contact && t(messages.shared.support, { contact })].filter((part) => part);
-  return parts.length > 0 ? { ...mail, body: [...mail.body, parts.join(' · ')] } : mail;
+  return { ...mail, body: [heading, ...mail.body, ...(parts.length > 0 ? [parts.join(' · ')] : [])] };
 }
 
 /** Renders the plain text part. */
@@ -39,10 +53,15 @@ function blockText(block: Block, { messages }: Language): string {
   if (typeof block === 'string') return block;
   if ('code' in block) return `    ${block.code}`;
   if ('link' in block) return block.link;
+  if ('heading' in block) return block.heading;
+  if ('steps' in block) return block.steps.map((step, index) => `${index + 1}. ${step}`).join('\n');
   return block.facts.map(([name, value]) => t(messages.mail.facts.fact, { name, value })).join('\n');
 }
 
-/** Renders the HTML part. It loads nothing, shows the address of each link, and uses the colours of the mail client. */
+/**
+ * Renders the HTML part. It loads nothing, shows the address of each link, and uses the colours of the mail client, light or
+ * dark. Only the line of the heading has a colour of its own, because that of a text would need a contrast with both.
+ */
 export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>, { tag }: Language): string {
   return [
     '<!doctype html>',
@@ -62,6 +81,12 @@ function blockHtml(block: Block): string {
     return `<p style="font: 600 20px/1.4 ui-monospace, monospace; letter-spacing: 0.03em">${escapeHtml(block.code)}</p>`;
   }
   if ('link' in block) return `<p><a href="${escapeHtml(block.link)}">${escapeHtml(block.link)}</a></p>`;
+  if ('heading' in block) {
+    const line = `border-bottom: 3px solid ${escapeHtml(block.colour ?? 'currentcolor')}`;
+    return `<h1 style="font: 600 20px/1.4 system-ui, sans-serif; padding-bottom: 0.4em; ${line}">${escapeHtml(block.heading)}</h1>`;
+  }
+  if ('steps' in block)
+    return `<ol>${block.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')}</ol>`;
   const rows = block.facts.map(
     ([name, value]) =>
       `<tr><th scope="row" style="text-align: left; font-weight: 400; padding-right: 1em">${escapeHtml(name)}</th>` +

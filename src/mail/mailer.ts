@@ -7,7 +7,7 @@ import { createTransport, type SendMailOptions } from 'nodemailer';
 import { Config } from '../core/config.js';
 import type { Language } from '../languages/language.js';
 import { JobFailure } from './jobs.js';
-import { messageHtml, messageText, withVendorLine, type MailMessage } from './mail-message.js';
+import { messageHtml, messageText, withBrand, type MailMessage } from './mail-message.js';
 
 /** The time limits for each step with the mail server. */
 const SMTP_TIMEOUTS_MS = {
@@ -62,7 +62,7 @@ export class Mailer {
     // nodemailer removes brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const { mailFrom: from, brand } = this.config;
-    const fullMail = withVendorLine(mail, brand, options.language);
+    const fullMail = withBrand(mail, brand, options.language);
     // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {

@@ -14,11 +14,13 @@ const KEY = /MOOR_[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g;
 const untilMailTo = (email: string, subject = /./) =>
   harness.smtp.untilAccepted((mail) => mail.to.includes(email) && subject.test(mail.headers['subject']!));
 
-/** The visible text of the HTML part. */
+/** The visible text of the HTML part, with the numbers that a mail client shows before the items of its list. */
 function visibleText(html: string): string {
   const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+  let item = 0;
   return html
     .replace(/.*<body[^>]*>/s, '')
+    .replaceAll('<li>', () => `${(item += 1)}. `)
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/&([^;]+);/g, (_entity, name: string) => entities[name]!);
 }

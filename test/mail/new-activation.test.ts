@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { outbox, waitForJobs } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
+import { MailHarness, PUBLIC_URL } from './harness.js';
 
 const TASK = 'mail_activation_created';
 
@@ -45,6 +46,28 @@ test('five concurrent requests for one machine create one activation and send on
     expect((await outbox(service)).filter(({ to }) => to === 'race@example.com')).toHaveLength(1);
   } finally {
     await service.close();
+  }
+});
+
+test('a hostile label and a hostile name of the product stay text, and the mail links the machine in the portal', async () => {
+  const PRODUCT_NAME = '<b onclick=x>"Tom" & Jerry</b>';
+  const harness = await MailHarness.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true', PRODUCT_NAME } });
+  try {
+    const license = await harness.service.issue({ email: 'ada@example.com' });
+    const label = '<img src=x onerror=1> =?utf-8?Q?x?= {product} & "y"\r\nBcc: eve@example.com';
+    const { json } = await harness.service.activate(license, 'one', { hostname_hint: label });
+    const mail = await harness.smtp.untilAccepted(() => true);
+    const shown = label.replace('\r\n', '');
+    expect(mail.headers['subject']).toBe(`“${shown}” now uses your license for ${PRODUCT_NAME}`);
+    expect([mail.to, mail.headers['bcc']]).toEqual([['ada@example.com'], undefined]);
+    expect(mail.text.startsWith(`${PRODUCT_NAME}\n\n“${shown}” now uses`)).toBe(true);
+    expect(mail.html).toMatch(/<h1 [^>]*>&lt;b onclick=x&gt;&quot;Tom&quot; &amp; Jerry&lt;\/b&gt;<\/h1>/);
+    expect(mail.html).not.toMatch(/<(b|img)\b/);
+    const link = `${PUBLIC_URL}/portal/#activation=${json.activation.id}`;
+    expect(mail.text.split('\n')).toContain(link);
+    expect(mail.html).toContain(`<a href="${link}">${link}</a>`);
+  } finally {
+    await harness.close();
   }
 });
 

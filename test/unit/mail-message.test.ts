@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { messageHtml, messageText, withVendorLine, type Block } from '../../src/mail/mail-message.js';
+import { messageHtml, messageText, withBrand, type Block } from '../../src/mail/mail-message.js';
 import { english } from '../support/languages.js';
 
 const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, body }, english);
@@ -25,6 +25,18 @@ const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
     },
     'Machine: Studio Mac\nMachines: 1',
     /^<table><tr><th [^<>]*>Machine<\/th><td>Studio Mac<\/td><\/tr><tr><th [^<>]*>Machines<\/th><td>1<\/td><\/tr><\/table>$/,
+  ],
+  [
+    'a heading',
+    { heading: 'Example App', colour: '#0b5a73' },
+    'Example App',
+    /^<h1 style="[^"<>]*; border-bottom: 3px solid #0b5a73">Example App<\/h1>$/,
+  ],
+  [
+    'a list of steps',
+    { steps: ['Open it.', 'Close it.'] },
+    '1. Open it.\n2. Close it.',
+    /^<ol><li>Open it\.<\/li><li>Close it\.<\/li><\/ol>$/,
   ],
   [
     'a link',
@@ -67,6 +79,8 @@ test.each<[string, Block]>([
   ['the name of a fact', { facts: [[MARKUP, '1']] }],
   ['a fact', { facts: [['Machine', MARKUP]] }],
   ['a link', { link: MARKUP }],
+  ['a heading', { heading: MARKUP, colour: null }],
+  ['a step', { steps: [MARKUP] }],
 ])('nothing in %s becomes markup', (_what, block) => {
   expect(inner([block])).toContain(ESCAPED);
   expect(inner([block]).replaceAll(ESCAPED, '')).not.toMatch(/onclick|amp/);
@@ -77,9 +91,15 @@ test('no text adds markup characters to the HTML or removes any', () => {
   const markupOf = (text: string) => text.replaceAll(/[^<>"']/g, '');
   fc.assert(
     fc.property(fc.string(), fc.string(), (one, two) => {
-      const given: Block[] = [one, { code: two }, { link: one }, { facts: [[two, one]] }];
-      const plain: Block[] = ['x', { code: 'x' }, { link: 'x' }, { facts: [['x', 'x']] }];
-      expect(markupOf(html(given, one))).toBe(markupOf(html(plain, 'x')));
+      const blocksWith = (text: string, other: string): Block[] => [
+        text,
+        { code: other },
+        { link: text },
+        { facts: [[other, text]] },
+        { heading: text, colour: other },
+        { steps: [text, other] },
+      ];
+      expect(markupOf(html(blocksWith(one, two), one))).toBe(markupOf(html(blocksWith('x', 'x'), 'x')));
     }),
   );
 });
@@ -94,11 +114,23 @@ test.each([
   ['the vendor', 'Example Ltd', null, ['Example Ltd']],
   ['whom to ask, on a page', null, 'https://example.com/help', ['Support: https://example.com/help']],
   ['nothing', null, null, []],
-])('the last line of a mail names %s', (_what, vendorName, contact, lines) => {
-  const url = contact?.includes('@') ? `mailto:${contact}` : contact;
-  const supportContact = url ? { text: 'not shown', url } : null;
-  expect(withVendorLine({ body: ['Hello.'] }, { vendorName, supportContact }, english).body).toEqual([
-    'Hello.',
-    ...lines,
-  ]);
+])(
+  'a mail begins with the name of the product, and its last line names %s',
+  (_what, vendorName, contact, lines) => {
+    const url = contact?.includes('@') ? `mailto:${contact}` : contact;
+    const supportContact = url ? { text: 'not shown', url } : null;
+    const brand = { productName: 'Example App', accent: null, vendorName, supportContact };
+    expect(withBrand({ body: ['Hello.'] }, brand, english).body).toEqual([
+      { heading: 'Example App', colour: null },
+      'Hello.',
+      ...lines,
+    ]);
+  },
+);
+
+test('the heading has the accent colour as a line, which is legible in light and dark mail clients', () => {
+  const accent = { light: '#8a1f4d', lightStrong: '#681739', dark: '#d58aab', darkStrong: '#dfa7c0' };
+  const brand = { productName: MARKUP, accent, vendorName: null, supportContact: null };
+  const { body } = withBrand({ body: ['Hello.'] }, brand, english);
+  expect(html([...body])).toMatch(/<body[^>]*>\n<h1 [^>]*solid #8a1f4d">&lt;b onclick/);
 });

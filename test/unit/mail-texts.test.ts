@@ -92,8 +92,9 @@ describe('the mails about a license', () => {
       text: [
         `${opening}\n`,
         `    ${license_key}\n`,
-        'To activate it, enter it together with this e-mail address:\n',
         'E-mail address: ada@example.com\nMachines: 3\n',
+        'To activate Example App on a machine:\n',
+        '1. Open Example App on the machine.\n2. When it asks for your license, enter the license key and the e-mail address above.\n3. Confirm. The machine needs to be online for this.\n',
         'Keep this mail. The machines that use your license are listed here:\n',
         `${PORTAL}\n`,
       ].join('\n'),
@@ -182,8 +183,8 @@ describe('the mails about a license', () => {
       text: [
         "“Ada's MacBook Air” now uses your license for Example App.\n",
         "Machine: Ada's MacBook Air\nActivated: 20 November 2026 at 13:00 UTC with version 3.2.0\nActivation id: ends in 6fe0\nLicense key: ends in X6\n",
-        'If this was not you, see your machines here, and release the ones that you do not know:\n',
-        `${PORTAL}\n`,
+        'If this was not you, see this machine among yours here, and release it if you do not know it:\n',
+        `${PORTAL}#activation=${ID}\n`,
       ].join('\n'),
     });
     const nameless = await mailsOf({ ...active, hostname_hint: null }).compose('activation_created');
