@@ -9,13 +9,23 @@ import { t } from '../languages/text.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { Block, MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
+import { sinceCurrentHolder } from './former-holder.js';
 import { mailableKey } from './mailable-key.js';
+
+/**
+ * An SQL expression: the reason that staff gave for the release of an activation (alias `a`) of a license (alias `l`); null if
+ * its holder released it.
+ */
+const RELEASE_REASON = `
+  (select e.reason from audit_event e where e.license_id = l.id and e.action = 'activation.release'
+     and e.change ->> 'activation_id' = a.id::text and ${sinceCurrentHolder('e.at')})`;
 
 /** A machine, with its activation and the license that it uses or used. */
 interface LicensedMachine extends MailedMachine {
   readonly email: string | null;
   readonly key_hint: string;
   readonly ended_at: Date | null;
+  readonly release_reason: string | null;
 }
 
 /**
@@ -133,7 +143,7 @@ export class LicenseMails implements OnModuleInit {
   private findMachine(activationId: string): Promise<LicensedMachine | undefined> {
     return queryRow<LicensedMachine>(
       this.dataSource,
-      `select l.email, l.key_hint, a.ended_at, ${MACHINE_COLUMNS}
+      `select l.email, l.key_hint, a.ended_at, ${RELEASE_REASON} as release_reason, ${MACHINE_COLUMNS}
        from activation a join license l on l.id = a.license_id where a.id = $1`,
       [activationId],
     );
@@ -145,12 +155,14 @@ export class LicenseMails implements OnModuleInit {
     const { product } = this;
     const { release: texts, facts: names } = language.messages.mail;
     const released = [names.released, language.formatMoment(activation.ended_at)] as const;
+    const { release_reason } = activation;
+    const reason = release_reason === null ? [] : [[names.reason, release_reason] as const];
     return {
       to: activation.email,
       subject: t(texts.subject, { product }),
       body: [
         t(texts.lead, { product }),
-        { facts: [...licensedMachineFacts(activation, language), released] },
+        { facts: [...licensedMachineFacts(activation, language), released, ...reason] },
         ...this.portalLink(texts.mistake),
       ],
     };

@@ -105,6 +105,21 @@ describe('a mail is composed from the current state when it is sent', () => {
     await harness.jobs.untilDone('binding_released', erased);
     expect(mailsTo('gone@example.com')).toEqual([]);
   });
+
+  test('the reason of a release is not mailed to a later holder', async () => {
+    const license = await harness.service.issue({ email: 'first-holder@example.com' });
+    const release = async () => {
+      const { json } = await harness.service.activate(license);
+      await harness.service.app.get(ReleaseService).release(json.activation.id, AUDIT_CONTEXT);
+      return json.activation.id as string;
+    };
+    const id = await deliverAfter(release, () =>
+      harness.service.setLicense(license.license_id, { email: 'later-holder@example.com' }),
+    );
+    await harness.jobs.untilDone('binding_released', id);
+    const [mail] = mailsTo('later-holder@example.com').filter(({ text }) => text.includes('Released: '));
+    expect(mail!.text).not.toContain(AUDIT_CONTEXT.reason);
+  });
 });
 
 describe('a license key', () => {

@@ -6,7 +6,7 @@ import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let harness: MailHarness;
 beforeAll(async () => {
-  harness = await MailHarness.start();
+  harness = await MailHarness.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 });
 afterAll(() => harness.close());
 
@@ -180,6 +180,17 @@ test.each([
 test('a machine without a hostname hint is shown as `Unnamed machine`', async () => {
   await release('nameless@example.com', '');
   expect((await untilMailTo('nameless@example.com')).text).toContain('Machine: Unnamed machine\n');
+});
+
+test('the mail about a release has the reason of staff, and none if the holder released the machine', async () => {
+  await release('by-staff@example.com', 'Studio Mac');
+  expect((await untilMailTo('by-staff@example.com')).text).toMatch(/^Reason: a test$/m);
+  const license = await harness.service.issue({ email: 'by-holder@example.com' });
+  const { json } = await harness.service.activate(license);
+  await harness.service.app.get(ReleaseService).releaseForHolder(json.activation.id, 'by-holder@example.com');
+  const { text } = await untilMailTo('by-holder@example.com');
+  expect(text).toContain('Released: ');
+  expect(text).not.toContain('Reason');
 });
 
 test('two releases of an activation send one mail', async () => {

@@ -454,6 +454,8 @@ test('the dialogs show what the mail to the holder says, with the reason while i
   for (const paragraph of declined) expect(declineMail).toContain(paragraph);
 
   await button(page, 'Release Mailed-too, as asked').click();
+  await dialog(page).locator('[name=reason]').fill('Sold');
+  await preview.getByText('Reason: Sold').waitFor();
   const released = await preview.locator('p').allTextContents();
   await submitRelease(page, 'Sold');
   await expectToast(page, 'Released Mailed-too.');

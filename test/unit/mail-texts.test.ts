@@ -153,6 +153,7 @@ describe('the mails about a license', () => {
       ...machine,
       hostname_hint: 'Studio Mac',
       ended_at: new Date('2026-11-21T14:00:00Z'),
+      release_reason: null,
     };
     const mails = mailsOf(released);
     expect(await mails.compose('binding_released')).toEqual({
@@ -166,6 +167,8 @@ describe('the mails about a license', () => {
       ].join('\n'),
     });
     expect(mails.queryValues).toEqual([ID]);
+    const byStaff = await mailsOf({ ...released, release_reason: 'Sold' }).compose('binding_released');
+    expect(byStaff!.text).toContain('Released: 21 November 2026 at 14:00 UTC\nReason: Sold\n');
     const nameless = await mailsOf({ ...released, hostname_hint: null }).compose('binding_released');
     expect(nameless!.text).toContain('Machine: Unnamed machine\n');
     expect(await mailsOf().compose('binding_released')).toBeNull();

@@ -20,12 +20,8 @@ export function HolderMail({ decision, reason, machine }: Props) {
       <blockquote>
         <p>{fill(texts[decision], { product })}</p>
         <p>{fill(texts.machine, { machine: <Value text={machine} /> })}</p>
-        {decision === 'decline' && (
-          <>
-            <p class="reason">{fill(texts.reason, { reason: <Value text={reason} /> })}</p>
-            <p>{texts.question}</p>
-          </>
-        )}
+        <p class="reason">{fill(texts.reason, { reason: <Value text={reason} /> })}</p>
+        {decision === 'decline' && <p>{texts.question}</p>}
       </blockquote>
     </figure>
   );
