@@ -67,7 +67,7 @@ export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>, { tag }:
     '<!doctype html>',
     `<html lang="${tag}" dir="${directionOf(tag)}">`,
     `<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head>`,
-    '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 1.5em auto; padding: 0 1em">',
+    '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 1.5em auto; padding: 0 1em; overflow-wrap: break-word">',
     ...body.map(blockHtml),
     '</body>',
     '</html>',

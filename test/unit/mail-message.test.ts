@@ -64,6 +64,12 @@ describe.each(blocks)('%s', (_what, block, text, markup) => {
   });
 });
 
+test('a long link does not make a mail wider than its window', () => {
+  expect(html([{ link: 'https://example.com/' }])).toMatch(
+    /<body style="[^"]*overflow-wrap: break-word[^"]*">/,
+  );
+});
+
 test('a message is an HTML document with its language and its encoding, and with its subject as the title', () => {
   expect(html(['Hello.'], 'Tom & Jerry')).toMatch(
     /^<!doctype html>\n<html lang="en" dir="ltr">\n<head><meta charset="utf-8">.*<title>Tom &amp; Jerry<\/title><\/head>\n<body [^>]*>\n<p>Hello\.<\/p>\n<\/body>\n<\/html>\n$/,
