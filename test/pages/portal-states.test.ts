@@ -105,6 +105,8 @@ test('a refunded license shows that its activation has ended, and does not offer
   await openByCode(page, origin, service, email);
   expect(await headline(page).textContent()).toBe('This license was refunded');
   await page.getByText('Refunded on 20 November').waitFor();
+  // The key of this license activates no machine.
+  expect(await page.getByText('Enter your key in the application').count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(0);
   await browser.expectAccessibleLayout(page);
 });

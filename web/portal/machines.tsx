@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { plural } from '../shared/dates.js';
 import { Field } from '../shared/field.js';
 import type { HolderActivation, HolderLicense } from '../shared/api-types.js';
+import { isUsable } from './holder.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
@@ -38,7 +39,7 @@ export function Machines({ license }: { license: HolderLicense }) {
         </div>
       )}
       {active.length > 0 && found.length === 0 && <p>{texts.filterNone}</p>}
-      {active.length === 0 && <p>{ended.length > 0 ? texts.noneNow : texts.none}</p>}
+      {active.length === 0 && isUsable(license) && <p>{ended.length > 0 ? texts.noneNow : texts.none}</p>}
       {found.length > 0 && (
         <MachineTable
           caption={texts.caption}
