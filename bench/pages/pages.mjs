@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../scripts/chromium.mjs';
-import { fillFleet } from '../../scripts/pictures-fleet.mjs';
+import { fillFleet } from '../../scripts/pictures/fleet.mjs';
 import { ensureClientBuilt } from '../../scripts/prepare.mjs';
 import { withSampleService } from '../../scripts/sample-service.mjs';
 import { option, parseWholeNumbers, runBench } from '../command.mjs';

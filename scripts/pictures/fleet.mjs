@@ -24,7 +24,7 @@ const CRASHES = [
 
 /** Inserts twelve weeks of counts into the database of the running service with this data directory. */
 export async function fillFleet(dataDir) {
-  const { findEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
+  const { findEmbeddedPostgres } = await import('../../dist/database/embedded/embedded-postgres.js');
   const client = new pg.Client(await findEmbeddedPostgres(dataDir));
   await client.connect();
   const insertCell = (week, dimension, value, value_2, heartbeats) =>

@@ -1,0 +1,74 @@
+// Takes pictures into docs/pages, and writes the index of them.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../prepare.mjs';
+
+const OUTPUT_DIR = join(root, 'docs/pages');
+const SIZE = { width: 1120, height: 900 };
+/** Smaller than each page, to measure the height of its content. */
+const MIN_HEIGHT = 100;
+/** A longer page is cut, so that the pictures of all pages together stay below 3 MB. */
+const MAX_HEIGHT = 1_600;
+
+/** Opens pages of a service in a browser, and takes their pictures. */
+export class Camera {
+  #browser;
+  #baseURL;
+  #sections = new Map();
+
+  constructor(browser, baseURL) {
+    this.#browser = browser;
+    this.#baseURL = baseURL;
+    rmSync(OUTPUT_DIR, { recursive: true, force: true });
+    mkdirSync(OUTPUT_DIR, { recursive: true });
+  }
+
+  /** Opens a page with cookies of its own. @param options of `newContext` of playwright-core */
+  async openPage(options = {}) {
+    const context = await this.#browser.newContext({
+      baseURL: this.#baseURL,
+      locale: 'en-GB',
+      viewport: SIZE,
+      reducedMotion: 'reduce',
+      ...options,
+    });
+    return context.newPage();
+  }
+
+  /**
+   * Takes a picture of a page.
+   * @param {string} section the title of the part of the index
+   * @param {string} name of the file, without its ending
+   * @param {string} sentence what the picture shows
+   * @param {{ isWhole?: boolean }} options whether the picture has the whole page, or only what is in the window, as for a dialog
+   */
+  async take(page, section, name, sentence, { isWhole = true } = {}) {
+    const size = page.viewportSize();
+    if (isWhole) {
+      // A window of the height of the page, unlike a picture of the full page, has its footer in its place.
+      await page.setViewportSize({ ...size, height: MIN_HEIGHT });
+      const height = await page.evaluate(() => globalThis.document.documentElement.scrollHeight);
+      await page.setViewportSize({ ...size, height: Math.min(height, MAX_HEIGHT) });
+      await page.evaluate(() => globalThis.scrollTo(0, 0));
+    }
+    // Messages in front of the page would cover what the picture shows.
+    await page.evaluate(() => {
+      for (const toast of globalThis.document.querySelectorAll('.toast')) toast.style.display = 'none';
+    });
+    await page.screenshot({ path: join(OUTPUT_DIR, `${name}.png`) });
+    await page.setViewportSize(size);
+    this.#sections.set(section, [...(this.#sections.get(section) ?? []), { name, sentence }]);
+    console.log(`docs/pages/${name}.png`);
+  }
+
+  /** Writes the index: each picture with its sentence. */
+  writeIndex() {
+    const sections = [...this.#sections].map(([section, pictures]) => {
+      const parts = pictures.map(({ name, sentence }) => `${sentence}\n\n![${sentence}](${name}.png)\n`);
+      return [`## ${section}\n`, ...parts].join('\n');
+    });
+    const lead =
+      'What do the pages and mails look like? `npm run pictures` takes these pictures and writes this page.\n';
+    writeFileSync(join(OUTPUT_DIR, 'README.md'), ['# Pictures of the pages\n', lead, ...sections].join('\n'));
+  }
+}

@@ -1,0 +1,71 @@
+// npm run pictures: takes the pictures of the pages and of the mails, from a temporary service with invented data.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { findChromium } from '../chromium.mjs';
+import { command, ensureBuilt, ensureInstalled, ensureWebBuilt } from '../prepare.mjs';
+import { withSampleService } from '../sample-service.mjs';
+import { Camera } from './camera.mjs';
+import { fillFleet } from './fleet.mjs';
+import { takeMailPictures } from './mails.mjs';
+import { takePortalPictures } from './portal.mjs';
+import { brandSettings, SampleVendor } from './sample-vendor.mjs';
+import { takeSupportPictures } from './support.mjs';
+
+/** When the versions were published, in weeks before now: that of the sample data, and those of `fillFleet`. */
+const PUBLISHED_WEEKS_AGO = { '1.0.0': 20, '3.0.0': 11, '3.1.0': 8, '3.2.0': 5 };
+
+await command(async () => {
+  await ensureInstalled();
+  await ensureBuilt();
+  await ensureWebBuilt();
+  const folder = mkdtempSync(join(tmpdir(), 'mooring-pictures-'));
+  try {
+    const dataDir = join(folder, 'data');
+    const work = (service) => takePictures(service, dataDir, folder);
+    await withSampleService(dataDir, work, brandSettings(folder));
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+async function takePictures(service, dataDir, folder) {
+  const vendor = new SampleVendor(service);
+  await fillFleet(dataDir);
+  await vendor.publishVersions(folder, PUBLISHED_WEEKS_AGO);
+  const browser = await chromium.launch(withSystemFonts(await findChromium(), folder));
+  try {
+    const camera = new Camera(browser, service.origin);
+    const ada = { license_key: /MOOR_\S+/.exec(service.welcome)[0], email: 'ada@example.com' };
+    await takePortalPictures(camera, vendor, ada);
+    await takeSupportPictures(camera, vendor, ada, /http\S+#link=\S+/.exec(service.welcome)[0]);
+    await takePrivacyPicture(camera);
+    await takeMailPictures(camera, vendor.outbox, service.origin);
+    camera.writeIndex();
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Adds the fonts of the system to those of the Chromium from npm, which lack the arrow between two values. */
+function withSystemFonts({ env, ...options }, folder) {
+  if (!env) return options;
+  const file = join(folder, 'fonts.conf');
+  const prefer = ['sans-serif', 'system-ui'].map(
+    (family) => `<alias><family>${family}</family><prefer><family>Open Sans</family></prefer></alias>`,
+  );
+  const parts = [`<include>${env.FONTCONFIG_FILE}</include>`, '<dir>/usr/share/fonts</dir>', ...prefer];
+  writeFileSync(file, `<fontconfig>${parts.join('')}</fontconfig>\n`);
+  return { ...options, env: { ...env, FONTCONFIG_FILE: file } };
+}
+
+async function takePrivacyPicture(camera) {
+  const page = await camera.openPage();
+  await page.goto('/privacy/');
+  await page.getByRole('table').first().waitFor();
+  const sentence =
+    'Everyone reads what is stored, why, and for how long: in plain words, then the tables themselves.';
+  await camera.take(page, 'Privacy page', 'privacy', sentence);
+}

@@ -1,0 +1,168 @@
+// The pictures of the license portal: each state of a license, and the steps of a sign-in and of a release.
+import { codeAfter } from './mails.mjs';
+import { dayFromToday } from './sample-vendor.mjs';
+
+const SECTION = 'License portal';
+const PHONE = { width: 390, height: 844 };
+const PAPER = { width: 794, height: 1123 };
+
+/** Takes the pictures. @param ada the holder of the sample license, who uses it on two machines */
+export async function takePortalPictures(camera, vendor, ada) {
+  for (const label of ['Studio Mac', 'Ada’s MacBook Air']) await vendor.activate(ada, label);
+  await takeSignIn(camera, vendor, ada);
+  await takeGermanPhone(camera, ada);
+  await takeFullLicense(camera, vendor);
+  await takeStates(camera, vendor);
+  await takeOffline(camera, ada);
+  await takePrinted(camera, ada);
+}
+
+async function takeSignIn(camera, vendor, { email }) {
+  const page = await camera.openPage();
+  await page.goto('/portal/');
+  await page.getByLabel('License key').waitFor();
+  await camera.take(
+    page,
+    SECTION,
+    'portal-sign-in',
+    'A holder signs in with a license key, or with a mailed code.',
+  );
+  await page.getByRole('button', { name: 'I lost my key' }).click();
+  await page.locator('input[name=email]').fill(email);
+  const code = await codeAfter(vendor.outbox, email, async () => {
+    await page.getByRole('button', { name: 'Mail me a code' }).click();
+    await page.getByLabel('Code', { exact: true }).waitFor();
+  });
+  await camera.take(page, SECTION, 'portal-code', 'The mailed code is entered.');
+  await page.getByLabel('Code', { exact: true }).pressSequentially(code);
+  await page.getByRole('table').first().waitFor();
+  await camera.take(
+    page,
+    SECTION,
+    'portal',
+    'The license is in use on two machines, which are listed by name.',
+  );
+}
+
+async function takeGermanPhone(camera, ada) {
+  const page = await camera.openPage({ locale: 'de-DE', colorScheme: 'dark', viewport: PHONE });
+  await signInByKey(page, ada);
+  await camera.take(
+    page,
+    SECTION,
+    'portal-german',
+    'The same license on a phone, in German and in dark mode.',
+  );
+}
+
+/** From the refusal of a new machine to a free place, and then the request to support, when no release is left. */
+async function takeFullLicense(camera, vendor) {
+  const hedy = await vendor.issue('hedy@example.com', 1, ['Old iMac']);
+  const { release_url } = await vendor.activate(hedy, 'New iMac');
+  const page = await camera.openPage();
+  await page.goto(release_url);
+  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
+  const lead = 'The application has opened the page, because all machines of the license are in use.';
+  await camera.take(page, SECTION, 'portal-full', lead);
+  const code = await codeAfter(vendor.outbox, hedy.email, () =>
+    page.getByRole('button', { name: 'Mail me a code' }).click(),
+  );
+  await page.getByLabel('Code', { exact: true }).pressSequentially(code);
+  await page.getByRole('button', { name: 'Release Old iMac' }).click();
+  await page.getByRole('dialog').waitFor();
+  await takeWindow(camera, page, 'portal-release', 'The holder releases a machine without support.');
+  await page.getByRole('button', { name: 'Release it' }).click();
+  await page.getByText('A place is free.').waitFor();
+  await camera.take(
+    page,
+    SECTION,
+    'portal-free',
+    'A place is free, and the application activates by itself.',
+  );
+  await vendor.activate(hedy, 'New iMac');
+  const later = await camera.openPage();
+  await signInByKey(later, hedy);
+  await later.getByRole('row', { name: 'New iMac' }).getByRole('button').click();
+  await later.getByRole('dialog').getByRole('textbox').fill('The new one was stolen.');
+  await takeWindow(
+    camera,
+    later,
+    'portal-ask',
+    'After the releases of a year are used up, support is asked.',
+  );
+  await later.getByRole('dialog').locator('button[type=submit]').click();
+  await later.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
+async function takeStates(camera, vendor) {
+  const several = 'coco@example.com';
+  const first = await vendor.issue(several, 3, ['Studio', 'Atelier']);
+  const second = await vendor.issue(several, 1, ['Travel Mac']);
+  const third = await vendor.issue(several, 2);
+  vendor.changeLicense(first, 'Bought another year', '--expires', dayFromToday(200));
+  vendor.changeLicense(second, 'Ordered by letter', '--on-expiry', 'stop', '--expires', dayFromToday(20));
+  vendor.changeLicense(third, 'Dispute with the bank', '--status', 'suspended');
+  await takeByCode(
+    camera,
+    vendor,
+    several,
+    'portal-several',
+    'Several licenses of one holder, after a sign-in by code.',
+  );
+
+  const expired = await vendor.issue('edith@example.com', 2, ['Editing suite']);
+  vendor.changeLicense(expired, 'Trial', '--on-expiry', 'stop', '--expires', dayFromToday(-12));
+  const page = await camera.openPage();
+  await signInByKey(page, expired);
+  await camera.take(page, SECTION, 'portal-expired', 'An expired license says how it is renewed.');
+
+  const refunded = 'fritz@example.com';
+  const purchase = ['purchase', 'record', '--transaction', 'pi_3Refunded', '--email', refunded, '--status'];
+  vendor.mooring(...purchase, 'paid');
+  vendor.mooring(...purchase, 'refunded');
+  await takeByCode(camera, vendor, refunded, 'portal-refunded', 'A refunded license says since when.');
+}
+
+async function takeOffline(camera, ada) {
+  const page = await camera.openPage();
+  await signInByKey(page, ada);
+  await page.context().setOffline(true);
+  await page.getByText('You are offline.').first().waitFor();
+  await camera.take(
+    page,
+    SECTION,
+    'portal-offline',
+    'Without a connection the page says so, and keeps what it shows.',
+  );
+}
+
+async function takePrinted(camera, ada) {
+  const page = await camera.openPage({ viewport: PAPER });
+  await signInByKey(page, ada);
+  await page.emulateMedia({ media: 'print' });
+  await camera.take(page, SECTION, 'portal-print', 'The license on paper.');
+}
+
+async function signInByKey(page, { license_key, email }) {
+  await page.goto('/portal/');
+  await page.locator('input[name=email]').fill(email);
+  await page.locator('input[name=license_key]').fill(license_key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('table').first().waitFor();
+}
+
+async function takeByCode(camera, vendor, email, name, sentence) {
+  const page = await camera.openPage();
+  await page.goto('/portal/');
+  await page.getByRole('button', { name: 'I lost my key' }).click();
+  await page.locator('input[name=email]').fill(email);
+  const code = await codeAfter(vendor.outbox, email, () =>
+    page.getByRole('button', { name: 'Mail me a code' }).click(),
+  );
+  await page.getByLabel('Code', { exact: true }).pressSequentially(code);
+  await page.getByText('Your data').first().waitFor();
+  await camera.take(page, SECTION, name, sentence);
+}
+
+const takeWindow = (camera, page, name, sentence) =>
+  camera.take(page, SECTION, name, sentence, { isWhole: false });

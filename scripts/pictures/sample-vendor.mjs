@@ -1,0 +1,129 @@
+// The invented vendor of the pictures: its brand, its customers, its versions and its staff.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { node24, root } from '../prepare.mjs';
+
+const DAY_MS = 86_400_000;
+const STAFF = 'grace@tidewater.example';
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#6b3fa0"/>
+<path d="M5 20c4-5 7-5 11 0s7 5 11 0M5 13c4-5 7-5 11 0s7 5 11 0" fill="none" stroke="#fff" stroke-width="3"/></svg>`;
+
+/** Writes the logo into a folder. @returns the settings of the service */
+export function brandSettings(folder) {
+  mkdirSync(folder, { recursive: true });
+  const LOGO_FILE = join(folder, 'logo.svg');
+  writeFileSync(LOGO_FILE, LOGO);
+  return {
+    PRODUCT_NAME: 'Tidewater Studio',
+    VENDOR_NAME: 'Tidewater Software Ltd',
+    ACCENT_COLOR: '#6b3fa0',
+    LOGO_FILE,
+    SUPPORT_CONTACT: 'help@tidewater.example',
+    PRIVACY_CONTACT: 'privacy@tidewater.example',
+    SHOP_URL: 'https://tidewater.example/shop',
+    RENEWAL_URL: 'https://tidewater.example/renew',
+    MAIL_FROM: 'Tidewater Studio <licenses@tidewater.example>',
+    MAIL_NEW_ACTIVATIONS: 'true',
+    SELF_RELEASES_PER_YEAR: '1',
+  };
+}
+
+/** The vendor's side of a running service. */
+export class SampleVendor {
+  #origin;
+  #environment;
+
+  constructor({ origin, environment }) {
+    this.#origin = origin;
+    this.#environment = environment;
+  }
+
+  get outbox() {
+    return join(this.#environment.DATA_DIR, 'outbox');
+  }
+
+  /** Runs a command of the operator. @returns its JSON */
+  mooring(...args) {
+    const command = [join(root, 'dist/cli.js'), '--as', STAFF, ...args, '--json'];
+    const { status, stdout, stderr } = spawnSync(node24(), command, {
+      env: this.#environment,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`mooring ${args.join(' ')}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  /** Issues a license and activates it on machines with these labels. @returns its id, its key and its holder */
+  async issue(email, machinesAllowed, labels = []) {
+    const issued = this.mooring('license', 'issue', '--email', email, '--machines', String(machinesAllowed));
+    const holder = { license_id: issued.license_id, license_key: issued.license_key, email };
+    for (const label of labels) await this.activate(holder, label);
+    return holder;
+  }
+
+  /** Activates a machine. @returns the answer, also of a refusal */
+  async activate({ license_key, email }, hostname_hint, app_version = '3.2.0') {
+    const machine_id = createHash('sha256').update(`${email} ${hostname_hint}`).digest('hex');
+    const answer = await fetch(`${this.#origin}/v1/activate`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ license_key, email, machine_id, hostname_hint, app_version }),
+    });
+    return answer.json();
+  }
+
+  changeLicense({ license_id }, reason, ...changes) {
+    return this.mooring('license', 'set', license_id, ...changes, '--reason', reason);
+  }
+
+  /** Publishes versions on top of the one of the sample data. @param weeksAgo the weeks since the publication of each, also of that one */
+  async publishVersions(folder, weeksAgo) {
+    const dmg = join(folder, 'App.dmg');
+    writeFileSync(dmg, 'a disk image');
+    for (const version of Object.keys(weeksAgo).slice(1)) {
+      const manifest = join(folder, `${version}.json`);
+      const url = `https://dl.tidewater.example/Studio-${version}.dmg`;
+      const key = join(this.#environment.DATA_DIR, 'keys/manifest-private.pem');
+      const options = ['--dmg', dmg, '--version', version, '--url', url, '--key', key, '--out', manifest];
+      this.mooring('manifest', 'sign', ...options);
+      this.mooring('manifest', 'publish', manifest);
+    }
+    await this.#query('alter table manifest disable trigger user');
+    for (const [version, weeks] of Object.entries(weeksAgo))
+      await this.#query(
+        `update manifest set published_at = now() - make_interval(days => $2) where signed::json ->> 'version' = $1`,
+        [version, weeks * 7],
+      );
+  }
+
+  /** Adds a mail that the mail server refused, for the warning of the service. */
+  async addUndeliveredMail({ license_id }) {
+    const key = `license_key ${license_id}`;
+    await this.#query(
+      `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
+      [key],
+    );
+    await this.#query(
+      `update graphile_worker._private_jobs set attempts = 3,
+       last_error = 'the mail server refused the recipient (550)' where key = $1`,
+      [key],
+    );
+  }
+
+  async #query(sql, values = []) {
+    const { findEmbeddedPostgres } = await import('../../dist/database/embedded/embedded-postgres.js');
+    const client = new pg.Client(await findEmbeddedPostgres(this.#environment.DATA_DIR));
+    await client.connect();
+    try {
+      return await client.query(sql, values);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+/** Returns the day that is this many days from today. */
+export const dayFromToday = (days) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
