@@ -4,8 +4,9 @@ import type { FastifyInstance, onSendAsyncHookHandler } from 'fastify';
 
 /** Shorter responses are not compressed, because compression would save little. */
 const MIN_COMPRESSED_BYTES = 1_024;
-// Each response is compressed while its client waits, so speed matters more than size.
-const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+// Each response is compressed while its client waits, so speed matters more than size. The texts of a language take 2 ms with
+// this quality, and 30 ms or more from 9 on, for 6 % less.
+const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
 const ENCODERS = {
