@@ -18,7 +18,7 @@ import { mailableKey } from './mailable-key.js';
  */
 const RELEASE_REASON = `
   (select e.reason from audit_event e where e.license_id = l.id and e.action = 'activation.release'
-     and e.change ->> 'activation_id' = a.id::text and ${sinceCurrentHolder('e.at')})`;
+     and e.change ->> 'activation_id' = a.id::text and ${sinceCurrentHolder('e.at')} limit 1)`;
 
 /** A machine, with its activation and the license that it uses or used. */
 interface LicensedMachine extends MailedMachine {

@@ -89,7 +89,7 @@ function blockHtml(block: Block): string {
     return `<ol>${block.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')}</ol>`;
   const rows = block.facts.map(
     ([name, value]) =>
-      `<tr><th scope="row" style="text-align: left; font-weight: 400; padding-right: 1em">${escapeHtml(name)}</th>` +
+      `<tr><th scope="row" style="text-align: left; vertical-align: top; font-weight: 400; padding-right: 1em">${escapeHtml(name)}</th>` +
       `<td>${escapeHtml(value)}</td></tr>`,
   );
   return `<table>${rows.join('')}</table>`;
