@@ -19,7 +19,7 @@ export default defineConfig({
   build: {
     outDir: inWeb('dist'),
     emptyOutDir: true,
-    // The content security policy allows no inline script, and no script from elsewhere.
+    // All files are loaded from the service, and browsers without `modulepreload` load a module when it is imported.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // The licenses of the bundled packages must be published with them. The service serves this file at `/licenses.md`.

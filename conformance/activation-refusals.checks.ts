@@ -7,7 +7,10 @@ import { firstActivation, successfulActivation } from './first-activation.ts';
 import { NotChecked } from './not-checked.ts';
 import { at, demandInvalid, demandMembers, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 
-/** A well-formed key and an address that belong to no license. If a service accepts them by mistake, it activates nothing. */
+/**
+ * A well-formed key and an address that belong to no license. With them, a service that accepts an invalid member by mistake still
+ * activates nothing.
+ */
 const unknownLicense = (service: Deployment) => ({
   license_key: unknownKey(service.license.license_key),
   email: 'unknown@conformance.invalid',
@@ -104,7 +107,8 @@ export const activationRefusalChecks: readonly Check[] = [
     },
   },
   {
-    title: 'A machine above the limit is refused with 409, the machines, portal_url and release_url',
+    title:
+      'A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url',
     run: async (service) => {
       const answer = await refusalAboveLimit(service);
       demandRefusal(answer, 409, 'machine_limit_reached');

@@ -4,13 +4,13 @@ import { NotChecked } from './not-checked.ts';
 import { at, describeAnswer } from './shape.ts';
 
 /** The first activation of a run, with which later answers are compared. */
-export interface FirstActivation {
+export interface SuccessfulActivation {
   readonly answer: Answer;
   readonly token: string;
   readonly id: string;
 }
 
-/** The answer to the first activation. */
+/** The answer to the first activation of a run, which may be a refusal. */
 export const firstActivation = once((service) => service.activate());
 
 /** The codes of refusals that are caused by the license and are no fault of the service, with the reason in words. */
@@ -20,7 +20,7 @@ const REASONS: Record<string, string> = {
   license_refunded: 'the license was refunded',
   license_revoked: 'the license was revoked',
   license_expired: 'the license has expired',
-  version_not_covered: 'the license covers no version as old as the one that is reported',
+  version_not_covered: 'the version that the checks report was published, and the license does not cover it',
 };
 
 /** Returns why the license does not allow the activation; undefined if the answer names no such reason. */
@@ -30,7 +30,7 @@ export function refusalReason(answer: Answer): string | undefined {
 }
 
 /** The activation of this run. @throws NotChecked without one, so that the checks that need it end as not checked */
-export const successfulActivation = once(async (service): Promise<FirstActivation> => {
+export const successfulActivation = once(async (service): Promise<SuccessfulActivation> => {
   const answer = await firstActivation(service).catch(() => {
     throw new NotChecked('the first activation was not answered');
   });

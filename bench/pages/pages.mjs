@@ -1,5 +1,5 @@
-// Measures the pages on a slow phone, and the move from a full license to a running application: npm run bench:pages
-// [-- --rounds N] [--write]. The bench uses a service with sample data and a Chromium.
+// Measures the pages with the network and the processor of a slow phone, and how a license that is in use on all its machines
+// is moved to a new machine: npm run bench:pages [-- --rounds N] [--write]. The bench uses a service with sample data and a Chromium.
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -95,7 +95,11 @@ export class AnswerChecker {
     return outcome;
   }
 
-  /** @param held sequence of the manifest that the client has, 0 for none @returns the outcome, with the new sequence */
+  /**
+   * @param before the result of `beginRequest`, with `least`: the lowest sequence that could be live when the request was sent
+   * @param held sequence of the manifest that the client has, 0 for none
+   * @returns the outcome, with the new sequence
+   */
   checkManifest(before, response, held) {
     const outcome = this.#checkStatus('manifest', response, []);
     if (outcome.kind !== 'ok') return outcome;

@@ -3,9 +3,9 @@ import pg from 'pg';
 type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
 /**
- * A pool that ignores the second release of a connection that `connect(callback)` gave. graphile-worker releases the connection
- * that listens for jobs twice if it breaks during LISTEN while the workers end. The pool of `pg` would throw an uncaught error,
- * which would end the process.
+ * A pool that ignores the second release of a connection that `connect(callback)` gave. If the connection on which
+ * graphile-worker listens for jobs breaks during LISTEN while the workers end, graphile-worker releases it twice. The pool of `pg`
+ * would throw an uncaught error, which would end the process.
  */
 export class SingleReleasePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;

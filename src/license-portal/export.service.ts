@@ -13,7 +13,7 @@ import {
 
 /** The data that the export does not contain. The export lists them with the reason, so that holders need not ask. */
 const NOT_INCLUDED = [
-  'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal.',
+  'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal, or else ask support.',
   'Hashes by which keys and sessions are recognised, because they are secrets.',
   'The names of the staff members who made changes, because they are data about these persons.',
   'Telemetry: it contains no link to you, to a license or to a machine, so it cannot be found for one person.',

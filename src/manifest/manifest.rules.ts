@@ -44,17 +44,17 @@ export interface ManifestOffer {
 
 /**
  * Returns the content of the manifest that follows the live one, or of the first manifest.
- * @param first the sequence of the first manifest
+ * @param sequence by default 1 for the first manifest, and otherwise the one after the live manifest
  */
 export function nextManifest(
   live: LiveContent | null,
   { entry, also_available, expires }: ManifestOffer,
-  { product, now, first = 1 }: { product: string; now: Date; first?: number },
+  { product, now, sequence }: { product: string; now: Date; sequence?: number },
 ): ManifestContent {
   return {
     _type: MANIFEST_TYPE,
     product,
-    sequence: live ? live.content.sequence + 1 : first,
+    sequence: sequence ?? (live ? live.content.sequence + 1 : 1),
     issued_at: rfc3339(now),
     expires_at: rfc3339(expires),
     ...entry,

@@ -11,7 +11,7 @@ const ACTIVATION_BATCH_ROWS = 500;
 
 const RETENTION_AUDIT = {
   actor: 'retention',
-  reason: `The license ended ${MONTHS_AFTER_LICENSE_END} months ago.`,
+  reason: `The license ended, or its end was last changed, over ${MONTHS_AFTER_LICENSE_END} months ago.`,
 };
 
 const LICENSE_IS_DUE = `${LICENSE_RETENTION_START} < $1::date

@@ -13,9 +13,9 @@ export interface RetentionRule {
   /** The length of the period; without `months` and `days` the row is due at `keptFrom`. */
   readonly months?: number;
   readonly days?: number;
-  /** SQL statement that the deletion contains (`with`); the table `expired` has the ids of the rows to delete. */
+  /** SQL statement that runs in a `with` clause of the deletion; its table `expired` has the ids of the rows to delete. */
   readonly beforeDelete?: string;
-  /** Table or view with the `keptFrom` of rows that a run moves to `table` before it deletes. */
+  /** Table or view of the rows that a run moves to `table` before it deletes, so that a dry run counts them too. */
   readonly movedFrom?: string;
   /** SQL condition over the row that must also hold for the row to be due. */
   readonly condition?: string;
@@ -67,7 +67,7 @@ export const createRetentionPolicy = ({
   {
     table: 'purchase',
     description: 'Purchases reported by the payment processor',
-    period: `${taxRetentionYears} years from the end of the year of purchase, for tax; the e-mail only until an erasure`,
+    period: `${taxRetentionYears} years from the end of the year in which it was reported, for tax; the e-mail only until an erasure`,
     keptFrom: START_OF_NEXT_YEAR,
     months: taxRetentionYears * 12,
     // Before a purchase is deleted, its license gets a staff status with the same effect: a refunded license stays revoked, and

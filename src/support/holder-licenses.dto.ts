@@ -4,6 +4,7 @@ import { invalidMembers } from '../http/problems/problem.js';
 import { STAFF_STATUSES } from '../licenses/license.rules.js';
 import { LICENSE_SORTS, type HolderLicensesQuery, type LicensePosition } from './holder-licenses.js';
 
+/** The sort key of the last license of a page (a number of seconds or a rank, `Infinity` without an expiry), and its id. */
 const CURSOR = /^(-?\d{1,12}(?:\.\d{1,6})?|Infinity)_([0-9a-f-]{36})$/;
 
 const cursorField = textField('must be the next_cursor of a page', (text): LicensePosition | null => {

@@ -34,7 +34,7 @@ export interface HolderLicenses {
   /** How many licenses the holder has with each status, whatever the page is limited to. */
   readonly counts: Readonly<Record<LicenseStatus, number>>;
   readonly licenses: readonly Omit<LicenseView, 'activations'>[];
-  /** The position at which the next page begins; null on the last page. */
+  /** The position of the last license of the page, after which the next page begins; null on the last page. */
   readonly next: LicensePosition | null;
 }
 
@@ -78,8 +78,8 @@ type PageRow = LicenseRow & {
 };
 
 /**
- * Reads the licenses of the person to whom a license belongs: one page, which is found again by the position in the list and not
- * by a number of rows, so that a license that is issued meanwhile neither repeats nor hides another one.
+ * Reads the licenses of the person to whom a license belongs: one page, which begins after a position in the list and not
+ * after a number of rows, so that a license that is issued meanwhile neither repeats nor hides another one.
  * @param id of one of the licenses. The e-mail address itself would be in the URLs of the API and of the page.
  * @throws Problem `not_found` if there is no such license, or if its address is not known
  */

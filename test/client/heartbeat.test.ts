@@ -7,7 +7,7 @@ import {
   type CrashSignature,
   type Telemetry,
 } from '../../client/src/telemetry.js';
-import { EVERY_FIELD } from '../telemetry/block.js';
+import { EVERY_FIELD } from '../telemetry/every-field.js';
 import { DAY, Computer, HOUR, json, MINUTE, problem, type RecordedCall } from './harness.js';
 
 const gaps = (calls: RecordedCall[]) => calls.slice(1).map((call, i) => call.when - calls[i]!.when);

@@ -73,7 +73,7 @@ describe('after calls that were not confirmed', () => {
     },
   );
 
-  test('the delay is that of a late restart only if the application does not run', () => {
+  test('the delay is that of a late restart only while the application waits for one', () => {
     const end = { kind: 'unconfirmed', retry_after_seconds: undefined } as const;
     expect(schedule.afterCallMs(end, { isLateRestart: true, failures: 2 }, 0)).toBe(MINUTE);
     expect(schedule.afterCallMs(end, { isLateRestart: false, failures: 2 }, 0)).toBeCloseTo(5.4 * HOUR, 3);

@@ -1,25 +1,25 @@
 import type { Run } from './year-promises.js';
 
-/** Checks the crashes of a year: a signature is sent with one heartbeat, and never after the user has opted out. */
+/** Checks the crashes of a year: no signature is sent again after a confirmed heartbeat with it, or after the user has opted out. */
 export class Crashes {
   /** The number of heartbeats with a signature. */
   sent = 0;
   #count = 0;
-  readonly #unsent: string[] = [];
-  /** Labels of signatures that were sent already, or that an opt-out has deleted. */
+  readonly #sinceOptOut: string[] = [];
+  /** Labels of signatures that a confirmed heartbeat had, or that an opt-out has deleted. */
   readonly #mustNotBeSent = new Set<unknown>();
 
   /** Records a crash. @returns its label */
   add(isTelemetryOff: boolean): string {
     const label = `crash-${(this.#count += 1)}`;
-    this.#unsent.push(label);
-    if (isTelemetryOff) this.deleteUnsent();
+    this.#sinceOptOut.push(label);
+    if (isTelemetryOff) this.deleteAll();
     return label;
   }
 
   /** Records that the user opted out. */
-  deleteUnsent(): void {
-    this.#unsent.splice(0).forEach((label) => this.#mustNotBeSent.add(label));
+  deleteAll(): void {
+    this.#sinceOptOut.splice(0).forEach((label) => this.#mustNotBeSent.add(label));
   }
 
   *findWronglySent({ attempts }: Run): Generator<string> {
@@ -29,7 +29,7 @@ export class Crashes {
       if (label === undefined) continue;
       this.sent += 1;
       if (this.#mustNotBeSent.has(label))
-        yield `${String(label)} was sent, although it was sent before or deleted`;
+        yield `${String(label)} was sent, although a confirmed heartbeat had it, or an opt-out deleted it`;
       if (received!.isConfirmed) this.#mustNotBeSent.add(label);
     }
   }

@@ -170,7 +170,7 @@ export class Year {
     };
     this.counts.runs += 1;
     if (isLate) this.counts.lateStarts += 1;
-    if (this.#isTelemetryOff) this.#crashes.deleteUnsent();
+    if (this.#isTelemetryOff) this.#crashes.deleteAll();
     await this.#perform(() => computer.open(this.#options()));
   }
 

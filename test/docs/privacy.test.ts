@@ -27,5 +27,7 @@ test('the page has a row for every field and every table, and each row has two o
   const rows = page.split('\n').filter((line) => line.startsWith('|'));
   for (const row of rows) expect([3, 4]).toContain(row.split('|').length - 1);
   expect(page).toContain(`from ${SMALL_CELL_THRESHOLD} heartbeats`);
-  expect(privacyTables(7)['retention']).toContain('7 years from the end of the year of purchase');
+  expect(privacyTables(7)['retention']).toContain(
+    '7 years from the end of the year in which it was reported',
+  );
 });

@@ -49,7 +49,10 @@ async function carryOut(id: string): Promise<unknown> {
 /** Requests an erasure as a holder, so that its job is due in three days and only `carryOut` runs it. */
 const requestAsHolder = async (email: string) => (await erasures.request(email)).id;
 
-/** The signs of an incomplete erasure: a machine name of an erased license, an active machine, a purchase with an address. */
+/**
+ * The signs of an incomplete erasure: an erased license that has not ended, or that has an active machine, the id or label of a
+ * machine, or a purchase with an address; and a license with an address whose purchase has none.
+ */
 const findIncompleteErasures = () =>
   service.sql(
     `select l.id, l.email, p.email as buyer, a.machine_id, a.hostname_hint, a.ended_at

@@ -45,7 +45,7 @@ test.each(addresses)('a mail to %s is sent to this address only', async (email, 
   await harness.jobs.untilDone('license_key_again', id);
   const mails = harness.smtp.received.slice(before);
   expect(mails.map(({ to }) => to)).toEqual([[written]]);
-  // The To header is a list as well, so an address with special characters is in angle brackets.
+  // A To header is a list of addresses, in which an address with special characters is in angle brackets.
   const plain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
   expect(mails[0]!.headers['to']).toBe(plain ? written : `<${written}>`);
 });

@@ -23,7 +23,7 @@ import { step } from './license-steps.js';
  * commands explains all responses and the resulting state.
  */
 
-/** A command with its response. `outcome` is null after a 503, when the command may have taken effect or not. */
+/** A command with its response. `outcome` is null if it is unknown whether the command took effect: after a 503, and for a retention run. */
 export interface Observed {
   readonly command: Command;
   readonly outcome: Outcome | null;
@@ -248,7 +248,7 @@ export function findExplainingState(
   return undefined;
 }
 
-/** Returns the state with the ids that the views show for bindings whose response was lost. */
+/** Returns the state with the ids that the views show for bindings whose activation was answered with 503, so that their id is not known. */
 function withShownIds(state: ModelState, { staff }: Views): ModelState {
   const after = structuredClone(state);
   for (const [licenseIndex, { bindings }] of after.licenses.entries()) {

@@ -118,7 +118,7 @@ test('a request for a machine that support has released meanwhile is not shown a
 });
 
 describe('a self-release', () => {
-  test('of one that support has released meanwhile says so, and uses up no release', async () => {
+  test('of a machine that support has released meanwhile says so, and uses up no self-release', async () => {
     const id = await activateMachine(service, license, 'Studio Mac');
     await activateMachine(service, license, 'MacBook Air');
     const page = await browser.openPage(origin);

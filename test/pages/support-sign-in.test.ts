@@ -348,7 +348,10 @@ test('after a sign-in of the same person in another tab, this tab continues with
   await page.getByText('Nothing is published yet.').waitFor();
 });
 
-/** Signs in a person in another tab of the same browser, which ends the previous session. */
+/**
+ * Ends all sessions and signs in a person in another tab of the same browser. A person without a passkey is then asked to add one,
+ * which the button `Later` postpones.
+ */
 async function signInElsewhere(page: Page, email: string, role: Role = 'support'): Promise<void> {
   const link = await createSignInLink(service, role, email);
   await service.sql('delete from session');

@@ -62,7 +62,7 @@ test('the brand and its logo are public, and an SVG logo that is opened as a pag
   });
 });
 
-test('without settings the product name is PRODUCT, and there is no logo', async () => {
+test('without settings of the brand the product name is the value of PRODUCT, and there is no logo', async () => {
   service = await Service.start();
   expect((await service.call('GET', '/brand')).json).toMatchObject({
     product_name: 'com.example.app',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { DIMENSIONS, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { readOpenApi } from '../support/http/openapi.js';
-import { EVERY_FIELD } from './block.js';
+import { EVERY_FIELD } from './every-field.js';
 
 /*
  * A telemetry field is named in each place that the comment of TELEMETRY_FIELDS lists. A failure names the field and the

@@ -9,7 +9,7 @@ import { TelemetryStore } from '../../src/telemetry/telemetry.store.js';
 import { Service } from '../support/harness.js';
 import { withLimits } from '../support/limits.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-import { EVERY_FIELD } from './block.js';
+import { EVERY_FIELD } from './every-field.js';
 
 const ALL_NULL = Object.fromEntries(TELEMETRY_NAMES.map((name) => [name, null]));
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

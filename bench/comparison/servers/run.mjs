@@ -1,6 +1,6 @@
-// Runs one of the servers that the service is compared with: node bench/comparison/servers/run.mjs plain.mjs. It imports the
-// rules of the service from the build, and compiles TypeScript of this folder as it is loaded. It ends with the process that
-// started it.
+// Runs one of the servers that the service is compared with; its argument is the file, such as plain.mjs. bench/load/processes.mjs
+// starts it with an IPC channel, and it ends with the process that started it. It imports the rules of the service from the build,
+// and compiles TypeScript of this folder as it is loaded.
 import 'reflect-metadata';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -92,7 +92,7 @@ function signCommand(manifest: Command): void {
     .addOption(new Option('--first', 'there is no live manifest yet').conflicts('previous'))
     .option(
       '--sequence <n>',
-      'the first sequence number, with --first (default: 1)',
+      'the sequence number (default: the next one, or 1 with --first)',
       wholeNumber('--sequence', 1, 999_999_999),
     )
     .option('--prepared <file>', 'the file that --prepare wrote, with --attach')

@@ -32,7 +32,6 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const dmg = options.dmg ?? throwMissingOption('--dmg <file>');
   const version = options.version ?? throwMissingOption('--version <v>');
   const url = options.url ?? throwMissingOption('--url <url>');
-  if (sequence !== undefined && !first) throw new UsageError('--sequence needs --first.');
   checkSigningOptions(options);
   const context = await openSigningContext(options);
   const live = first ? null : await liveManifest(options, context);
@@ -43,13 +42,7 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
   const versions = live ? PublishedVersions.of(live.content) : new PublishedVersions();
   const publishedState = { live, versions, isWithdrawal: false };
-  await makeManifest(
-    { entry, also_available, firstSequence: sequence },
-    publishedState,
-    context,
-    options,
-    command,
-  );
+  await makeManifest({ entry, also_available, sequence }, publishedState, context, options, command);
 }
 
 function throwMissingOption(option: string): never {

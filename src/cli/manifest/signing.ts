@@ -118,9 +118,9 @@ export function verifyFound(
 /** What is known on a publisher's machine about the published manifests. The new manifest is checked against it. */
 export type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
-/** The versions that the new manifest offers. `firstSequence` is its sequence number if it is the first manifest. */
+/** The versions that the new manifest offers, and its sequence number, if it is not the next one. */
 export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
-  readonly firstSequence?: number;
+  readonly sequence?: number;
 }
 
 /**
@@ -128,7 +128,7 @@ export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
  * @throws PublishRefused if `manifest publish` would refuse the manifest
  */
 export async function makeManifest(
-  { firstSequence, ...offer }: SigningOffer,
+  { sequence, ...offer }: SigningOffer,
   publishedState: PublishedState,
   { config, now, expires, keys }: SigningContext,
   options: SigningOptions,
@@ -136,7 +136,7 @@ export async function makeManifest(
 ): Promise<void> {
   const { live } = publishedState;
   const { product } = config;
-  const content = nextManifest(live, { ...offer, expires }, { product, now, first: firstSequence });
+  const content = nextManifest(live, { ...offer, expires }, { product, now, sequence });
   refuseUnpublishable(content, { ...publishedState, product, now });
   const textToSign = manifestBytes(content);
   if (options.dryRun) {

@@ -69,7 +69,8 @@ export class PasskeysService {
         [id, staff.id, ...toColumns(credential), transports, at],
       );
       if (!added) throw problem('passkey_invalid');
-      // Mailed links are deleted, because they remain in the mailbox: they must stay invalid if the passkey is removed later.
+      // A mailed link does not work while the person has a passkey. It is deleted, because it remains in the mailbox and would work
+      // again after the passkey is removed.
       await manager.query('delete from staff_link where staff_id = $1 and mailed', [staff.id]);
       const change = { staff_id: staff.id, passkey_id: id };
       await recordAudit(manager, { actor: staff.email, reason: null }, { action: 'passkey.add', change, at });

@@ -113,10 +113,21 @@ describe('--dry-run', () => {
     expect(json.changes).not.toContainEqual(expect.objectContaining({ member: 'minimum_license_expiry' }));
   });
 
-  test('of sign refuses --sequence without --first', async () => {
-    const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: undefined };
-    const run = await terminal.run(signArgsWithoutKey('1.0.0', '--sequence', '7', '--dry-run'), { env });
-    expect(run).toMatchObject({ code: 2, stderr: '--sequence needs --first.\n' });
+  test('of sign with --sequence skips numbers that clients have seen, and refuses a number that is not above the live one', async () => {
+    const signWith = (sequence: string) =>
+      expectNoChange(() =>
+        terminal.run([...SIGN_NEXT_VERSION, '--sequence', sequence, '--dry-run', '--json']),
+      );
+    const { json } = await signWith('1005');
+    expect(json.changes).toContainEqual({ member: 'sequence', from: 5, to: 1005 });
+    expect(json.next.previous).toBe(
+      json.changes.find(({ member }: { member: string }) => member === 'previous').to,
+    );
+    const refused = await signWith('5');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(
+      'The live manifest has sequence 5; this one has 5 and must be above it.',
+    );
   });
 
   test('of refresh and withdraw shows what would change', async () => {

@@ -91,7 +91,7 @@ export const heartbeat = (binding: string, times: Times) =>
 export const refusedHeartbeat = (binding: string, times: Times) =>
   operation(heartbeatCommand(binding), '403 binding_released stop', times);
 
-/** The same operation as if its response had been lost. */
+/** The same operation as if its response had been lost. `withoutResponse` keeps the id that a received response showed. */
 export function withLostResponse(each: Operation): Operation {
   const { observedId: _, ...rest } = withoutResponse(each);
   return rest;
