@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { Page, Route } from 'playwright-core';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import type { Service } from '../support/harness.js';
+import { Fleet } from '../telemetry/fleet-harness.js';
+import { TestBrowser } from './browser.js';
+import { publishVersions } from './fleet-publications.js';
+import { headline, machineRow, openByKey } from './portal-browser.js';
+import { startForBrowser } from './service.js';
+import { activateMachine, type HolderCredentials } from './steps.js';
+import { createSignInLink, insertReleaseRequest, row, signInWithLink } from './support-browser.js';
+
+/** The goal of `npm run bench:pages`. A layout shift of 0.1 is what most people notice. */
+const MAX_SHIFT = 0.02;
+const WIDTHS = [320, 1280];
+
+/** Runs before the scripts of the page, and records what moves without an input. */
+const RECORD_SHIFTS = `
+  globalThis.layoutShifts = [];
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput, sources } of list.getEntries())
+      if (!hadRecentInput) layoutShifts.push({ value, moved: sources.map(({ node }) => node?.outerHTML?.slice(0, 100)) });
+  }).observe({ type: 'layout-shift', buffered: true });`;
+
+/** Waits until what is rendered now has been painted, and its layout shift was recorded. */
+const PAINTED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`;
+
+let service: Service;
+let origin: string;
+let license: HolderCredentials & { license_id: string };
+let largeLicense: HolderCredentials;
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser());
+  license = await service.issue({ email: 'ada@example.com', machines_allowed: 2 });
+  // The search finds two licenses of this address, so it lists them.
+  largeLicense = await service.issue({ email: 'ada@example.com', machines_allowed: 20 });
+  const activation = await activateMachine(service, license, 'Studio Mac');
+  await activateMachine(service, license, 'MacBook Air');
+  for (let each = 0; each < 12; each += 1)
+    await activateMachine(service, largeLicense, `Render node ${each}`);
+  await insertReleaseRequest(service, activation, 'I sold it');
+  await service.app.get(ErasureService).request('other@example.com');
+  await fillFleet();
+});
+afterAll(() => service.close());
+const browser = TestBrowser.startForFile();
+
+async function fillFleet(): Promise<void> {
+  const fleet = await Fleet.of(service);
+  await publishVersions(service);
+  const values = { soc_name: 'Apple M4', mac_model: 'Mac16,1', recent_inference_ms: 9 };
+  for (const day of ['2026-11-04', '2026-11-11'])
+    await fleet.receive(day, 600, { app_version: '3.1.0', os_version: 'macOS 15.7', ...values });
+  const crash = { crash_sig: '0123456789abcdef', crash_label: 'ValueError', crash_app_version: '3.1.0' };
+  await fleet.receive('2026-11-11', 5, crash);
+  await fleet.runRetention('2026-11-16');
+}
+
+/** Which of the waiting answers arrives first: that of the first request, or that of the last one. */
+type Order = 'first' | 'last';
+
+/**
+ * Delays each script and answer until the page was painted without it. Answers to requests of scripts arrive one by one in a
+ * set order. So neither the speed of the machine nor chance decides what is painted.
+ */
+async function answerAfterPaint(page: Page, orderOf: () => Order): Promise<void> {
+  const waiting: Route[] = [];
+  let isAnswering = false;
+  await page.addInitScript(RECORD_SHIFTS);
+  await page.route('**/*', async (route) => {
+    const type = route.request().resourceType();
+    if (['document', 'stylesheet'].includes(type)) return route.continue();
+    waiting.push(route);
+    if (isAnswering) return;
+    isAnswering = true;
+    while (waiting.length > 0) {
+      await page.evaluate(PAINTED);
+      const next = orderOf() === 'first' ? waiting.shift()! : waiting.pop()!;
+      await next.continue();
+      await (await next.request().response())!.finished();
+    }
+    isAnswering = false;
+  });
+}
+
+/** Loads a page in each width and each order of answers, and expects that nothing moves until it is complete. */
+async function expectStill(page: Page, path: string, expectComplete: () => Promise<unknown>): Promise<void> {
+  let order: Order = 'first';
+  await answerAfterPaint(page, () => order);
+  for (const width of WIDTHS)
+    for (order of ['first', 'last'] as const) {
+      await page.goto('about:blank');
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(path, { waitUntil: 'networkidle' });
+      await expectComplete();
+      await expectNoShift(page);
+    }
+}
+
+async function expectNoShift(page: Page): Promise<void> {
+  await page.evaluate(PAINTED);
+  const shifts = (await page.evaluate('layoutShifts')) as { value: number }[];
+  const total = shifts.reduce((sum, { value }) => sum + value, 0);
+  expect(total < MAX_SHIFT ? [] : shifts).toEqual([]);
+}
+
+test('the portal does not move while it loads, signed out', async () => {
+  const page = await browser.openPage(origin);
+  await expectStill(page, '/portal/', () => page.getByLabel('License key').waitFor());
+});
+
+test.each([
+  ['two machines', () => license, 'MacBook Air'],
+  ['twelve machines and their filter', () => largeLicense, 'Render node 7'],
+] as const)('the portal does not move while it loads, signed in with %s', async (_what, holder, machine) => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, holder());
+  await expectStill(page, '/portal/', async () => {
+    await headline(page).waitFor();
+    await machineRow(page, machine).waitFor();
+  });
+});
+
+test('the privacy page does not move while it loads', async () => {
+  const page = await browser.openPage(origin);
+  await expectStill(page, '/privacy/', () => page.getByRole('table').first().waitFor());
+});
+
+/** Opens a page for an admin who has a passkey, so that the support page does not ask for one. */
+async function openSupport(): Promise<Page> {
+  const page = await browser.openPage(origin);
+  const email = `${randomUUID()}@example.com`;
+  await signInWithLink(page, origin, await createSignInLink(service, 'admin', email));
+  await service.sql(
+    `insert into passkey (id, staff_id, credential_id, public_key, sign_count, transports, created_at)
+     select gen_random_uuid(), id, uuid_send(id), '\\x01', 0, '{}', $2 from staff where email = $1`,
+    [email, service.clock.now()],
+  );
+  return page;
+}
+
+test.each<[view: string, hash: () => string, complete: (page: Page) => Promise<unknown>]>([
+  ['search', () => 'find', (page) => page.getByRole('button', { name: 'Find' }).waitFor()],
+  ['license', () => `license/${license.license_id}`, (page) => row(page, 'MacBook Air').waitFor()],
+  ['release requests', () => 'requests', (page) => row(page, 'Studio Mac').waitFor()],
+  ['erasure requests', () => 'erasures', (page) => page.getByText('other@example.com').first().waitFor()],
+  ['audit trail', () => 'audit', (page) => page.getByRole('table').first().waitFor()],
+  ['service', () => 'service', (page) => page.getByRole('table').first().waitFor()],
+  ['fleet', () => 'fleet', (page) => row(page, /^ValueError/).waitFor()],
+])('the support page does not move while it loads: %s', async (_view, hash, complete) => {
+  const page = await openSupport();
+  await expectStill(page, `/support/#${hash()}`, () => complete(page));
+});
+
+test('the support page does not move when the search lists its results', async () => {
+  const page = await openSupport();
+  await answerAfterPaint(page, () => 'first');
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto('/support/#find', { waitUntil: 'networkidle' });
+    await page.reload({ waitUntil: 'networkidle' });
+    await page.getByRole('textbox').fill('ada@example.com');
+    // A script submits the form, because Chromium does not count what moves shortly after a click.
+    await page.evaluate(`document.querySelector('form').requestSubmit()`);
+    await page.getByRole('row').filter({ hasText: '12 of 20 in use' }).waitFor();
+    await expectNoShift(page);
+  }
+});
