@@ -11,7 +11,8 @@ import { SendKeyDialog } from './send-key-dialog.js';
 interface Props {
   readonly license: LicenseDetail;
   readonly isAdmin: boolean;
-  readonly onDone: (text: string) => void;
+  /** Shows the text of a finished action. @param row where the focus moves to, if not back to the button */
+  readonly onDone: (text: string, row?: string) => void;
   readonly onLicense: (license: LicenseDetail) => void;
   readonly onChange: () => Promise<void>;
 }
@@ -23,9 +24,9 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
   // The service refuses to mail such a key.
   const isEnded = status === 'revoked' || status === 'refunded';
   const close = () => setOpenDialog(undefined);
-  const finish = (sentence: string) => {
+  const finish = (sentence: string, row?: string) => {
     close();
-    onDone(t(sentence, { email: email ?? '' }));
+    onDone(t(sentence, { email: email ?? '' }), row);
     void onChange();
   };
   const dialog = { license, email: email ?? '', onClose: close };
@@ -52,7 +53,10 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
           onDone={() => finish(messages.key.rekeyed)}
         />
       )}
-      {openDialog === 'erase' && <EraseDialog {...dialog} onDone={() => finish(messages.erase.done)} />}
+      {openDialog === 'erase' && (
+        // An erased license has no such button, so the heading gets the focus.
+        <EraseDialog {...dialog} onDone={() => finish(messages.erase.done, '')} />
+      )}
       {openDialog === 'change' && (
         <ChangeDialog
           {...dialog}
