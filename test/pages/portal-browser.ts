@@ -5,23 +5,32 @@ import { codeAfter } from '../license-portal/harness.js';
 import type { HolderCredentials } from './steps.js';
 
 /** Opens the portal for a holder who signed in by license key, without the form. */
-export async function openByKey(
-  page: Page,
-  origin: string,
-  { email, license_key }: HolderCredentials,
-  hash = '',
-) {
-  await send(page, origin, 'session', { email, license_key });
+export async function openByKey(page: Page, origin: string, license: HolderCredentials, hash = '') {
+  await signInByKey(page, origin, license);
   await page.goto(`/portal/${hash}`);
   await headline(page).waitFor();
 }
 
 /** Opens the portal for a holder who signed in by a mailed code, without the form. */
 export async function openByCode(page: Page, origin: string, service: Service, email: string, hash = '') {
-  const code = await codeAfter(service, email, () => send(page, origin, 'session/code', { email }));
-  await send(page, origin, 'session', { email, code });
+  await signInByCode(page, origin, service, email);
   await page.goto(`/portal/${hash}`);
   await headline(page).waitFor();
+}
+
+/** Signs the browser of this page in by license key, as another tab would. */
+export const signInByKey = (page: Page, origin: string, { email, license_key }: HolderCredentials) =>
+  send(page, origin, 'session', { email, license_key });
+
+/** Signs the browser of this page in by a mailed code, as another tab would. */
+export async function signInByCode(
+  page: Page,
+  origin: string,
+  service: Service,
+  email: string,
+): Promise<void> {
+  const code = await codeAfter(service, email, () => send(page, origin, 'session/code', { email }));
+  await send(page, origin, 'session', { email, code });
 }
 
 async function send(page: Page, origin: string, path: string, data: object): Promise<void> {
