@@ -35,7 +35,7 @@ const INVALID: Record<string, Record<string, unknown>> = {
     'two lines': 'MOOR_E6S7-Z8KJ-TB3R-QKX6\nMOOR_E6S7-Z8KJ-TB3R-QKX6',
     'a letter that only becomes I in upper case': 'MOOR_E6S7-Z8KJ-TB3R-QKXı',
     'a letter that only becomes S in upper case': 'MOOR_E6ſ7-Z8KJ-TB3R-QKX6',
-    'a full-width letter': 'MOOR_Ｅ6S7-Z8KJ-TB3R-QKX6',
+    'a Cyrillic letter that looks like E': 'MOOR_Е6S7-Z8KJ-TB3R-QKX6',
     'ten thousand characters': `MOOR_${'E6S7-'.repeat(2000)}`,
   },
   email: {
