@@ -92,7 +92,7 @@ export class ActivationService {
       statusRefusal(attempt) ??
       expiryRefusal(attempt, now) ??
       (await this.coverage.refusal(request.app_version, attempt.expires_at));
-    if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain();
+    if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain(now);
     if (refusal) throw refusal;
     if (isSuccessful(attempt)) return { activation: attempt, created: false };
     const activated = await this.insertActivation(attempt, credentials, request, now);

@@ -41,9 +41,12 @@ export class Clock {
     return false;
   }
 
-  /** Whether the clocks of the database and the service differ by at most an hour (docs/decisions/0015). */
-  agreesWith(databaseTime: Date): boolean {
-    return Math.abs(this.now().getTime() - databaseTime.getTime()) <= CLOCK_TOLERANCE_MS;
+  /**
+   * Whether the clocks of the database and the service differ by at most an hour (docs/decisions/0015).
+   * @param at a time that this clock showed; by default the current time
+   */
+  agreesWith(databaseTime: Date, at = this.now()): boolean {
+    return Math.abs(at.getTime() - databaseTime.getTime()) <= CLOCK_TOLERANCE_MS;
   }
 }
 

@@ -21,13 +21,14 @@ interface SqlConnection {
 }
 
 /**
- * Whether the time is certain: the clocks of the service and the database agree, and the clock of the service has not jumped
- * ahead. If both run on one machine, a jump affects both clocks. The clock of the database is read each time, because a clock may
- * jump at any time.
+ * Whether a time that the clock of the service has just shown is certain: the clock of the database agrees with it, and the clock
+ * of the service has not jumped ahead. If both run on one machine, a jump affects both clocks. The clock of the database is read
+ * each time, because a clock may jump at any time.
+ * @param at the time on which the caller's decision is based: by now the clock may have been set right
  */
-export async function isTimeCertain(clock: Clock, database: SqlConnection): Promise<boolean> {
+export async function isTimeCertain(clock: Clock, database: SqlConnection, at: Date): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;
-  return clock.agreesWith(await databaseTime(database));
+  return clock.agreesWith(await databaseTime(database), at);
 }
 
 /** Returns the time of the database's clock. */

@@ -87,9 +87,9 @@ export class ErasureService {
   ): Promise<ErasureView> {
     // The job queue uses the clock of the database. If the clock of the service were slow, the job would run before the three
     // days are over.
-    if (!audit && !(await isTimeCertain(this.clock, manager))) throw problem('unavailable');
-    const newId = uuidv7();
     const now = this.clock.now();
+    if (!audit && !(await isTimeCertain(this.clock, manager, now))) throw problem('unavailable');
+    const newId = uuidv7();
     const runs_at = audit ? now : new Date(now.getTime() + CANCELLATION_PERIOD_DAYS * DAY_MS);
     const request = await queryOne<Pick<ErasureRow, 'id' | 'runs_at'>>(
       manager,
@@ -161,8 +161,9 @@ export class ErasureService {
     const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;
     const request = await queryRow<Pick<ErasureRow, 'runs_at'>>(manager, sql, [id]);
     if (!request) return false;
-    const remainingMs = request.runs_at.getTime() - this.clock.now().getTime();
-    const isCertain = await isTimeCertain(this.clock, manager);
+    const now = this.clock.now();
+    const remainingMs = request.runs_at.getTime() - now.getTime();
+    const isCertain = await isTimeCertain(this.clock, manager, now);
     if (isCertain && remainingMs <= 0) return false;
     // The queue uses the clock of the database. A job that is added under the key of a running job does not replace that job.
     const delayMs = isCertain ? remainingMs : TIME_UNCERTAIN_RETRY_MS;
@@ -176,9 +177,10 @@ export class ErasureService {
    * @returns the requests that were carried out @throws TimeUncertain
    */
   async runDue(audit?: AuditContext): Promise<ErasureView[]> {
-    if (!(await isTimeCertain(this.clock, this.dataSource))) throw new TimeUncertain();
+    const now = this.clock.now();
+    if (!(await isTimeCertain(this.clock, this.dataSource, now))) throw new TimeUncertain();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
-    const dueRequests = await queryRows<{ id: string }>(this.dataSource, sql, [this.clock.now()]);
+    const dueRequests = await queryRows<{ id: string }>(this.dataSource, sql, [now]);
     const completed: ErasureView[] = [];
     const errors: unknown[] = [];
     // A request that fails does not delay the others.

@@ -44,7 +44,7 @@ export class HeartbeatService {
     }
     const refusal =
       refusalOf(activation, now) ?? (await this.coverage.refusal(appVersion, activation.expires_at));
-    if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain();
+    if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain(now);
     // If the machine has another activation, which is active, the client has restored an older state file, whose token names the
     // ended activation. The client activates again, which returns the active activation (docs/decisions/0022).
     if (

@@ -232,10 +232,11 @@ export class LicensesService {
   /**
    * Called before a response says that a license has expired, because a wrong clock would stop a valid license
    * (docs/contract.md#no-false-stop, docs/decisions/0015).
+   * @param at the time at which the license has expired
    * @throws Problem `unavailable` if the clocks of service and database differ, or if the clock of the service jumped ahead
    */
-  async assertTimeIsCertain(): Promise<void> {
-    if (!(await isTimeCertain(this.clock, this.dataSource))) throw problem('unavailable');
+  async assertTimeIsCertain(at: Date): Promise<void> {
+    if (!(await isTimeCertain(this.clock, this.dataSource, at))) throw problem('unavailable');
   }
 }
 

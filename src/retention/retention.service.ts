@@ -58,7 +58,7 @@ export class RetentionService {
    * Runs the retention. Only one instance runs it at a time, and a run can be repeated safely. It creates future partitions,
    * moves telemetry of past days out of the inbox, counts whole weeks, ends activations of licenses that ended 11 months ago,
    * deletes rows that are due, rewrites files and records the run.
-   * @param asOf the time for which the policy is applied; by default the current time, read after the clocks were compared
+   * @param asOf the time for which the policy is applied; by default the current time
    * @returns null if another run is in progress, also one of another instance
    * @throws TimeUncertain if the clocks differ; a dry run does not compare them
    */
@@ -66,13 +66,14 @@ export class RetentionService {
     return withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
       // One connection takes and releases the lock, because an advisory lock belongs to its connection.
       const runner = dataSource.createQueryRunner();
-      if (!options.dryRun && !(await isTimeCertain(this.clock, runner))) throw new TimeUncertain();
-      const effectiveAsOf = asOf ?? this.clock.now();
+      const now = this.clock.now();
+      if (!options.dryRun && !(await isTimeCertain(this.clock, runner, now))) throw new TimeUncertain();
+      const effectiveAsOf = asOf ?? now;
       await runner.query("set lock_timeout = '5s'");
       if (!(await tryLock(runner, 'retention'))) return null;
       const report = options.dryRun
         ? await this.countDue(runner, effectiveAsOf, options)
-        : await this.applyPolicy(runner, effectiveAsOf, options);
+        : await this.applyPolicy(runner, effectiveAsOf, now, options);
       // The lock is released explicitly, because PostgreSQL releases the lock of a closed connection with a delay.
       await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
       return report;
@@ -108,10 +109,10 @@ export class RetentionService {
   private async applyPolicy(
     runner: QueryRunner,
     asOf: Date,
+    now: Date,
     { onProgress }: RunOptions,
   ): Promise<RetentionReport> {
     const id = uuidv7();
-    const now = this.clock.now();
     const insert = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
     await runner.query(insert, [id, asOf, now]);
     const steps = new StepRunner();

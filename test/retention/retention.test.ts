@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../src/core/config.js';
 import { DatabaseUrl } from '../../src/database/data-source.js';
-import { RetentionJob } from '../../src/retention/retention.job.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 import { withTableLock } from '../support/tables.js';
@@ -198,20 +197,19 @@ test('a service that starts performs the run that was missed', async () => {
   ]);
 });
 
-test('a run reads the time after it has compared the clocks', async () => {
-  service.clock.set('2027-11-20T00:05:00Z');
-  // The clock is corrected while the run waits for a connection.
-  jest.spyOn(service.clock, 'agreesWith').mockImplementation(() => {
+test('a run compares the time that it uses with the clock of the database, even if its clock is set right meanwhile', async () => {
+  const wrong = '2027-11-20T00:05:00Z';
+  service.clock.set(wrong);
+  const compared: (Date | undefined)[] = [];
+  jest.spyOn(service.clock, 'agreesWith').mockImplementation((_databaseTime, at) => {
+    compared.push(at);
     service.clock.set('2026-11-20T00:05:00Z');
     return true;
   });
   try {
-    const job = service.app.get(RetentionJob);
-    job.run();
-    await job.whenIdle();
+    const report = await service.app.get(RetentionService).run(undefined, {});
+    expect([compared, report!.as_of]).toEqual([[new Date(wrong)], new Date(wrong)]);
   } finally {
     jest.restoreAllMocks();
   }
-  const [run] = await service.sql('select as_of from retention_run order by id desc limit 1');
-  expect(run).toEqual({ as_of: new Date('2026-11-20T00:05:00Z') });
 });

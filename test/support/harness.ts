@@ -63,7 +63,7 @@ export class FakeClock extends Clock {
   }
 
   // A test sets its own time, so the clock of the database is never compared with it.
-  override agreesWith(): boolean {
+  override agreesWith(_databaseTime: Date, _at?: Date): boolean {
     return true;
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Clock, DAY_MS, parseMoment, rfc3339, utcDay } from '../../src/core/clock.js';
+import { isTimeCertain } from '../../src/database/database-clock.js';
 
 describe('a time that a person types', () => {
   test.each([
@@ -58,6 +59,14 @@ describe('a wall clock that is compared with the monotonic clock', () => {
       this.monotonicMs += milliseconds;
     }
   }
+
+  test('a time two hours ahead is not certain, even if the clock has been set right since it was read', async () => {
+    const clock = new TwoClocks();
+    const database = { query: async () => [{ now: clock.now() }] };
+    const ahead = new Date(clock.wall + 2 * HOUR_MS);
+    expect(await isTimeCertain(clock, database, ahead)).toBe(false);
+    expect(await isTimeCertain(clock, database, clock.now())).toBe(true);
+  });
 
   /** A clock that has run for a day, and was checked each hour. */
   function runningClock(): TwoClocks {
