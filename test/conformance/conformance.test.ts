@@ -113,7 +113,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     expect(notChecked.length).toBeGreaterThan(30);
     expect(new Set(notChecked.map(({ why }) => why))).toEqual(new Set(['the license has no machine left']));
     expect(titles(results, 'holds')).toContain(
-      'A machine above the limit is refused with 409, the machines, portal_url and release_url',
+      'A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url',
     );
   });
 
@@ -122,7 +122,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     const results = await runAll(service.url, free);
     expect([titles(results, 'fails'), titles(results, 'not_checked')]).toEqual([
       [],
-      ['A machine above the limit is refused with 409, the machines, portal_url and release_url'],
+      ['A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url'],
     ]);
     await service.setLicense(free.license_id, { staff_status: 'revoked' });
     expect(titles(await runAll(service.url, free), 'fails')).toEqual([]);

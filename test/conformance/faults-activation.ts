@@ -208,12 +208,12 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   [
     'omits portal_url',
     changeJson(withCode('machine_limit_reached'), (json) => void delete json['portal_url']),
-    'A machine above the limit is refused with 409, the machines, portal_url and release_url',
+    'A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url',
   ],
   [
     'has no machine limit',
     replay(activationConfirmed, withCode('machine_limit_reached')),
-    'A machine above the limit is refused with 409, the machines, portal_url and release_url',
+    'A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url',
   ],
   [
     'counts a refused machine as in use',
