@@ -43,6 +43,7 @@ test.each([
     language: english,
   });
   const mail = await smtp.untilAccepted(({ headers }) => headers['message-id']!.includes(mailId));
-  expect([mail.to, mail.helo, mail.text]).toEqual([['ada@example.com'], 'licenses.example.org', 'Hello.']);
+  const text = 'Example App\n\nHello.';
+  expect([mail.to, mail.helo, mail.text]).toEqual([['ada@example.com'], 'licenses.example.org', text]);
   for (const print of prints) expect(print).not.toHaveBeenCalled();
 });
