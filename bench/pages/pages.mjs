@@ -9,6 +9,7 @@ import { findChromium } from '../../scripts/chromium.mjs';
 import { fillFleet } from '../../scripts/pictures/fleet.mjs';
 import { ensureClientBuilt } from '../../scripts/prepare.mjs';
 import { withSampleService } from '../../scripts/sample-service.mjs';
+import { signInByKey, signInStaff } from '../../scripts/sample-sign-in.mjs';
 import { option, parseWholeNumbers, runBench } from '../command.mjs';
 import { median } from '../measure.mjs';
 import { formatMarkdown, withTemporaryFolder } from '../run.mjs';
@@ -25,15 +26,6 @@ const TIMEOUT_MS = 120_000;
 
 /** The holder may release a machine without support. */
 const SETTINGS = { SELF_RELEASES_PER_YEAR: '1' };
-
-/** A virtual authenticator of the machine itself, which verifies its user at once. */
-const AUTHENTICATOR = {
-  protocol: 'ctap2',
-  transport: 'internal',
-  hasResidentKey: true,
-  hasUserVerification: true,
-  isUserVerified: true,
-};
 
 /** The pages, each with the element that a person waits for, who is signed in (`as`), and the goals for the load. */
 const PAGES = [
@@ -95,8 +87,10 @@ async function measureAll({ origin, welcome }, dataDir, folder, rounds) {
       holder: await newContext(),
       staff: await newContext(),
     };
-    await signInHolder(await contexts.holder.newPage(), holder);
-    await signInStaff(await contexts.staff.newPage(), staffLink);
+    const pages = { holder: await contexts.holder.newPage(), staff: await contexts.staff.newPage() };
+    await signInByKey(pages.holder, holder);
+    await signInStaff(pages.staff, staffLink);
+    await Promise.all([pages.holder.close(), pages.staff.close()]);
     const rows = PAGES.flatMap((page) => SIZES.map((size) => ({ ...page, size, measured: [] })));
     // The rounds alternate between the pages, so that other work of the machine affects all of them alike.
     for (let round = 0; round < rounds; round += 1)
@@ -135,25 +129,4 @@ async function activateMachines(origin, holder) {
     if (status === 409) return number - 1;
     if (status !== 201) throw new Error(`The activation of machine ${number} was answered with ${status}.`);
   }
-}
-
-async function signInHolder(page, holder) {
-  await page.goto('/portal/');
-  await page.getByLabel('E-mail').first().fill(holder.email);
-  await page.getByLabel('License key').fill(holder.license_key);
-  await page.getByRole('button', { name: 'Show my machines' }).click();
-  await page.getByRole('table').first().waitFor();
-  await page.close();
-}
-
-async function signInStaff(page, link) {
-  const protocol = await page.context().newCDPSession(page);
-  await protocol.send('WebAuthn.enable');
-  await protocol.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
-  await page.goto(link);
-  await page.getByRole('button', { name: 'Sign in with this link' }).click();
-  // A person without a passkey is asked to make one each time that the page opens.
-  await page.getByRole('button', { name: 'Make a passkey' }).click();
-  await page.getByRole('search').getByRole('textbox').waitFor();
-  await page.close();
 }

@@ -1,4 +1,5 @@
 // The pictures of the license portal: each state of a license, and the steps of a sign-in and of a release.
+import { signInByKey } from '../sample-sign-in.mjs';
 import { codeAfter } from './mails.mjs';
 import { dayFromToday } from './sample-vendor.mjs';
 
@@ -27,12 +28,7 @@ async function takeSignIn(camera, vendor, { email }) {
     'portal-sign-in',
     'A holder signs in with a license key, or with a mailed code.',
   );
-  await page.getByRole('button', { name: 'I lost my key' }).click();
-  await page.locator('input[name=email]').fill(email);
-  const code = await codeAfter(vendor.outbox, email, async () => {
-    await page.getByRole('button', { name: 'Mail me a code' }).click();
-    await page.getByLabel('Code', { exact: true }).waitFor();
-  });
+  const code = await requestCode(page, vendor, email);
   await camera.take(page, SECTION, 'portal-code', 'The mailed code is entered.');
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByRole('table').first().waitFor();
@@ -143,25 +139,23 @@ async function takePrinted(camera, ada) {
   await camera.take(page, SECTION, 'portal-print', 'The license on paper.');
 }
 
-async function signInByKey(page, { license_key, email }) {
-  await page.goto('/portal/');
-  await page.locator('input[name=email]').fill(email);
-  await page.locator('input[name=license_key]').fill(license_key);
-  await page.keyboard.press('Enter');
-  await page.getByRole('table').first().waitFor();
-}
-
 async function takeByCode(camera, vendor, email, name, sentence) {
   const page = await camera.openPage();
   await page.goto('/portal/');
-  await page.getByRole('button', { name: 'I lost my key' }).click();
-  await page.locator('input[name=email]').fill(email);
-  const code = await codeAfter(vendor.outbox, email, () =>
-    page.getByRole('button', { name: 'Mail me a code' }).click(),
-  );
+  const code = await requestCode(page, vendor, email);
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByText('Your data').first().waitFor();
   await camera.take(page, SECTION, name, sentence);
+}
+
+/** Requests a code on the sign-in page, and waits for the field to enter it. @returns the code of the mail */
+async function requestCode(page, vendor, email) {
+  await page.getByRole('button', { name: 'I lost my key' }).click();
+  await page.locator('input[name=email]').fill(email);
+  return codeAfter(vendor.outbox, email, async () => {
+    await page.getByRole('button', { name: 'Mail me a code' }).click();
+    await page.getByLabel('Code', { exact: true }).waitFor();
+  });
 }
 
 const takeWindow = (camera, page, name, sentence) =>

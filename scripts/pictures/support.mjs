@@ -1,16 +1,8 @@
 // The pictures of the support page: each view, with the data of the vendor and of the holders.
+import { signInStaff } from '../sample-sign-in.mjs';
 import { codeAfter } from './mails.mjs';
 
 const SECTION = 'Support page';
-
-/** A virtual authenticator of the machine itself, which verifies its user at once. */
-const AUTHENTICATOR = {
-  protocol: 'ctap2',
-  transport: 'internal',
-  hasResidentKey: true,
-  hasUserVerification: true,
-  isUserVerified: true,
-};
 
 /** Takes the pictures. @param {string} link signs in an admin */
 export async function takeSupportPictures(camera, vendor, ada, link) {
@@ -19,7 +11,7 @@ export async function takeSupportPictures(camera, vendor, ada, link) {
   await page.goto('/support/');
   await page.getByRole('heading', { level: 1 }).waitFor();
   await camera.take(page, SECTION, 'support-sign-in', 'Staff sign in with a passkey.');
-  await signIn(page, link);
+  await signInStaff(page, link);
   await takeLicenses(camera, page);
   await takeQueues(camera, page);
   await takeFleet(camera, page);
@@ -70,16 +62,6 @@ async function askForReleases(camera, vendor, { email }) {
   for (const [i, { id }] of licenses[0].activations.entries())
     await post(`activations/${id}/release-request`, { reason: reasons[i] });
   await post('erasure', {});
-}
-
-async function signIn(page, link) {
-  const session = await page.context().newCDPSession(page);
-  await session.send('WebAuthn.enable');
-  await session.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
-  await page.goto(link);
-  await page.getByRole('button', { name: 'Sign in with this link' }).click();
-  await page.getByRole('button', { name: 'Make a passkey' }).click();
-  await page.getByRole('search').getByRole('textbox').waitFor();
 }
 
 async function takeLicenses(camera, page) {
