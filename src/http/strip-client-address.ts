@@ -28,7 +28,7 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
   'webhook-timestamp',
 ]);
 
-/** Headers of every response, also of those that Fastify's hooks do not see. A route may replace their values. */
+/** Headers of every response, also of responses that do not pass Fastify's hooks. A route may replace their values. */
 export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -52,7 +52,7 @@ const ENGLISH = piecesOf('en').filter((piece) => piece.length >= 12 && !germanTe
 /** Frequent English words that are no German ones. */
 const ENGLISH_WORD = /\b(the|this|that|your?|and|with|is|are|of|to|for|not)\b/i;
 
-/** All texts that a page shows or announces, except those that are marked as English or came from outside the service. */
+/** All texts that a page shows or announces, except texts marked as English and texts from outside the service. */
 const SHOWN_TEXTS = `(() => {
   const texts = [document.title];
   const isOwn = (element) => !element.closest('body [lang=en], bdi, script, noscript, option');

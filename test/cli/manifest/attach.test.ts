@@ -190,7 +190,7 @@ test('two versions, a refresh and a withdrawal can be signed by another program'
     ['1.0.0', 44],
   ]);
   expect(await terminal.json(['manifest', 'show'])).toEqual(published.at(-1));
-  // With a line end after its text, the file has other bytes than those that were signed.
+  // A line end after the text changes the bytes of the file, which are no longer the signed bytes.
   appendFileSync(terminal.file('step3'), '\n');
   expect(await attach(['step3.sig'], 'step3')).toMatchObject({ code: 1, stdout: '' });
 });
