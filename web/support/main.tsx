@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { moveFocus } from '../shared/announcer.js';
-import { App } from './app.js';
+import { App } from './frame/app.js';
 import { takeLink } from './sign-in/link.js';
 import './support.css';
 

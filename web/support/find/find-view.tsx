@@ -4,7 +4,7 @@ import { Button } from '../../shared/button.js';
 import { Loading } from '../../shared/loading.js';
 import { Notice } from '../../shared/notice.js';
 import { call } from '../call.js';
-import { startSearch } from '../frame/search-shortcut.js';
+import { startSearch } from '../parts/search-shortcut.js';
 import { IssueDialog } from '../license/issue-dialog.js';
 import { memberErrors, problemText } from '../parts/problem-text.js';
 import { t } from '../../shared/text.js';

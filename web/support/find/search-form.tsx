@@ -3,7 +3,7 @@ import { Button } from '../../shared/button.js';
 import { Field } from '../../shared/field.js';
 import { Form } from '../../shared/form.js';
 import { t } from '../../shared/text.js';
-import { ARIA_SEARCH_KEYS, SEARCH_KEYS } from '../frame/search-shortcut.js';
+import { ARIA_SEARCH_KEYS, SEARCH_KEYS } from '../parts/search-shortcut.js';
 import { messages } from '../messages.js';
 
 interface Props {

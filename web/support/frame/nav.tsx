@@ -1,7 +1,7 @@
 import { formatNumber, plural } from '../../shared/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
-import { ARIA_SEARCH_KEYS } from './search-shortcut.js';
+import { ARIA_SEARCH_KEYS } from '../parts/search-shortcut.js';
 import { messages } from '../messages.js';
 
 type Tab = Exclude<View, 'license' | 'holder' | 'account'>;

@@ -26,7 +26,7 @@ import type { StaffSessionAnswer } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
 import { Nav } from './nav.js';
 import { useQueues, type Queues } from './queues.js';
-import { useSearchShortcut } from './search-shortcut.js';
+import { useSearchShortcut } from '../parts/search-shortcut.js';
 
 interface Props {
   readonly session: StaffSessionAnswer;

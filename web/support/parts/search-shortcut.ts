@@ -1,4 +1,4 @@
-import { isPlainKey, useShortcuts } from '../parts/use-shortcuts.js';
+import { isPlainKey, useShortcuts } from './use-shortcuts.js';
 import { goTo } from '../route.js';
 
 /** On a Mac, Ctrl+K in a field deletes to the end of the line. */

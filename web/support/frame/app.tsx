@@ -1,20 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { BrandFooter, BrandMark, setTitle } from '../shared/brand.js';
-import { toast } from '../shared/toast.js';
-import { Unavailable } from '../shared/unavailable.js';
-import { Loading } from '../shared/loading.js';
-import { Page } from '../shared/page.js';
-import { Workspace } from './frame/workspace.js';
-import { problemText } from './parts/problem-text.js';
-import { ViewTitle } from './parts/view-title.js';
-import { Enrol } from './sign-in/enrol.js';
-import { takeLink } from './sign-in/link.js';
-import { SessionEnded } from './sign-in/session-ended.js';
-import { SignIn } from './sign-in/sign-in.js';
-import { useSession, type SessionState } from './sign-in/use-session.js';
-import type { StaffSessionAnswer } from '../shared/api-types.js';
-import { messages } from './messages.js';
+import { BrandFooter, BrandMark, setTitle } from '../../shared/brand.js';
+import { toast } from '../../shared/toast.js';
+import { Unavailable } from '../../shared/unavailable.js';
+import { Loading } from '../../shared/loading.js';
+import { Page } from '../../shared/page.js';
+import { Workspace } from './workspace.js';
+import { problemText } from '../parts/problem-text.js';
+import { ViewTitle } from '../parts/view-title.js';
+import { Enrol } from '../sign-in/enrol.js';
+import { takeLink } from '../sign-in/link.js';
+import { SessionEnded } from '../sign-in/session-ended.js';
+import { SignIn } from '../sign-in/sign-in.js';
+import { useSession, type SessionState } from '../sign-in/use-session.js';
+import type { StaffSessionAnswer } from '../../shared/api-types.js';
+import { messages } from '../messages.js';
 
 /** The page: the workspace of a signed-in person, or the sign-in. */
 export function App({ link: initialLink }: { link: string | undefined }) {
