@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Config, ConfigError } from '../core/config.js';
 import type { ErasureService } from '../erasure/erasure.service.js';
 import type { ErasureView } from '../erasure/erasure.view.js';
-import { createErasureService, withDatabase } from './database.js';
+import { createErasureService, withDatabase } from './context/command-context.js';
 import { emailAddress, reason } from './terminal/options.js';
 import { auditContextOf, aligned, print } from './terminal/output.js';
 

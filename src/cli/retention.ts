@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { rfc3339 } from '../core/clock.js';
 import { DatabaseUrl } from '../database/data-source.js';
 import { RetentionService } from '../retention/retention.service.js';
-import { withDatabase } from './database.js';
+import { withDatabase } from './context/command-context.js';
 import { moment } from './terminal/options.js';
 import { progressBar } from './terminal/progress-bar.js';
 import { aligned, print, Refused } from './terminal/output.js';

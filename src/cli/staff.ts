@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { rfc3339 } from '../core/clock.js';
-import { ROLES, type Role } from '../staff/staff.entity.js';
+import { ROLES, type Role } from '../staff/identity/staff.entity.js';
 import { StaffLinks } from '../staff/links/staff-links.js';
 import { StaffService } from '../staff/staff.service.js';
 import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';
-import { withDatabase } from './database.js';
+import { withDatabase } from './context/command-context.js';
 import { emailAddress, oneOf } from './terminal/options.js';
 import { auditContextOf, aligned, explainNotFound, print, printMessage } from './terminal/output.js';
 

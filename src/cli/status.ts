@@ -3,10 +3,10 @@ import { queryOne } from '../database/sql.js';
 import { openKeyRing } from '../keys/key-material.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
-import type { DataAges } from '../monitoring/data-age.js';
+import type { DataAges } from '../monitoring/warnings/data-age.js';
 import { packageVersion } from '../core/package-version.js';
-import { WarningsService } from '../monitoring/warnings.service.js';
-import { loadManifestService, withDatabase, type CommandContext } from './database.js';
+import { WarningsService } from '../monitoring/warnings/warnings.service.js';
+import { loadManifestService, withDatabase, type CommandContext } from './context/command-context.js';
 import { aligned, print } from './terminal/output.js';
 
 /** Adds the commands `migrate` and `status`. */

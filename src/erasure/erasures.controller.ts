@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { ErasureService } from './erasure.service.js';
 import { ErasureRequest } from './erasures.dto.js';
-import type { AuthenticatedStaff } from '../staff/staff-identity.js';
-import { AdminOnly, CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
+import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
 
 /** Erasure requests for staff (docs/contract.md#staff). */
 @Controller('support/api/erasures')

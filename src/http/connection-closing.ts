@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { AppLogger } from '../core/logger.js';
-import { hasPendingResponse } from './parsing/malformed-requests.js';
+import { hasPendingResponse } from './malformed-requests.js';
 
 /** A request that has partly arrived must be complete within this time after the start of the shutdown. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;

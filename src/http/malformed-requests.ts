@@ -2,11 +2,11 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
-import { Config } from '../../core/config.js';
-import { SECURITY_HEADERS } from '../strip-client-address.js';
-import { AppLogger } from '../../core/logger.js';
-import { problem, problemDocument } from '../problems/problem.js';
-import type { RequestCounts } from '../responses/request-counts.js';
+import { Config } from '../core/config.js';
+import { SECURITY_HEADERS } from './strip-client-address.js';
+import { AppLogger } from '../core/logger.js';
+import { problem, problemDocument } from './problems/problem.js';
+import type { RequestCounts } from './responses/request-counts.js';
 
 /** The response to the latest request of each socket; prepared responses are not included. */
 const latestResponses = new WeakMap<Socket, ServerResponse>();

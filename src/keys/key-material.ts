@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, randomBytes, randomUUID, type Ke
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Config, ConfigError } from '../core/config.js';
-import { publicJwk, publicKeyFromX } from './ed25519.js';
+import { publicJwk, publicKeyFromX } from './ed25519/ed25519.js';
 import { createKeyRing, KeyRing } from './tokens/key-ring.js';
 import { trustedKeys } from './manifests/signed-manifest.js';
 

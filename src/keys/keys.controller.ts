@@ -1,5 +1,5 @@
 import { Controller, Get, Header } from '@nestjs/common';
-import { publicJwk } from './ed25519.js';
+import { publicJwk } from './ed25519/ed25519.js';
 import { KeyRing } from './tokens/key-ring.js';
 import { ManifestKeys } from './manifests/manifest-keys.js';
 

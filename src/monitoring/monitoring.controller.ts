@@ -4,7 +4,7 @@ import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
 import { errorsAsHtml } from '../http/problems/problem-docs.js';
 import { problem } from '../http/problems/problem.js';
-import { WarningsService } from './warnings.service.js';
+import { WarningsService } from './warnings/warnings.service.js';
 
 /** The probes of orchestrators, and the page to which the `type` of a problem links. */
 @Controller()

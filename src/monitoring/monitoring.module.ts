@@ -3,7 +3,7 @@ import { HeartbeatModule } from '../heartbeat/heartbeat.module.js';
 import { KeysModule } from '../keys/keys.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { ManifestModule } from '../manifest/manifest.module.js';
-import { JobBacklog } from './job-backlog.js';
+import { JobBacklog } from './warnings/job-backlog.js';
 import { ConnectionMetrics } from './metrics/connection.metrics.js';
 import { DataMetrics } from './metrics/data.metrics.js';
 import type { MetricsSource } from './metrics/registry.js';
@@ -13,10 +13,10 @@ import { MonitoringController } from './monitoring.controller.js';
 import { PrivacyController } from './privacy/privacy.controller.js';
 import { ProcessMetrics } from './metrics/process.metrics.js';
 import { RequestMetrics } from './metrics/request.metrics.js';
-import { ServiceStatusController } from './service-status.controller.js';
+import { ServiceStatusController } from './warnings/service-status.controller.js';
 import { StaffModule } from '../staff/staff.module.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
-import { WarningsService } from './warnings.service.js';
+import { WarningsService } from './warnings/warnings.service.js';
 
 const SOURCES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetrics, ProcessMetrics];
 

@@ -3,8 +3,8 @@ import { DataSource } from 'typeorm';
 import { ReleaseDecisions } from './release-decisions.js';
 import { findWaitingRequests } from './release-queue.js';
 import { DecisionRequest } from './release-requests.dto.js';
-import type { AuthenticatedStaff } from '../staff/staff-identity.js';
-import { CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
+import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
+import { CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
 
 /** The queue of release requests for staff (docs/contract.md#staff). */
 @Controller('support/api/release-requests')

@@ -12,7 +12,7 @@ import { License } from '../licenses/license.entity.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { nextManifest, MANIFEST_VALIDITY_DAYS } from '../manifest/manifest.rules.js';
 import { ManifestService } from '../manifest/manifest.service.js';
-import { Staff } from '../staff/staff.entity.js';
+import { Staff } from '../staff/identity/staff.entity.js';
 import { StaffLinks } from '../staff/links/staff-links.js';
 import { StaffService } from '../staff/staff.service.js';
 

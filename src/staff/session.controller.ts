@@ -4,9 +4,9 @@ import { DataSource } from 'typeorm';
 import { Config } from '../core/config.js';
 import { clearCookie } from '../http/sessions/cookies.js';
 import { Sessions } from '../http/sessions/sessions.js';
-import type { AuthenticatedStaff } from './staff-identity.js';
+import type { AuthenticatedStaff } from './identity/staff-identity.js';
 import { hasPasskey } from './links/staff-links.js';
-import { SessionOnly, CurrentStaff, StaffGuard } from './staff.guard.js';
+import { SessionOnly, CurrentStaff, StaffGuard } from './identity/staff.guard.js';
 
 /** The session of the signed-in staff member (docs/contract.md#staff). */
 @Controller('support/api/session')

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
 import { canonicalEmail } from '../fields/email.js';
-import type { AuthenticatedStaff } from './staff-identity.js';
+import type { AuthenticatedStaff } from './identity/staff-identity.js';
 import { StaffLinkMails } from './links/staff-link-mails.js';
 import { RoleRequest, StaffRequest } from './staff.dto.js';
-import { AdminOnly, CurrentStaff, StaffGuard } from './staff.guard.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from './identity/staff.guard.js';
 import { StaffService } from './staff.service.js';
 import { ReasonRequest } from '../audit/reason.dto.js';
 

@@ -5,7 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { queryRow, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
-import type { Role, Staff } from './staff.entity.js';
+import type { Role, Staff } from './identity/staff.entity.js';
 
 /** A staff member in responses to admins. */
 export interface StaffView {

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { Clock, utcDay } from '../core/clock.js';
 import { AppLogger } from '../core/logger.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import { StaffGuard } from '../staff/staff.guard.js';
+import { StaffGuard } from '../staff/identity/staff.guard.js';
 import { auditCsv } from './audit-csv.js';
 import { parseAuditQuery } from './audit-query.js';
 import { readActions, readActors, readAuditBatches, readAuditPage, type AuditFilter } from './audit-trail.js';

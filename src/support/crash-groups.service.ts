@@ -5,7 +5,7 @@ import { Clock, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import { lockStaff } from '../staff/links/staff-links.js';
-import type { AuthenticatedStaff } from '../staff/staff-identity.js';
+import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
 import { readCrashGroups, readCrashVersions } from '../telemetry/crash-groups.queries.js';
 import { crashGroupRevision, OPEN, presentState } from './crash-group.rules.js';
 import type { CrashGroupState, GivenState } from './crash-group.rules.js';

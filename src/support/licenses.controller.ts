@@ -26,8 +26,8 @@ import {
   toNewLicense,
   SearchRequest,
 } from './licenses.dto.js';
-import type { AuthenticatedStaff } from '../staff/staff-identity.js';
-import { AdminOnly, CurrentStaff, StaffGuard } from '../staff/staff.guard.js';
+import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
 import { OptionalReasonRequest, ReasonRequest } from '../audit/reason.dto.js';
 
 /** Licenses, managed by staff (docs/contract.md#staff). Searches are POST requests, so that no URL has personal data. */

@@ -2,7 +2,7 @@ import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
-import { StaffGuard } from '../staff/staff.guard.js';
+import { StaffGuard } from '../staff/identity/staff.guard.js';
 
 interface RetentionRunRow {
   readonly id: string;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { appendFileSync, readFileSync, renameSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readImage } from '../../src/cli/manifest/image.js';
-import { publicKeyFromX } from '../../src/keys/ed25519.js';
+import { publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';
 import {
   parseSigned,
   trustedKeys,

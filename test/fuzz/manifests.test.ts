@@ -10,7 +10,7 @@ import { readManifestFile } from '../../src/cli/manifest/live-manifest.js';
 import { Refused } from '../../src/cli/terminal/output.js';
 import { rfc3339 } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
-import { publicJwk } from '../../src/keys/ed25519.js';
+import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { developmentManifestKeyFile } from '../../src/keys/key-material.js';
 import {
   manifestBytes,

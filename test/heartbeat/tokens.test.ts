@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt, SignJWT } from 'jose';
-import { publicJwk } from '../../src/keys/ed25519.js';
+import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { Service, type ServiceOptions } from '../support/harness.js';

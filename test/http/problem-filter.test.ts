@@ -5,7 +5,7 @@ import { Config } from '../../src/core/config.js';
 import { Batch } from '../../src/database/batch.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { problem } from '../../src/http/problems/problem.js';
-import { ProblemFilter } from '../../src/http/problems/problem.filter.js';
+import { ProblemFilter } from '../../src/http/responses/problem.filter.js';
 import { RequestCounts } from '../../src/http/responses/request-counts.js';
 
 let app: FastifyInstance;

@@ -4,7 +4,7 @@ import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
 import { maintenanceDataSource } from '../../src/database/data-source.js';
 import { AppLogger } from '../../src/core/logger.js';
-import { signText, thumbprint } from '../../src/keys/ed25519.js';
+import { signText, thumbprint } from '../../src/keys/ed25519/ed25519.js';
 import { ManifestKeys } from '../../src/keys/manifests/manifest-keys.js';
 import {
   alsoAvailable,

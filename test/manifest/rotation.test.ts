@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MooringClient, type UpdateCheck } from '../../client/src/client.js';
-import { thumbprint, publicKeyFromX } from '../../src/keys/ed25519.js';
+import { thumbprint, publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
 import { WITHOUT_SERVER, Terminal, signArgsWithoutKey, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';

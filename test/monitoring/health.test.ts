@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
-import { SHARED_RESULT_LIMITS } from '../../src/monitoring/shared-result.js';
+import { SHARED_RESULT_LIMITS } from '../../src/monitoring/warnings/shared-result.js';
 import { Service } from '../support/harness.js';
 
 let service: Service;

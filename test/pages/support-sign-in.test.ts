@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
-import type { Role } from '../../src/staff/staff.entity.js';
+import type { Role } from '../../src/staff/identity/staff.entity.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';

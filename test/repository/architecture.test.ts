@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { cycleIn, nodesOf, parse, folderOf, readSources, sources, type SourceFile } from './source-files.js';
@@ -219,7 +220,7 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/embedded/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
   'core/config.ts': { 'node:net': ['isIPv4'] }, // parses a text
   'core/connection-urls.ts': { 'node:net': ['BlockList', 'isIP'] }, // parses a text
-  'http/parsing/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // has the names of statuses
+  'http/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // has the names of statuses
   'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // parses a text
   'monitoring/metrics/metrics.service.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
   'mail/mailer.ts': { nodemailer: ['createTransport'] }, // sends mail to SMTP_URL
@@ -294,7 +295,9 @@ function castsQueryResult({ tree }: SourceFile): boolean {
   });
 }
 
-test.each(['web', 'client/src', 'conformance'])('the files of %s have no cycle, types included', (folder) => {
+const FOLDERS = ['src', 'web', 'client/src', 'conformance'];
+
+test.each(FOLDERS.slice(1))('the files of %s have no cycle, types included', (folder) => {
   const files = readSources(folder).map(
     ({ path, imports }) =>
       [path.replace(/\.tsx?$/, ''), new Set(imports.flatMap(({ file }) => file ?? []))] as const,
@@ -302,3 +305,36 @@ test.each(['web', 'client/src', 'conformance'])('the files of %s have no cycle, 
   expect(files.length).toBeGreaterThan(20);
   expect(cycleIn(new Map(files))).toBeUndefined();
 });
+
+test.each(FOLDERS)('the folders below %s, at each depth, have no cycle, types included', (folder) => {
+  expect(cycleIn(importsOfFolders(readSources(folder)))).toBeUndefined();
+});
+
+test('a cycle of a folder and its sub-folder is found, and a program may be next to what it starts', () => {
+  const cycleOf = (...files: [path: string, from: string][]) =>
+    cycleIn(importsOfFolders(files.map(([path, from]) => parse(path, `import type { X } from '${from}';`))));
+  expect(cycleOf(['keys/x.ts', './tokens/y.js'], ['keys/tokens/y.ts', '../z.js'])).toEqual([
+    'keys',
+    'keys/tokens',
+    'keys',
+  ]);
+  expect(
+    cycleOf(['support/main.tsx', './frame/app.js'], ['support/frame/app.tsx', '../z.js']),
+  ).toBeUndefined();
+});
+
+/**
+ * The folders that the files of each folder import, without those of its sub-folders. A program (`main`, and each file directly
+ * below the root) is a node of its own, because it imports everything and no file imports it.
+ */
+function importsOfFolders(files: readonly SourceFile[]): Map<string, Set<string>> {
+  const nodeOf = (path: string) =>
+    path.includes('/') && !/\/main(\.tsx)?$/.test(path) ? dirname(path) : path.replace(/\.tsx?$/, '');
+  const graph = new Map<string, Set<string>>();
+  for (const { path, imports } of files) {
+    const node = nodeOf(path);
+    const imported = imports.flatMap(({ file }) => (file === undefined ? [] : [nodeOf(file)]));
+    graph.set(node, new Set([...(graph.get(node) ?? []), ...imported.filter((other) => other !== node)]));
+  }
+  return graph;
+}

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { closeConnections } from '../../src/http/connection-closing.js';
 import { AppLogger } from '../../src/core/logger.js';
-import { handleMalformedRequests } from '../../src/http/parsing/malformed-requests.js';
+import { handleMalformedRequests } from '../../src/http/malformed-requests.js';
 
 test('a shutdown answers complete requests, closes connections with incomplete ones, and counts both', async () => {
   const logged: string[] = [];

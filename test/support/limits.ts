@@ -1,5 +1,5 @@
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
-import { SHARED_RESULT_LIMITS } from '../../src/monitoring/shared-result.js';
+import { SHARED_RESULT_LIMITS } from '../../src/monitoring/warnings/shared-result.js';
 import { extendLimits } from './request-limits.js';
 
 /** The time limits of requests in production. */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { encryptedPrivateKey } from '../../src/keys/encrypted-private-key.js';
+import { encryptedPrivateKey } from '../../src/keys/ed25519/encrypted-private-key.js';
 
 const PASSPHRASE = 'corréct hörse, staple';
 const openssl = (args: string[], input: string) =>

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Config, ConfigError } from '../../src/core/config.js';
-import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
+import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519/ed25519.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { generateKeyPairSync } from 'node:crypto';
 import { basename } from 'node:path';
 import { rfc3339 } from '../../src/core/clock.js';
-import { thumbprint } from '../../src/keys/ed25519.js';
+import { thumbprint } from '../../src/keys/ed25519/ed25519.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import {
   signLicenseToken,

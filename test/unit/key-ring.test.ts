@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
-import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519.js';
+import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519/ed25519.js';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
 

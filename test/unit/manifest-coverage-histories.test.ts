@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import { judgeManifest, type Judgement } from '../../client/src/update.js';
-import { publicJwk } from '../../src/keys/ed25519.js';
+import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import {
   alsoAvailable,
   compareVersions,

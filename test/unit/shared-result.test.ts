@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SHARED_RESULT_LIMITS, SharedResult } from '../../src/monitoring/shared-result.js';
+import { SHARED_RESULT_LIMITS, SharedResult } from '../../src/monitoring/warnings/shared-result.js';
 
 const { sharedMs } = SHARED_RESULT_LIMITS;
 beforeAll(() => void (SHARED_RESULT_LIMITS.sharedMs = 1_000));

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { anyText } from '../support/any-text.js';
-import { isSignature, publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519.js';
+import { isSignature, publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519/ed25519.js';
 import {
   assembleManifest,
   canonicalVersion,

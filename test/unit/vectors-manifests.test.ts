@@ -9,7 +9,7 @@ import type { Offer } from '../../client/src/signed-manifest.js';
 import type { SeenSequence } from '../../client/src/state-file.js';
 import { judgeManifest } from '../../client/src/update.js';
 import { isAbove, isVersion as isVersionOfClient } from '../../client/src/version.js';
-import { publicKeyFromX } from '../../src/keys/ed25519.js';
+import { publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';
 import {
   compareVersions,
   covers,

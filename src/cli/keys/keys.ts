@@ -62,7 +62,7 @@ async function printAffected(kid: string, command: Command): Promise<void> {
   const key = revocableKey(summarizeKeys(entries), kid);
   // These modules are loaded on demand, because the other commands need no database.
   const [{ withDatabase }, { countAffected, affectedText }] = await Promise.all([
-    import('../database.js'),
+    import('../context/command-context.js'),
     import('./revocation-dry-run.js'),
   ]);
   const affected = await withDatabase(({ dataSource }) => countAffected(dataSource, key));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { activationView } from '../../activation/license-overview.js';
 import { ReleaseService } from '../../releases/release.service.js';
-import { withDatabase } from '../database.js';
+import { withDatabase } from '../context/command-context.js';
 import { activationsText } from './license.js';
 import { reason } from '../terminal/options.js';
 import { auditContextOf, explainNotFound, print } from '../terminal/output.js';

@@ -10,7 +10,7 @@ import {
   ImportRefused,
   type ImportRow,
 } from '../../licenses/license-import.js';
-import { withDatabase } from '../database.js';
+import { withDatabase } from '../context/command-context.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import {
   auditContextOf,

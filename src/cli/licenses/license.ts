@@ -7,7 +7,7 @@ import { licenseKeyHash } from '../../keys/license-key.js';
 import { hasValidCheckSymbol, readLicenseKey } from '../../keys/license-key-text.js';
 import type { StaffStatus } from '../../licenses/license.rules.js';
 import type { LicenseChange } from '../../licenses/licenses.service.js';
-import { createLicensesService, withDatabase, type CommandContext } from '../database.js';
+import { createLicensesService, withDatabase, type CommandContext } from '../context/command-context.js';
 import { importCommand } from './license-import.js';
 import { argumentOrInput } from '../terminal/argument-or-input.js';
 import {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { PurchaseState } from '../../licenses/license.rules.js';
 import { transactionIdField } from '../../fields/transaction-id.js';
 import { PURCHASE_STATES } from '../../purchases/purchase.rules.js';
-import { createPurchasesService, withDatabase } from '../database.js';
+import { createPurchasesService, withDatabase } from '../context/command-context.js';
 import { emailAddress, fieldOption, oneOf } from '../terminal/options.js';
 import { auditContextOf, aligned, print, UsageError } from '../terminal/output.js';
 

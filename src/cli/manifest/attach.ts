@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { isSignature, thumbprint, verifyText } from '../../keys/ed25519.js';
+import { isSignature, thumbprint, verifyText } from '../../keys/ed25519/ed25519.js';
 import { assembleManifest, type ManifestSignature } from '../../keys/manifests/signed-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { refuseExisting, writeManifest } from './signing.js';

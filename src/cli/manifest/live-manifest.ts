@@ -102,7 +102,7 @@ async function withManifests<T>(
   config?: Config,
 ): Promise<T> {
   // These modules are loaded on demand, because a publisher's machine has no database and should not wait for them.
-  const { loadManifestService, withDatabase } = await import('../database.js');
+  const { loadManifestService, withDatabase } = await import('../context/command-context.js');
   return withDatabase(async (context) => read(await loadManifestService(context)), { config });
 }
 

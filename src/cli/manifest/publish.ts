@@ -24,7 +24,7 @@ interface PublishOptions {
 /** `manifest publish`: publishes a manifest, then fetches the public address and verifies what clients receive. */
 export async function publish(file: string, options: PublishOptions, command: Command): Promise<void> {
   const document = await readManifestFile(file);
-  const { loadManifestService, withDatabase } = await import('../database.js');
+  const { loadManifestService, withDatabase } = await import('../context/command-context.js');
   await withDatabase(async (context) => {
     const trusted = await trustedManifestKeys(context.config);
     const manifests = await loadManifestService(context, trusted);

@@ -2,8 +2,8 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Config } from '../../core/config.js';
-import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519.js';
-import { encryptedPrivateKey } from '../../keys/encrypted-private-key.js';
+import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519/ed25519.js';
+import { encryptedPrivateKey } from '../../keys/ed25519/encrypted-private-key.js';
 import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
 import { fromWorkingDirectory, fileError, Refused, printMessage, UsageError } from '../terminal/output.js';

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Command } from 'commander';
 import { Clock } from '../../core/clock.js';
-import { verifyText } from '../../keys/ed25519.js';
+import { verifyText } from '../../keys/ed25519/ed25519.js';
 import {
   findDifferingUnsignedMember,
   readDocument,

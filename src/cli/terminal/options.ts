@@ -1,4 +1,4 @@
-import { publicKeyFromX } from '../../keys/ed25519.js';
+import { publicKeyFromX } from '../../keys/ed25519/ed25519.js';
 import {
   Invalid,
   oneOf as oneOfField,

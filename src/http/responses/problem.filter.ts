@@ -4,8 +4,8 @@ import { Config } from '../../core/config.js';
 import { BatchQueueFull } from '../../database/batch.js';
 import { isConnectionError } from '../../database/connection-errors.js';
 import { AppLogger } from '../../core/logger.js';
-import { Problem, problem, problemDocument, type ProblemCode } from './problem.js';
-import { RequestCounts } from '../responses/request-counts.js';
+import { Problem, problem, problemDocument, type ProblemCode } from '../problems/problem.js';
+import { RequestCounts } from './request-counts.js';
 
 /** The problems for errors of Fastify and Nest, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemCode>> = {

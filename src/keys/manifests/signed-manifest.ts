@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { isSignature, signText, thumbprint, verifyText } from '../ed25519.js';
+import { isSignature, signText, thumbprint, verifyText } from '../ed25519/ed25519.js';
 import {
   entryOf,
   isLower,

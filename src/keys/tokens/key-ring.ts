@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { access, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isEd25519, thumbprint } from '../ed25519.js';
+import { isEd25519, thumbprint } from '../ed25519/ed25519.js';
 import {
   createTokenKey,
   summarizeKeys,

@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { isSignature, signatureBytes, signText, verifyText } from '../ed25519.js';
+import { isSignature, signatureBytes, signText, verifyText } from '../ed25519/ed25519.js';
 import type { KeyRing, TokenKey } from './key-ring.js';
 
 /** The `iss` claim of every token. */

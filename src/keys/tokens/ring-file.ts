@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { rfc3339 } from '../../core/clock.js';
-import { thumbprint } from '../ed25519.js';
+import { thumbprint } from '../ed25519/ed25519.js';
 
 const STATES = ['next', 'active', 'verifying', 'revoked'] as const;
 const UTC_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY_MS } from '../../core/clock.js';
 import { AppLogger } from '../../core/logger.js';
-import { JobBacklog, type JobCounts } from '../job-backlog.js';
-import { lastRetentionOrCreation } from '../data-age.js';
+import { JobBacklog, type JobCounts } from '../warnings/job-backlog.js';
+import { lastRetentionOrCreation } from '../warnings/data-age.js';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
-import { WarningsService, type MonitoredState } from '../warnings.service.js';
+import { WarningsService, type MonitoredState } from '../warnings/warnings.service.js';
 
 /**
  * The metrics of the data, which each scrape reads from the database. While the database does not answer, `mooring_database_up`

@@ -1,9 +1,9 @@
 import { DataSource } from 'typeorm';
-import { DAY_MS } from '../core/clock.js';
-import { queryOne } from '../database/sql.js';
-import { createOldestDueQuery } from '../retention/deletion.js';
-import { ERASURE_DEADLINE_DAYS } from '../erasure/erasure.view.js';
-import type { RetentionRule } from '../retention/policy.js';
+import { DAY_MS } from '../../core/clock.js';
+import { queryOne } from '../../database/sql.js';
+import { createOldestDueQuery } from '../../retention/deletion.js';
+import { ERASURE_DEADLINE_DAYS } from '../../erasure/erasure.view.js';
+import type { RetentionRule } from '../../retention/policy.js';
 
 /** The ages of stored data and the results of retention runs. `mooring status --json` prints them. Days are `YYYY-MM-DD`. */
 export interface DataAges {

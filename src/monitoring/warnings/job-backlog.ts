@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { queryOne } from '../database/sql.js';
-import { JobWorker } from '../mail/job-worker.js';
-import { HAS_FAILED, IS_CURRENT } from '../mail/waiting-mail.js';
+import { queryOne } from '../../database/sql.js';
+import { JobWorker } from '../../mail/job-worker.js';
+import { HAS_FAILED, IS_CURRENT } from '../../mail/waiting-mail.js';
 
 /** The numbers of unfinished jobs of a task. */
 export interface JobCounts {

@@ -1,5 +1,5 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
-import { StaffGuard } from '../staff/staff.guard.js';
+import { StaffGuard } from '../../staff/identity/staff.guard.js';
 import { JobBacklog } from './job-backlog.js';
 import { WarningsService } from './warnings.service.js';
 

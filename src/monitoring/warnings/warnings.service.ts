@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, DAY_MS, rfc3339, utcDay } from '../core/clock.js';
-import { Config } from '../core/config.js';
-import { Replica } from '../heartbeat/replica.js';
-import { KeyRing } from '../keys/tokens/key-ring.js';
+import { Clock, DAY_MS, rfc3339, utcDay } from '../../core/clock.js';
+import { Config } from '../../core/config.js';
+import { Replica } from '../../heartbeat/replica.js';
+import { KeyRing } from '../../keys/tokens/key-ring.js';
 import { SharedResult } from './shared-result.js';
-import { createRetentionPolicy, type RetentionRule } from '../retention/policy.js';
+import { createRetentionPolicy, type RetentionRule } from '../../retention/policy.js';
 import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
-import { readErasureState, type ErasureState } from '../erasure/erasure-state.js';
-import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../mail/waiting-mail.js';
-import { ManifestService } from '../manifest/manifest.service.js';
+import { readErasureState, type ErasureState } from '../../erasure/erasure-state.js';
+import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
+import { ManifestService } from '../../manifest/manifest.service.js';
 
 /** A mail is reported as undelivered after this many attempts: mail servers often ask for a retry once or twice. */
 const MIN_REPORTED_ATTEMPTS = 3;

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
-import { Clock } from '../core/clock.js';
-import { Config } from '../core/config.js';
-import { queryRow } from '../database/sql.js';
-import { readCookie } from '../http/sessions/cookies.js';
-import { Sessions } from '../http/sessions/sessions.js';
-import { tokenHash } from '../http/sessions/token-hash.js';
+import { Clock } from '../../core/clock.js';
+import { Config } from '../../core/config.js';
+import { queryRow } from '../../database/sql.js';
+import { readCookie } from '../../http/sessions/cookies.js';
+import { Sessions } from '../../http/sessions/sessions.js';
+import { tokenHash } from '../../http/sessions/token-hash.js';
 import type { Staff } from './staff.entity.js';
 
 /** An authenticated staff member; `session_id` is null for a request with an access token. */

@@ -1,9 +1,9 @@
 import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import { Config } from '../core/config.js';
-import { problem } from '../http/problems/problem.js';
-import { AllowedWithoutSession, demandSameOrigin } from '../http/sessions/same-origin.js';
+import { Config } from '../../core/config.js';
+import { problem } from '../../http/problems/problem.js';
+import { AllowedWithoutSession, demandSameOrigin } from '../../http/sessions/same-origin.js';
 import { StaffIdentity, type AuthenticatedStaff } from './staff-identity.js';
 
 type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };

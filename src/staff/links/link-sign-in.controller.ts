@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
-import { LinkRequest } from '../sign-in.dto.js';
-import { StaffGuard } from '../staff.guard.js';
+import { LinkRequest } from './link-sign-in.dto.js';
+import { StaffGuard } from '../identity/staff.guard.js';
 import { StaffLinks } from './staff-links.js';
 
 /** Sign-in with a one-time link, without a session (docs/contract.md#staff). */

@@ -9,8 +9,8 @@ import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
-import { passkeyAnswerField, type PasskeyAnswer } from '../sign-in.dto.js';
-import { StaffGuard } from '../staff.guard.js';
+import { passkeyAnswerField, type PasskeyAnswer } from './passkeys.dto.js';
+import { StaffGuard } from '../identity/staff.guard.js';
 
 /** Sign-in with a passkey, without a session (docs/contract.md#staff). */
 @Controller('support/api/session')

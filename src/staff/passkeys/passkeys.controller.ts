@@ -20,11 +20,10 @@ import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.
 import { problem } from '../../http/problems/problem.js';
 import { CHALLENGE_LIFETIME_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
-import { PasskeyRenameRequest } from './passkeys.dto.js';
+import { passkeyAnswerField, PasskeyRenameRequest, type PasskeyAnswer } from './passkeys.dto.js';
 import { RelyingParty } from './relying-party.js';
-import { passkeyAnswerField, type PasskeyAnswer } from '../sign-in.dto.js';
-import type { AuthenticatedStaff } from '../staff-identity.js';
-import { SessionOnly, CurrentStaff, StaffGuard } from '../staff.guard.js';
+import type { AuthenticatedStaff } from '../identity/staff-identity.js';
+import { SessionOnly, CurrentStaff, StaffGuard } from '../identity/staff.guard.js';
 
 /** The passkeys of the signed-in staff member (docs/contract.md#staff). */
 @Controller('support/api/passkeys')

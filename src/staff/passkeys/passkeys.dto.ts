@@ -13,3 +13,21 @@ export class PasskeyRenameRequest {
   @Member(nameField)
   name!: string | null;
 }
+
+/** The answer of an authenticator. The WebAuthn library validates its other members. */
+export interface PasskeyAnswer {
+  readonly id: string;
+  readonly response: Readonly<Record<string, unknown>>;
+}
+
+/** Member `response` of `POST /support/api/session` and `POST /support/api/passkeys`. */
+export const passkeyAnswerField: Field<PasskeyAnswer> = {
+  parse: (input) => {
+    const { id, response } = (input ?? {}) as Partial<PasskeyAnswer>;
+    const hasId = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id);
+    const isAnswer = hasId && typeof response === 'object' && response !== null;
+    return isAnswer
+      ? (input as PasskeyAnswer)
+      : new Invalid('must be the answer of a passkey, with its id and response');
+  },
+};

@@ -8,7 +8,7 @@ import { affectedRows, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { enqueueMail } from '../../mail/mail.service.js';
 import { RelyingParty } from './relying-party.js';
-import type { AuthenticatedStaff } from '../staff-identity.js';
+import type { AuthenticatedStaff } from '../identity/staff-identity.js';
 
 /** A passkey in responses to its owner. */
 export interface PasskeyView {

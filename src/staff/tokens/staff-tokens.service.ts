@@ -7,7 +7,7 @@ import { Clock, DAY_MS, rfc3339 } from '../../core/clock.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
-import { Staff, type Role } from '../staff.entity.js';
+import { Staff, type Role } from '../identity/staff.entity.js';
 import { StaffToken } from './staff-token.entity.js';
 
 const TOKEN_LIFETIME_DAYS = 90;

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
-import type { AuthenticatedStaff } from '../staff-identity.js';
+import type { AuthenticatedStaff } from '../identity/staff-identity.js';
 import { StaffTokensService } from './staff-tokens.service.js';
-import { AdminOnly, CurrentStaff, StaffGuard } from '../staff.guard.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from '../identity/staff.guard.js';
 import { ReasonRequest } from '../../audit/reason.dto.js';
 
 /** Access tokens for scripts of staff. Only the command line creates them (docs/contract.md#staff). */

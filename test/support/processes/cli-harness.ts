@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { publicJwk } from '../../../src/keys/ed25519.js';
+import { publicJwk } from '../../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { baseEnvironment } from './server-process.js';
 import { runWarm, type Command } from './warm-cli.js';
