@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { poolOf } from '../database/data-source.js';
-import { queryRow } from '../database/sql.js';
+import { queryPrepared, queryRow } from '../database/sql.js';
 import { invalidMembers, problem, type Problem } from '../http/problems/problem.js';
 import { hasValidCheckSymbol } from '../keys/license-key-text.js';
 import { LicenseKeys } from '../keys/license-keys.js';
@@ -105,7 +105,7 @@ export class ActivationService {
     { key, email, machineId }: ActivationCredentials,
   ): Promise<FoundAttempt | undefined> {
     const values = [this.keys.hash(key), email, machineId];
-    const { rows } = await poolOf(this.dataSource).query<FoundAttempt>({ ...query, values });
+    const rows = await queryPrepared<FoundAttempt>(poolOf(this.dataSource), { ...query, values });
     return rows[0];
   }
 
@@ -131,7 +131,7 @@ export class ActivationService {
 
   private async activateMachine(values: unknown[]): Promise<WrittenAttempt | undefined> {
     const query = { name: 'activate machine', text: ACTIVATE_MACHINE, values };
-    const { rows } = await poolOf(this.dataSource).query<WrittenAttempt>(query);
+    const rows = await queryPrepared<WrittenAttempt>(poolOf(this.dataSource), query);
     return rows[0];
   }
 

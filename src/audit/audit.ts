@@ -1,3 +1,4 @@
+import { execute } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 
@@ -50,7 +51,8 @@ export async function recordAudit(
   audit: AuditContext,
   event: AuditEvent,
 ): Promise<void> {
-  await manager.query(
+  await execute(
+    manager,
     'insert into audit_event (id, actor, action, license_id, reason, change, at) values ($1, $2, $3, $4, $5, $6, $7)',
     [
       uuidv7(),

@@ -5,7 +5,7 @@ import { ConfigError } from '../core/config.js';
 import { jobsPool, maintenanceDataSource, withMaintenanceConnection } from './data-source.js';
 import { tryLock } from './locks.js';
 import { refusePooler } from './pooler.js';
-import { queryOne, queryRows } from './sql.js';
+import { execute, queryOne, queryRows } from './sql.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 /** The first line of a migration whose only statement runs outside a transaction, such as `create index concurrently`. */
@@ -92,7 +92,7 @@ async function migrationClasses(): Promise<(new () => MigrationInterface & { nam
         readonly transaction = !sql.startsWith(NO_TRANSACTION);
 
         async up(runner: QueryRunner): Promise<void> {
-          await runner.query(sql);
+          await execute(runner, sql);
         }
 
         async down(): Promise<void> {

@@ -1,3 +1,6 @@
+import type pg from 'pg';
+import type { QueryRunner } from 'typeorm';
+
 /** A data source, entity manager or query runner: statements run in its transaction, if it has one. */
 interface SqlConnection {
   query(sql: string, parameters?: unknown[]): Promise<unknown>;
@@ -35,6 +38,31 @@ export async function queryOne<Row>(
   const row = await queryRow<Row>(connection, sql, parameters);
   if (!row) throw new Error(`the statement has no row: ${sql}`);
   return row;
+}
+
+/** Runs a statement of which the caller needs no result. */
+export async function execute(connection: SqlConnection, sql: string, parameters?: unknown[]): Promise<void> {
+  await connection.query(sql, parameters);
+}
+
+/** A statement that each connection of a pool plans once, under its name. */
+interface PreparedStatement {
+  readonly name: string;
+  readonly text: string;
+  readonly values?: unknown[];
+}
+
+/** Runs a statement of frequent requests on a pool, without TypeORM's query runner, and returns its rows. */
+export async function queryPrepared<Row>(pool: pg.Pool, statement: PreparedStatement): Promise<Row[]> {
+  const { rows } = await pool.query(statement);
+  return rows as Row[];
+}
+
+/** Runs an `insert`. @returns the number of rows that it added */
+export async function insertedRows(runner: QueryRunner, sql: string, parameters: unknown[]): Promise<number> {
+  // Only with `true` TypeORM returns the number of rows.
+  const { affected } = await runner.query(sql, parameters, true);
+  return affected!;
 }
 
 /** Runs an `update` or `delete`. @returns the number of rows that it changed */

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { queryOne, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRows } from '../database/sql.js';
 
 /** The identity of this database. Each block of TOMBSTONE_FILE contains the `id` of the database whose service wrote it. */
 export interface DatabaseIdentity {
@@ -43,7 +43,7 @@ export async function identifyDatabase(
   if (!rows.some(({ is_current }) => is_current)) {
     const insert =
       'insert into database_identity (id, incarnation, since) values ($1, $2, $3) on conflict do nothing';
-    await database.query(insert, [uuidv7(), incarnation, now]);
+    await execute(database, insert, [uuidv7(), incarnation, now]);
     rows = await readRows();
   }
   const { id } = rows.find(({ is_current }) => is_current)!;

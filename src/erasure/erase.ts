@@ -1,5 +1,5 @@
 import { DataSource, EntityManager } from 'typeorm';
-import { queryOne, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRows } from '../database/sql.js';
 import { LICENSE_END } from '../licenses/license-end.js';
 import type { ErasedIds } from './erased-ids.js';
 
@@ -54,12 +54,14 @@ export async function deleteAddressData(
   const values = [emails, before];
   // Codes are deleted first: a concurrent sign-in has created its session before that, or finds no code.
   for (const table of ['one_time_code', 'session'])
-    await manager.query(
+    await execute(
+      manager,
       `delete from ${table} where email = any($1) and coalesce(created_at < $2, true)`,
       values,
     );
   // The recipient of a queued receipt is kept, because only the receipt informs the holder of the erasure.
-  await manager.query(
+  await execute(
+    manager,
     `delete from mail_recipient where email = any($1) and coalesce(since < $2, true) and not exists
        (select 1 from graphile_worker.jobs where key like 'erasure_receipt % ' || mail_id)`,
     values,
@@ -84,16 +86,17 @@ export async function erasePersonalData(
     [licenses, at],
   );
   // The update above locks the activations, so a concurrent release request is stored before this, or finds them ended.
-  await manager.query('delete from release_request where activation_id = any($1)', [activations]);
-  await manager.query(
+  await execute(manager, 'delete from release_request where activation_id = any($1)', [activations]);
+  await execute(
+    manager,
     `update license set email = null, address_lost_at = null, ended_at = coalesce(ended_at, $2),
        end_changed_at = case when ${LICENSE_END} <= $2 then end_changed_at else $2 end
      where id = any($1)`,
     [licenses, at],
   );
   // The update above locks the licenses: a concurrent sign-in with a key has created its session before this, or finds none.
-  await manager.query('delete from session where license_id = any($1)', [licenses]);
-  await manager.query('update purchase set email = null where id = any($1)', [purchases]);
+  await execute(manager, 'delete from session where license_id = any($1)', [licenses]);
+  await execute(manager, 'update purchase set email = null where id = any($1)', [purchases]);
   return {
     licenses: licenses.length,
     activations: activations.length,
@@ -193,21 +196,23 @@ export async function removeLicenseAddresses(
   licenses: readonly string[],
   at: Date,
 ): Promise<void> {
-  await manager.query('update license set email = null, address_lost_at = $2 where id = any($1)', [
+  await execute(manager, 'update license set email = null, address_lost_at = $2 where id = any($1)', [
     licenses,
     at,
   ]);
   // An active activation keeps its machine id and loses its label, because the former holder may have typed the label.
-  await manager.query(
+  await execute(
+    manager,
     `update activation set hostname_hint = null, machine_id = case when ended_at is null then machine_id end
      where license_id = any($1)`,
     [licenses],
   );
-  await manager.query(
+  await execute(
+    manager,
     'delete from release_request where activation_id in (select id from activation where license_id = any($1))',
     [licenses],
   );
-  await manager.query('delete from session where license_id = any($1)', [licenses]);
+  await execute(manager, 'delete from session where license_id = any($1)', [licenses]);
 }
 
 /** Runs a statement with a column `id` and returns the ids. */

@@ -1,5 +1,5 @@
 import { EntityManager } from 'typeorm';
-import { affectedRows, queryRows } from '../database/sql.js';
+import { execute, affectedRows, queryRows } from '../database/sql.js';
 import { deleteAddressData, removeLicenseAddresses } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
 
@@ -55,7 +55,8 @@ export async function findErasedAddresses(
       const at = erasedAt.get(hash(email));
       if (at) found.set(email, at);
     }
-  await manager.query(
+  await execute(
+    manager,
     `insert into repeated_erasure (erasure_request_id, repeated_at)
      select id, $2 from unnest($1::uuid[]) id on conflict do nothing`,
     [toRequestIds(unknownErasures), now],

@@ -6,7 +6,7 @@ import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { isTimeCertain, TimeUncertain, databaseTime } from '../database/database-clock.js';
-import { queryOne, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
@@ -124,7 +124,7 @@ export class ErasureService {
       [ids, this.clock.now()],
     );
     const keys = cancelled.map(({ id }) => toJobKey(id));
-    await manager.query('select graphile_worker.remove_job(key) from unnest($1::text[]) key', [keys]);
+    await execute(manager, 'select graphile_worker.remove_job(key) from unnest($1::text[]) key', [keys]);
     return cancelled.length;
   }
 
@@ -136,7 +136,7 @@ export class ErasureService {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
       // The lock timeout is short, because the job or the caller tries again.
-      await manager.query("set local lock_timeout = '800ms'");
+      await execute(manager, "set local lock_timeout = '800ms'");
       const locked = await queryRows<{ email: string | null }>(
         manager,
         'select email from erasure_request where id = $1 for update',
@@ -289,11 +289,12 @@ export class ErasureService {
     language?: string,
   ): Promise<void> {
     await deleteAddressData(manager, [email]);
-    await manager.query(
+    await execute(
+      manager,
       'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
       [id, at, result],
     );
-    await manager.query('select graphile_worker.remove_job($1)', [toJobKey(id)]);
+    await execute(manager, 'select graphile_worker.remove_job($1)', [toJobKey(id)]);
     await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language });
   }
 

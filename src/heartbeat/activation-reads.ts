@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Batch } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
+import { queryPrepared } from '../database/sql.js';
 import { MACHINE_DIGEST_BYTES, MACHINE_DOMAIN_SEPARATOR } from '../keys/tokens/license-token.js';
 import type { LicenseFacts } from '../licenses/license.rules.js';
 
@@ -41,7 +42,7 @@ export class ActivationReads {
    * @param mch the machine digest of a verified token
    */
   async hasActive(license_id: string, mch: string): Promise<boolean> {
-    const { rows } = await poolOf(this.dataSource).query({
+    const rows = await queryPrepared<unknown>(poolOf(this.dataSource), {
       name: 'find active machine',
       // PostgreSQL computes the digests: a license may have 100,000 machines, and hashing them here would delay requests.
       text: `select 1 from activation where license_id = $1 and ended_at is null
@@ -52,7 +53,7 @@ export class ActivationReads {
   }
 
   private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
-    const { rows } = await poolOf(this.dataSource).query<ActivationFacts>({
+    const rows = await queryPrepared<ActivationFacts>(poolOf(this.dataSource), {
       name: 'read activations',
       text: READ_ACTIVATIONS,
       values: [ids],

@@ -5,6 +5,7 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { poolOf, replicaPool } from '../database/data-source.js';
+import { queryPrepared } from '../database/sql.js';
 import { withTimeout } from '../database/timeout.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { AppLogger } from '../core/logger.js';
@@ -93,7 +94,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
     try {
-      if (this.#isHealthy) return orderRowsByIds(ids, await this.query(ids));
+      if (this.#isHealthy) return orderRowsByIds(ids, await this.queryReplica(ids));
     } catch (error) {
       this.setHealth(false, error);
     }
@@ -110,7 +111,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.recordPosition().catch(() => undefined);
     const errorBefore = this.#lastError;
     // The check runs the statement of heartbeats, so that it also fails where heartbeats would, such as on an older schema.
-    await this.query([]).then(
+    await this.queryReplica([]).then(
       // If a heartbeat failed during the check, its result is newer, and the next check decides.
       () => this.#lastError === errorBefore && this.setHealth(true),
       (error: unknown) => this.setHealth(false, error),
@@ -121,12 +122,14 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async recordPosition(): Promise<void> {
     const at = this.clock.now().getTime();
-    const sql = 'select pg_current_wal_flush_lsn()::text as position';
-    const { rows } = await poolOf(this.dataSource).query<{ position: string }>(sql);
-    this.#positions.record(rows[0]!.position, at);
+    const [row] = await queryPrepared<{ position: string }>(poolOf(this.dataSource), {
+      name: 'read position',
+      text: 'select pg_current_wal_flush_lsn()::text as position',
+    });
+    this.#positions.record(row!.position, at);
   }
 
-  private async query(ids: string[]): Promise<ActivationFacts[]> {
+  private async queryReplica(ids: string[]): Promise<ActivationFacts[]> {
     const requiredPosition = this.#positions.requiredPosition(this.clock.now().getTime());
     if (requiredPosition === undefined) throw new ReplicaBehindError();
     const statement = {
@@ -134,7 +137,8 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
       text: READ_FROM_REPLICA,
       values: [ids, requiredPosition],
     };
-    const { rows } = await withTimeout(this.#pool!.query<ReplicaRow>(statement), REQUEST_TIMEOUTS_MS.replica);
+    const result = queryPrepared<ReplicaRow>(this.#pool!, statement);
+    const rows = await withTimeout(result, REQUEST_TIMEOUTS_MS.replica);
     if (!rows[0]!.keeps_up) throw new ReplicaBehindError();
     return rows;
   }

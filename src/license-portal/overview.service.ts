@@ -14,6 +14,7 @@ import {
 } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { poolOf } from '../database/data-source.js';
+import { queryPrepared } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import { DECISION_REASON } from '../releases/release-decisions.js';
 import { countSelfReleasesSql, selfReleaseWindowStart } from '../releases/self-releases.js';
@@ -108,7 +109,7 @@ export class HolderOverviewService {
    */
   async read(holder: Holder): Promise<Overview> {
     const isSignedInByCode = holder.email !== null;
-    const { rows } = await poolOf(this.dataSource).query<HolderLicenseRow>({
+    const rows = await queryPrepared<HolderLicenseRow>(poolOf(this.dataSource), {
       ...(isSignedInByCode ? LICENSES_BY_EMAIL : LICENSE_BY_KEY),
       values: [holder.session_id, selfReleaseWindowStart(this.clock.now())],
     });
@@ -134,7 +135,7 @@ export class HolderOverviewService {
     email: string,
   ): Promise<HolderLicense[]> {
     const ids = licenses.map(({ id }) => id);
-    const { rows } = await poolOf(this.dataSource).query<HolderActivationRow>({
+    const rows = await queryPrepared<HolderActivationRow>(poolOf(this.dataSource), {
       ...ACTIVATIONS,
       values: [ids, email],
     });

@@ -4,7 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { queryRow, queryRows } from '../database/sql.js';
+import { execute, queryRow, queryRows } from '../database/sql.js';
 import { newNonce, type DerivationInput } from '../keys/derivation-input.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { Language } from '../languages/language.js';
@@ -65,7 +65,8 @@ export class SignInCodes implements OnModuleInit {
     const now = this.clock.now();
     const expires_at = new Date(now.getTime() + CODE_LIFETIME_MINUTES * 60_000);
     await this.dataSource.transaction(async (manager) => {
-      await manager.query(
+      await execute(
+        manager,
         'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
         [id, nonce, email, now, expires_at],
       );
@@ -90,7 +91,7 @@ export class SignInCodes implements OnModuleInit {
     );
     if (!row) return null;
     const isRight = timingSafeEqual(Buffer.from(code), Buffer.from(this.keys.signInCode(row)));
-    if (isRight) await manager.query('delete from one_time_code where id = $1', [row.id]);
+    if (isRight) await execute(manager, 'delete from one_time_code where id = $1', [row.id]);
     return { email: row.email, isRight };
   }
 

@@ -1,3 +1,4 @@
+import { execute } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
 
 /**
@@ -13,14 +14,19 @@ export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.em
  * The caller holds the lock of the license.
  */
 export async function clearDataOfFormerHolder(manager: EntityManager, licenseId: string): Promise<void> {
-  await manager.query(
+  await execute(
+    manager,
     `update activation set machine_id = null, hostname_hint = null
      where license_id = $1 and ended_at is not null and (machine_id is not null or hostname_hint is not null)`,
     [licenseId],
   );
   const ofLicense = 'activation_id in (select id from activation where license_id = $1)';
-  await manager.query(`delete from release_request where decided_at is null and ${ofLicense}`, [licenseId]);
-  await manager.query(`update release_request set reason = null where reason is not null and ${ofLicense}`, [
+  await execute(manager, `delete from release_request where decided_at is null and ${ofLicense}`, [
     licenseId,
   ]);
+  await execute(
+    manager,
+    `update release_request set reason = null where reason is not null and ${ofLicense}`,
+    [licenseId],
+  );
 }

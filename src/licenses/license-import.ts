@@ -4,7 +4,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Invalid, type Field } from '../core/field.js';
-import { queryRows } from '../database/sql.js';
+import { execute, queryRows } from '../database/sql.js';
 import { emailField } from '../fields/email.js';
 import { completeLicenseKeyField } from '../fields/license-key.js';
 import { expiryTextField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
@@ -131,7 +131,7 @@ export async function importLicenses(
   return dataSource.transaction(async (manager) => {
     // Only one import runs at a time: two imports with the same keys in different order would deadlock. This lock does not
     // block requests.
-    await manager.query('lock table license in share update exclusive mode');
+    await execute(manager, 'lock table license in share update exclusive mode');
     const at = clock.now();
     const { defaultMachinesPerLicense: machines_allowed, defaultOnExpiry: on_expiry } = config;
     const writer = new LicenseWriter(manager, columns, { machines_allowed, on_expiry }, at);

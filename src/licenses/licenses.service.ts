@@ -5,7 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config, type OnExpiry } from '../core/config.js';
 import { isTimeCertain } from '../database/database-clock.js';
-import { queryOne, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { PurchaseIds } from '../keys/purchase-ids.js';
@@ -198,7 +198,8 @@ export class LicensesService {
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
       const change = { key_hint, key_generation: key_generation + 1 };
       const at = this.clock.now();
-      await manager.query(
+      await execute(
+        manager,
         `insert into replaced_key (license_id, key_hash, replaced_at) values ($1, $2, $3)
          on conflict (license_id, key_hash) do update set replaced_at = excluded.replaced_at`,
         [id, replacedHash, await changeTime(manager, id, at)],
@@ -247,7 +248,7 @@ function assertRevision(license: License, revision: string | undefined): void {
 
 /** Ends the portal sessions of a license after its key or its e-mail address changed. */
 async function endSessions(manager: EntityManager, id: string): Promise<void> {
-  await manager.query('delete from session where license_id = $1', [id]);
+  await execute(manager, 'delete from session where license_id = $1', [id]);
 }
 
 /**

@@ -6,6 +6,7 @@ import type pg from 'pg';
 import { errorFields, AppLogger } from '../core/logger.js';
 import { isConnectionError } from '../database/connection-errors.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
+import { execute } from '../database/sql.js';
 import { JobFailure, type JobIds } from './jobs.js';
 
 /**
@@ -155,7 +156,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 }
 
 async function unlockAbandonedJobs(connections: pg.Pool): Promise<void> {
-  await connections.query(UNLOCK_ABANDONED_JOBS);
+  await execute(connections, UNLOCK_ABANDONED_JOBS);
 }
 
 /**
@@ -164,7 +165,7 @@ async function unlockAbandonedJobs(connections: pg.Pool): Promise<void> {
  */
 async function unlockOnSeparateConnection(connections: pg.Pool): Promise<void> {
   const client = await connections.connect();
-  await client.query(UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));
+  await execute(client, UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));
 }
 
 /** Describes an error without its message: the name, the code and the position in the source. */

@@ -1,3 +1,4 @@
+import { execute } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
 
 /** The payload of a job: ids of rows, and the language of a mail, and no secrets or personal data. */
@@ -19,7 +20,8 @@ export async function addJob(
   ids: JobIds,
   { key, runAt, priority }: JobOptions,
 ): Promise<void> {
-  await manager.query(
+  await execute(
+    manager,
     'select graphile_worker.add_job($1, $2::json, job_key := $3, run_at := $4, priority := $5)',
     [task, JSON.stringify(ids), key, runAt ?? null, priority ?? null],
   );

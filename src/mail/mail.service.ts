@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4 } from 'uuid';
-import { queryRow } from '../database/sql.js';
+import { execute, queryRow } from '../database/sql.js';
 import type { Language } from '../languages/language.js';
 import { Languages } from '../languages/languages.service.js';
 import { JobWorker, type JobPool } from './job-worker.js';
@@ -40,7 +40,7 @@ export async function enqueueMail(
   const mail_id = uuidv4();
   if (to !== undefined) {
     const sql = 'insert into mail_recipient (mail_id, email, since) values ($1, $2, $3)';
-    await manager.query(sql, [mail_id, to, at]);
+    await execute(manager, sql, [mail_id, to, at]);
   }
   const key = `${kind} ${about}${to === undefined ? '' : ` ${mail_id}`}`;
   await addJob(
@@ -87,7 +87,7 @@ export class MailService {
       const to = storedRecipient ?? message?.to;
       if (message && to) await this.mailer.deliver(mail_id!, to, message, { signal, timeoutMs, language });
       if (storedRecipient)
-        await this.dataSource.query('delete from mail_recipient where mail_id = $1', [mail_id]);
+        await execute(this.dataSource, 'delete from mail_recipient where mail_id = $1', [mail_id]);
     };
     this.jobs.register(MAIL_TASK_PREFIX + kind, send, pool);
   }

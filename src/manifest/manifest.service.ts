@@ -7,6 +7,7 @@ import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { LOCKS } from '../database/locks.js';
 import { AppLogger } from '../core/logger.js';
+import { execute, queryRows } from '../database/sql.js';
 import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import {
   assembleManifest,
@@ -107,7 +108,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
       // The lock serializes publishers: the live manifest cannot change between the check and the insert.
-      await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.publish]);
+      await execute(manager, 'select pg_advisory_xact_lock($1)', [LOCKS.publish]);
       await this.refresh();
       refuseUnpublishable(content, this.publishContext(isWithdrawal, now));
       const sequence = String(content.sequence);
@@ -167,7 +168,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
 
   private readRowsFrom(sequence: number): Promise<PublishedRow[]> {
     const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
-    return this.dataSource.query(sql, [sequence]);
+    return queryRows<PublishedRow>(this.dataSource, sql, [sequence]);
   }
 }
 

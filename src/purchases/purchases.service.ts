@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { queryOne, queryRow } from '../database/sql.js';
+import { execute, queryOne, queryRow } from '../database/sql.js';
 import { endRefundedLicense } from '../releases/release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, utcDay } from '../core/clock.js';
@@ -47,7 +47,7 @@ export class PurchasesService {
       const before = await lockPurchase(manager, ids.purchase_id, report, now);
       const state = higherState(before.state, report.status);
       if (state !== before.state) {
-        await manager.query('update purchase set state = $2 where id = $1', [before.id, state]);
+        await execute(manager, 'update purchase set state = $2 where id = $1', [before.id, state]);
       }
       if (report.status === 'paid' && !before.paid) {
         const email = isErased ? null : report.email!;
@@ -85,7 +85,7 @@ export class PurchasesService {
     const existing = await this.licenses.linkToPurchase(manager, ids);
     // An existing license keeps its holder, so the purchase gets the address of this holder instead of the reported one.
     const sql = 'update purchase set paid = true, email = $2 where id = $1';
-    await manager.query(sql, [ids.purchase_id, email && existing ? existing.email : email]);
+    await execute(manager, sql, [ids.purchase_id, email && existing ? existing.email : email]);
     if (!existing && email !== null)
       await this.licenses.issueForPurchase(manager, ids, email, state === 'refunded');
   }
@@ -99,7 +99,8 @@ async function lockPurchase(
   now: Date,
 ): Promise<Purchase> {
   // Concurrent reports conflict on the transaction id or on the id that is derived from it, so no conflict target is given.
-  await manager.query(
+  await execute(
+    manager,
     `insert into purchase (id, transaction_id, state, recorded_on) values ($1, $2, $3, $4)
      on conflict do nothing`,
     [id, transaction_id, status, utcDay(now)],

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { queryRow } from '../database/sql.js';
+import { execute, queryRow } from '../database/sql.js';
 import { ReleaseService } from './release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
@@ -63,7 +63,7 @@ export class ReleaseDecisions {
       if (request.decision) return decisionView(id, request.decision, request.decided_at!);
       const at = this.clock.now();
       const sql = 'update release_request set decision = $2, decided_at = $3 where id = $1';
-      await manager.query(sql, [id, decision, at]);
+      await execute(manager, sql, [id, decision, at]);
       const change = { release_request_id: id, activation_id: request.activation_id, decision };
       await recordAudit(manager, audit, { action: 'release_request.decide', license_id, change, at });
       if (decision === 'release')

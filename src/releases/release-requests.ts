@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { queryRow } from '../database/sql.js';
+import { execute, queryRow } from '../database/sql.js';
 import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
@@ -45,7 +45,8 @@ export class ReleaseRequests implements OnModuleInit {
     const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
       // The license is locked before its activation, as for each release: the opposite order could deadlock.
-      await manager.query(
+      await execute(
+        manager,
         `select 1 from license l join activation a on a.license_id = l.id where a.id = $1 for share of l`,
         [activationId],
       );

@@ -4,6 +4,7 @@ import { validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { execute } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { enqueueReleaseMail } from '../licenses/license-mails.js';
 import { License } from '../licenses/license.entity.js';
@@ -58,7 +59,7 @@ export class ReleaseService {
       await endActivation(manager, id, { ended_at: at, released_by_holder: true }, language);
       // An open request is obsolete.
       const deleteRequest = 'delete from release_request where activation_id = $1 and decided_at is null';
-      await manager.query(deleteRequest, [id]);
+      await execute(manager, deleteRequest, [id]);
     });
   }
 
@@ -91,7 +92,7 @@ export class ReleaseService {
     // An open request is decided by the release.
     const decideRequest = `update release_request set decision = 'release', decided_at = $2
                    where activation_id = $1 and decided_at is null`;
-    await manager.query(decideRequest, [id, at]);
+    await execute(manager, decideRequest, [id, at]);
     const change = { activation_id: id };
     await recordAudit(manager, audit, { action: 'activation.release', license_id, change, at });
   }

@@ -1,6 +1,6 @@
 import { EntityManager, QueryRunner } from 'typeorm';
 import { recordAudit } from '../audit/audit.js';
-import { queryOne, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRows } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
 import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
 
@@ -60,7 +60,7 @@ async function endBatch(manager: EntityManager, asOf: Date, now: Date): Promise<
     ids,
     now,
   ]);
-  await manager.query(DECIDE_RELEASE_REQUESTS, [ids, now]);
+  await execute(manager, DECIDE_RELEASE_REQUESTS, [ids, now]);
   for (const { id: activation_id, license_id } of endedActivations) {
     const change = { activation_id };
     await recordAudit(manager, RETENTION_AUDIT, {

@@ -6,7 +6,7 @@ import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { isTimeCertain, TimeUncertain } from '../database/database-clock.js';
 import { LOCKS, tryLock } from '../database/locks.js';
-import { queryOne } from '../database/sql.js';
+import { execute, queryOne } from '../database/sql.js';
 import { countDeletable, deleteExpired, findOldestDay } from './deletion.js';
 import { countDueActivations, endActivations } from './end-activations.js';
 import { moveInbox } from '../telemetry/inbox.js';
@@ -69,13 +69,13 @@ export class RetentionService {
       const now = this.clock.now();
       if (!options.dryRun && !(await isTimeCertain(this.clock, runner, now))) throw new TimeUncertain();
       const effectiveAsOf = asOf ?? now;
-      await runner.query("set lock_timeout = '5s'");
+      await execute(runner, "set lock_timeout = '5s'");
       if (!(await tryLock(runner, 'retention'))) return null;
       const report = options.dryRun
         ? await this.countDue(runner, effectiveAsOf, options)
         : await this.applyPolicy(runner, effectiveAsOf, now, options);
       // The lock is released explicitly, because PostgreSQL releases the lock of a closed connection with a delay.
-      await runner.query('select pg_advisory_unlock($1)', [LOCKS.retention]);
+      await execute(runner, 'select pg_advisory_unlock($1)', [LOCKS.retention]);
       return report;
     });
   }
@@ -114,7 +114,7 @@ export class RetentionService {
   ): Promise<RetentionReport> {
     const id = uuidv7();
     const insert = 'insert into retention_run (id, as_of, started_at) values ($1, $2, $3)';
-    await runner.query(insert, [id, asOf, now]);
+    await execute(runner, insert, [id, asOf, now]);
     const steps = new StepRunner();
     const movedRowCount = await steps.run('telemetry_inbox', () => moveInbox(runner, asOf, now));
     const weekCount = await steps.run('fleet_week', () => rollUpWeeks(runner, minDate(asOf, now)));
@@ -131,7 +131,8 @@ export class RetentionService {
     const files_rewritten = await this.rewriteFiles(steps, runner, now);
     const { failed } = steps;
     const tables = [...new Set(failed.map(({ table }) => table))];
-    await runner.query(
+    await execute(
+      runner,
       'update retention_run set finished_at = $2, deleted = $3, oldest = $4, failed = $5 where id = $1',
       [id, this.clock.now(), deleted, oldest, tables],
     );

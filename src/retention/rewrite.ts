@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
-import { queryOne, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRows } from '../database/sql.js';
 
 /** The tables with personal data. Their files are rewritten, so that no file keeps deleted rows (docs/decisions/0025). */
 export const REWRITTEN_TABLES: readonly string[] = [
@@ -54,7 +54,7 @@ export async function tablesToRewrite(
   now: Date,
   largeTableHour: number,
 ): Promise<string[]> {
-  await runner.query(UPSERT_FILE_STATE, [REWRITTEN_TABLES, LARGE_TABLE_BYTES, now]);
+  await execute(runner, UPSERT_FILE_STATE, [REWRITTEN_TABLES, LARGE_TABLE_BYTES, now]);
   // An earlier version may have recorded a table that is not rewritten any more.
   const sql = 'select * from file_rewrite where table_name = any($1)';
   const files = await queryRows<FileState>(runner, sql, [REWRITTEN_TABLES]);
@@ -115,12 +115,12 @@ export async function waitForOldTransactions(runner: QueryRunner): Promise<void>
 export async function rewriteTable(runner: QueryRunner, table: string, now: Date): Promise<void> {
   try {
     // With more memory the indexes are rebuilt faster, which shortens the exclusive lock.
-    await runner.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set maintenance_work_mem = '128MB'`);
-    await withLockRetries(() => runner.query(`vacuum (full) ${table}`));
+    await execute(runner, `set lock_timeout = ${LOCK_TIMEOUT_MS}; set maintenance_work_mem = '128MB'`);
+    await withLockRetries(() => execute(runner, `vacuum (full) ${table}`));
   } finally {
-    await runner.query("set lock_timeout = '5s'");
+    await execute(runner, "set lock_timeout = '5s'");
   }
-  await runner.query('update file_rewrite set rewritten_at = $2 where table_name = $1', [table, now]);
+  await execute(runner, 'update file_rewrite set rewritten_at = $2 where table_name = $1', [table, now]);
 }
 
 async function withLockRetries(work: () => Promise<unknown>): Promise<void> {

@@ -6,6 +6,7 @@ import { Clock, DAY_MS } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { LOCKS } from '../database/locks.js';
+import { execute } from '../database/sql.js';
 import { developmentManifestKeyFile } from '../keys/key-material.js';
 import { manifestBytes, signManifest } from '../keys/manifests/signed-manifest.js';
 import { License } from '../licenses/license.entity.js';
@@ -62,7 +63,7 @@ async function createSampleData(app: INestApplicationContext): Promise<void> {
 async function withSampleLock(app: INestApplicationContext, work: () => Promise<void>): Promise<void> {
   await withMaintenanceConnection(app.get(DatabaseUrl).value, (dataSource) =>
     dataSource.transaction(async (manager) => {
-      await manager.query('select pg_advisory_xact_lock($1)', [LOCKS.sampleData]);
+      await execute(manager, 'select pg_advisory_xact_lock($1)', [LOCKS.sampleData]);
       await work();
     }),
   );

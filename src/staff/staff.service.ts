@@ -3,7 +3,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
-import { queryRow, queryRows } from '../database/sql.js';
+import { execute, queryRow, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import type { Role, Staff } from './identity/staff.entity.js';
 
@@ -136,7 +136,7 @@ export class StaffService {
     }>(manager, 'select role from staff where id = $1 for update', [id]);
     if (!staff) throw problem('not_found');
     if (staff.role === role) return;
-    await manager.query('update staff set role = $2 where id = $1', [id, role]);
+    await execute(manager, 'update staff set role = $2 where id = $1', [id, role]);
     const change = { staff_id: id, role, before: { role: staff.role } };
     await recordAudit(manager, audit, { action: 'staff.role', change, at: this.clock.now() });
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { recordAudit } from '../audit/audit.js';
 import { Clock, rfc3339OrNull } from '../core/clock.js';
-import { queryOne, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import { lockStaff } from '../staff/links/staff-links.js';
 import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
@@ -72,7 +72,7 @@ export class CrashGroupsService {
     return this.dataSource.transaction(async (manager) => {
       // As in each removal of a person, whose states lose their `changed_by`, the row of the person is locked first.
       await lockStaff(manager, staff.id);
-      await manager.query(LOCK_STATES);
+      await execute(manager, LOCK_STATES);
       const { last_week_end } = await queryOne<LastWeek>(manager, SELECT_LAST_WEEK, [crash_sig]);
       if (last_week_end === null) throw problem('not_found');
       const states = manager.getRepository(StoredCrashGroupState);

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { utcDay } from '../core/clock.js';
-import { queryOne } from '../database/sql.js';
+import { execute, insertedRows, queryOne } from '../database/sql.js';
 import { createPartitions } from './partitions.js';
 
 const FIND_WAITING = `
@@ -38,18 +38,19 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
 const LOCK_TIMEOUT_MS = 200;
 const MAX_LOCK_ATTEMPTS = 20;
 
-/** Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. */
+/** Swaps the names of the two inboxes. PostgreSQL runs the statements of one string in one transaction. */
+const SWAP_INBOXES = `
+  set local lock_timeout = ${LOCK_TIMEOUT_MS};
+  lock table telemetry_inbox, telemetry_inbox_draining;
+  alter table telemetry_inbox_draining rename to telemetry_inbox_swap;
+  alter table telemetry_inbox rename to telemetry_inbox_draining;
+  alter table telemetry_inbox_swap rename to telemetry_inbox`;
+
+/** Swaps the inboxes, so that new telemetry is stored in the empty one. */
 async function swapInboxes(runner: QueryRunner): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // PostgreSQL runs the statements of one string in one transaction.
-      await runner.query(`
-        set local lock_timeout = ${LOCK_TIMEOUT_MS};
-        lock table telemetry_inbox, telemetry_inbox_draining;
-        alter table telemetry_inbox_draining rename to telemetry_inbox_swap;
-        alter table telemetry_inbox rename to telemetry_inbox_draining;
-        alter table telemetry_inbox_swap rename to telemetry_inbox`);
-      return;
+      return await execute(runner, SWAP_INBOXES);
     } catch (error) {
       if (attempt === MAX_LOCK_ATTEMPTS) throw error;
       await wait(LOCK_TIMEOUT_MS);
@@ -69,11 +70,10 @@ const RETURN_TODAYS_ROWS =
 async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {
   return runner.manager.transaction(async () => {
     // New rows go to `telemetry_inbox`. A writer that chose the draining table before the swap waits for the lock.
-    await runner.query('lock table telemetry_inbox_draining in share mode');
-    // `true` makes TypeORM return the number of rows.
-    const { affected } = await runner.query(MOVE_DUE_ROWS, [today], true);
-    await runner.query(RETURN_TODAYS_ROWS, [today]);
-    await runner.query('truncate telemetry_inbox_draining');
-    return affected!;
+    await execute(runner, 'lock table telemetry_inbox_draining in share mode');
+    const movedRows = await insertedRows(runner, MOVE_DUE_ROWS, [today]);
+    await execute(runner, RETURN_TODAYS_ROWS, [today]);
+    await execute(runner, 'truncate telemetry_inbox_draining');
+    return movedRows;
   });
 }

@@ -1,6 +1,6 @@
 import { QueryRunner } from 'typeorm';
 import { utcDay } from '../core/clock.js';
-import { queryRows } from '../database/sql.js';
+import { execute, queryRows } from '../database/sql.js';
 
 /** Partitions are created this many months ahead, so that a missed run leaves no row without a partition. */
 const MONTHS_AHEAD = 3;
@@ -25,8 +25,9 @@ export async function createPartitions(runner: QueryRunner, from: Date, until: D
     const state = existing.find((partition) => partition.name === name)?.state ?? 'detached';
     if (state !== 'detached') continue;
     // Creating the table as a partition would lock `telemetry` exclusively, and inserts would wait behind each long query.
-    await runner.query(`create table if not exists ${name} (like telemetry)`);
-    await runner.query(
+    await execute(runner, `create table if not exists ${name} (like telemetry)`);
+    await execute(
+      runner,
       `alter table telemetry attach partition ${name} for values from ('${first}') to ('${utcDay(monthStart(month, 1))}')`,
     );
   }
@@ -60,12 +61,13 @@ export async function findExpiredPartitions(runner: QueryRunner, firstKept: stri
 /** Finishes an interrupted detach, because until then PostgreSQL detaches no other partition, and a drop would block writers. */
 export async function finishInterruptedDetach(runner: QueryRunner): Promise<void> {
   for (const { name, state } of await queryRows<Partition>(runner, PARTITIONS)) {
-    if (state === 'pending') await runner.query(`alter table telemetry detach partition ${name} finalize`);
+    if (state === 'pending') await execute(runner, `alter table telemetry detach partition ${name} finalize`);
   }
 }
 
 /** Detaches a partition without blocking inserts, and drops it. An interrupted run may have detached it. */
 export async function dropPartition(runner: QueryRunner, { name, state }: Partition): Promise<void> {
-  if (state === 'attached') await runner.query(`alter table telemetry detach partition ${name} concurrently`);
-  await runner.query(`drop table ${name}`);
+  if (state === 'attached')
+    await execute(runner, `alter table telemetry detach partition ${name} concurrently`);
+  await execute(runner, `drop table ${name}`);
 }

@@ -1,6 +1,6 @@
 import { QueryRunner } from 'typeorm';
 import { DAY_MS, utcDay } from '../core/clock.js';
-import { queryOne, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRows } from '../database/sql.js';
 import { suppressSmallCells, SMALL_CELL_THRESHOLD, type Cell } from './suppress-small-cells.js';
 import { DIMENSIONS } from './telemetry.fields.js';
 
@@ -32,12 +32,12 @@ async function findWeeksToCount(runner: QueryRunner, asOf: Date): Promise<string
 
 async function rollUpWeek(runner: QueryRunner, weekEnd: string): Promise<void> {
   await runner.manager.transaction(async () => {
-    await runner.query('insert into fleet_week values ($1)', [weekEnd]);
+    await execute(runner, 'insert into fleet_week values ($1)', [weekEnd]);
     for (const [dimension, fields] of Object.entries(DIMENSIONS))
       await countCells(runner, weekEnd, dimension, fields);
-    await runner.query(INSERT_LATENCY, [weekEnd]);
-    await runner.query(INSERT_CRASH_GROUPS, [weekEnd]);
-    await runner.query(UPDATE_CRASH_GROUP_STATES, [weekEnd]);
+    await execute(runner, INSERT_LATENCY, [weekEnd]);
+    await execute(runner, INSERT_CRASH_GROUPS, [weekEnd]);
+    await execute(runner, UPDATE_CRASH_GROUP_STATES, [weekEnd]);
   });
 }
 
@@ -62,7 +62,8 @@ async function countCells(
   const cells = rows.filter(({ is_rest }) => !is_rest);
   const rest = rows.find(({ is_rest }) => is_rest)!.heartbeats;
   for (const cell of suppressSmallCells(cells, rest)) {
-    await runner.query(
+    await execute(
+      runner,
       'insert into fleet_cell (week_end, dimension, value, value_2, is_other, heartbeats) values ($1, $2, $3, $4, $5, $6)',
       [weekEnd, dimension, cell.value, cell.value_2, cell.is_other, cell.heartbeats],
     );

@@ -5,6 +5,7 @@ import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch, BatchQueueFull } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
+import { queryPrepared } from '../database/sql.js';
 import { withTimeout } from '../database/timeout.js';
 import { AppLogger } from '../core/logger.js';
 import { DailyLimit } from './daily-limit.js';
@@ -98,7 +99,8 @@ export class TelemetryStore {
     const days = rows.map(() => receivedOn);
     const columns = TELEMETRY_NAMES.map((_name, index) => shuffled.map((row) => row[index + 1]));
     const values = [shuffled.map(([id]) => id), days, ...columns];
-    await poolOf(this.dataSource).query({ name: 'insert telemetry', text: INSERT_ROWS, values });
+    const statement = { name: 'insert telemetry', text: INSERT_ROWS, values };
+    await queryPrepared<unknown>(poolOf(this.dataSource), statement);
     return rows.map(() => true);
   }
 }

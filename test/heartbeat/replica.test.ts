@@ -184,7 +184,7 @@ test.each([
   expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
   const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
   jest.advanceTimersByTime(CHECK_INTERVAL_MS);
-  expect(String(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
+  expect(JSON.stringify(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
   primary.mockRestore();
   while (replica.isDegraded) await new Promise((resolve) => setImmediate(resolve));
   expect([countLogged(BEHIND), countLogged(AVAILABLE)]).toEqual([before[0] + 1, before[1] + 1]);

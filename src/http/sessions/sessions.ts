@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock, CLOCK_TOLERANCE_MS } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { poolOf } from '../../database/data-source.js';
+import { execute, queryPrepared } from '../../database/sql.js';
 import { setCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
 
@@ -26,6 +27,13 @@ export interface Session {
   readonly staff_id: string | null;
 }
 
+/** A row of `FIND_SESSION`. */
+type SessionRow = Session & { readonly created_at: Date; readonly expires_at: Date };
+
+const FIND_SESSION = `
+  select id, license_id, email, staff_id, created_at, expires_at from session
+  where token_hash = $1 and expires_at > $2 and created_at <= $3`;
+
 /** Sessions of the pages. The database stores only the hash of the cookie's value (docs/contract.md#portal). */
 @Injectable()
 export class Sessions {
@@ -40,7 +48,8 @@ export class Sessions {
     const token = randomBytes(32).toString('base64url');
     const now = this.clock.now();
     const { license_id = null, email = null, staff_id = null } = owner as Partial<Session>;
-    await manager.query(
+    await execute(
+      manager,
       `insert into session (id, token_hash, license_id, email, staff_id, created_at, expires_at)
        values ($1, $2, $3, $4, $5, $6, $7)`,
       [
@@ -60,22 +69,16 @@ export class Sessions {
   async find(token: string | undefined): Promise<Session | null> {
     if (!token) return null;
     const now = this.clock.now();
-    const { rows } = await poolOf(this.dataSource).query<
-      Session & { readonly created_at: Date; readonly expires_at: Date }
-    >({
-      name: 'find session',
-      text: `select id, license_id, email, staff_id, created_at, expires_at from session
-             where token_hash = $1 and expires_at > $2 and created_at <= $3`,
-      // A session with a creation time in the future was created with a wrong clock, and would last longer than MAX_DURATION_MS.
-      values: [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)],
-    });
-    const [row] = rows;
+    // A session with a creation time in the future was created with a wrong clock, and would last longer than MAX_DURATION_MS.
+    const values = [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)];
+    const pool = poolOf(this.dataSource);
+    const [row] = await queryPrepared<SessionRow>(pool, { name: 'find session', text: FIND_SESSION, values });
     if (!row) return null;
     const { created_at, expires_at, ...session } = row;
     const newExpiry = Math.min(now.getTime() + IDLE_TIMEOUT_MS, created_at.getTime() + MAX_DURATION_MS);
     if (newExpiry - expires_at.getTime() >= EXPIRY_UPDATE_INTERVAL_MS) {
       const sql = 'update session set expires_at = greatest(expires_at, $2) where id = $1';
-      await this.dataSource.query(sql, [session.id, new Date(newExpiry)]);
+      await execute(this.dataSource, sql, [session.id, new Date(newExpiry)]);
     }
     return session;
   }
@@ -83,11 +86,12 @@ export class Sessions {
   /** Sets the cookie of a new session, and ends the session of the cookie that it replaces. */
   async setCookie(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
     const former = readCookie(reply.request, this.config, name);
-    if (former) await this.dataSource.query('delete from session where token_hash = $1', [tokenHash(former)]);
+    if (former)
+      await execute(this.dataSource, 'delete from session where token_hash = $1', [tokenHash(former)]);
     setCookie(reply, this.config, name, token);
   }
 
   async end(id: string): Promise<void> {
-    await this.dataSource.query('delete from session where id = $1', [id]);
+    await execute(this.dataSource, 'delete from session where id = $1', [id]);
   }
 }

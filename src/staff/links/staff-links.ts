@@ -5,7 +5,7 @@ import { v4 as uuidv4 } from 'uuid';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { queryRow, queryRows } from '../../database/sql.js';
+import { execute, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 
@@ -50,7 +50,8 @@ export class StaffLinks {
     const mailed = nonce !== undefined;
     const at = this.clock.now();
     const expires_at = new Date(at.getTime() + LINK_LIFETIME_MINUTES * 60_000);
-    await manager.query(
+    await execute(
+      manager,
       `insert into staff_link (id, staff_id, token_hash, mailed, nonce, created_at, expires_at)
        values ($1, $2, $3, $4, $5, $6, $7)`,
       [id, staff_id, tokenHash(secret), mailed, nonce ?? null, at, expires_at],

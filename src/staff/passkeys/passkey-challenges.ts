@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../../core/clock.js';
-import { queryRow } from '../../database/sql.js';
+import { execute, queryRow } from '../../database/sql.js';
 
 export const CHALLENGE_LIFETIME_MINUTES = 5;
 
@@ -25,12 +25,14 @@ export class PasskeyChallenges {
     const challenge = randomBytes(32);
     const now = this.clock.now();
     // Any client can request challenges. Each request deletes expired ones, so that the table stays small.
-    await this.dataSource.query(
+    await execute(
+      this.dataSource,
       `delete from passkey_challenge where id in
          (select id from passkey_challenge where expires_at <= $1 limit 100 for update skip locked)`,
       [now],
     );
-    await this.dataSource.query(
+    await execute(
+      this.dataSource,
       'insert into passkey_challenge (id, challenge, staff_id, expires_at) values ($1, $2, $3, $4)',
       [id, challenge, staffId, new Date(now.getTime() + CHALLENGE_LIFETIME_MINUTES * 60_000)],
     );

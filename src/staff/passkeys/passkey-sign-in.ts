@@ -3,7 +3,7 @@ import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import { DataSource } from 'typeorm';
 import { parse as uuidBytes } from 'uuid';
 import { Clock, utcDay } from '../../core/clock.js';
-import { queryRow } from '../../database/sql.js';
+import { execute, queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { RateLimit } from '../../http/limits/rate-limit.js';
 import { Sessions } from '../../http/sessions/sessions.js';
@@ -74,7 +74,7 @@ export class PasskeySignIn {
   private async beginSession({ id, staff_id }: StoredPasskey, count: number): Promise<string | null> {
     return this.dataSource.transaction(async (manager) => {
       // The staff row is locked first, as in each removal of a person.
-      await manager.query('select 1 from staff where id = $1 for key share', [staff_id]);
+      await execute(manager, 'select 1 from staff where id = $1 for key share', [staff_id]);
       // A repeated count comes from a copy of the passkey. Authenticators that do not count always send 0, and then only the
       // first sign-in of a day writes the row. The lock makes a concurrent removal of the passkey wait in either case.
       const accepted = await queryRow<unknown>(

@@ -4,7 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit } from '../../audit/audit.js';
 import { Clock, rfc3339 } from '../../core/clock.js';
-import { affectedRows, queryRow, queryRows } from '../../database/sql.js';
+import { execute, affectedRows, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { enqueueMail } from '../../mail/mail.service.js';
 import { RelyingParty } from './relying-party.js';
@@ -71,7 +71,7 @@ export class PasskeysService {
       if (!added) throw problem('passkey_invalid');
       // A mailed link does not work while the person has a passkey. It is deleted, because it remains in the mailbox and would work
       // again after the passkey is removed.
-      await manager.query('delete from staff_link where staff_id = $1 and mailed', [staff.id]);
+      await execute(manager, 'delete from staff_link where staff_id = $1 and mailed', [staff.id]);
       const change = { staff_id: staff.id, passkey_id: id };
       await recordAudit(manager, { actor: staff.email, reason: null }, { action: 'passkey.add', change, at });
       // The recipient is fixed now, so that the mail is sent even if the passkey is removed before.
@@ -108,7 +108,7 @@ export class PasskeysService {
       const removed = await affectedRows(manager, sql, [id, staff.id]);
       if (removed === 0) throw problem('not_found');
       // Other sessions end, because an attacker who signed in with this passkey could register another one in such a session.
-      await manager.query('delete from session where staff_id = $1 and id <> $2', [
+      await execute(manager, 'delete from session where staff_id = $1 and id <> $2', [
         staff.id,
         staff.session_id,
       ]);
@@ -134,7 +134,7 @@ async function lockStaffAndSession(
   { id, session_id }: AuthenticatedStaff,
 ): Promise<void> {
   // The staff row is locked first, as in each change of passkeys, links and staff.
-  await manager.query('select 1 from staff where id = $1 for no key update', [id]);
+  await execute(manager, 'select 1 from staff where id = $1 for no key update', [id]);
   // This is a separate statement, so that it sees the changes of the transaction that the lock waited for.
   const sql = 'select 1 from session where id = $1 for key share';
   const sessions = await queryRows<unknown>(manager, sql, [session_id]);
