@@ -1,11 +1,9 @@
 import { deriveAuditActorId } from './audit-actor.js';
-import type { DerivationInput } from './derivation-input.js';
 import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
-import { deriveSignInCode } from './sign-in-code.js';
+import { deriveSignInCode, deriveStaffLink, type DerivationInput } from './mailed-secrets.js';
 import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
-import { deriveStaffLink } from './staff-link.js';
 
 /** A license key, and what the database stores of it. */
 export interface DerivedKey {

@@ -5,7 +5,7 @@ import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { execute, queryRow, queryRows } from '../database/sql.js';
-import { newNonce, type DerivationInput } from '../keys/derivation-input.js';
+import { newNonce, type DerivationInput } from '../keys/mailed-secrets.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';

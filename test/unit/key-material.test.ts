@@ -18,9 +18,8 @@ import {
   trustedManifestKeys,
 } from '../../src/keys/key-material.js';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
-import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
+import { deriveSignInCode, deriveStaffLink } from '../../src/keys/mailed-secrets.js';
 import { derivePurchaseIds } from '../../src/keys/purchase-ids.js';
-import { deriveStaffLink } from '../../src/keys/staff-link.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
 /** The compiled module, which a child process imports. */

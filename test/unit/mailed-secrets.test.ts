@@ -1,7 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { newNonce } from '../../src/keys/derivation-input.js';
-import { deriveSignInCode } from '../../src/keys/sign-in-code.js';
-import { deriveStaffLink } from '../../src/keys/staff-link.js';
+import { deriveSignInCode, deriveStaffLink, newNonce } from '../../src/keys/mailed-secrets.js';
 import { readSignInCode } from '../../src/keys/typed-text.js';
 
 const secret = Buffer.alloc(32, 7);

@@ -6,7 +6,7 @@ import { Clock } from '../../core/clock.js';
 import { queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
-import { newNonce, type DerivationInput } from '../../keys/derivation-input.js';
+import { newNonce, type DerivationInput } from '../../keys/mailed-secrets.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import type { MailMessage } from '../../mail/mail-message.js';
 import { enqueueMail, MailService } from '../../mail/mail.service.js';
