@@ -25,6 +25,12 @@ export interface RetentionRule {
 
 const START_OF_NEXT_YEAR = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
 
+/** The length of a period, and its text. @param describe adds to the text, such as `24 months`, from when the rows are kept */
+const keptFor = (months: number, describe = (length: string) => length) => ({
+  months,
+  period: describe(`${months} months`),
+});
+
 /** Creates the retention policy (docs/privacy.md#retention). Each table is listed here or in `EXEMPT_TABLES`. */
 export const createRetentionPolicy = ({
   taxRetentionYears,
@@ -32,32 +38,31 @@ export const createRetentionPolicy = ({
   {
     table: 'telemetry',
     description: 'Anonymous telemetry',
-    period: '24 months from the day it was received',
+    ...keptFor(24, (length) => `${length} from the day it was received`),
     keptFrom: 'received_on',
     movedFrom: 'telemetry_waiting',
-    months: 24,
   },
   {
     table: 'fleet_week',
     description: 'Weekly counts of the telemetry',
-    period: "24 months from the week's end",
+    ...keptFor(24, (length) => `${length} from the week's end`),
     keptFrom: 'week_end',
-    months: 24,
   },
   {
     table: 'activation',
     description: 'Activations of licenses on machines',
-    period: 'while active, and 12 months after the end, at most as long as the license',
+    ...keptFor(12, (length) => `while active, and ${length} after the end, at most as long as the license`),
     keptFrom: 'ended_at',
-    months: 12,
   },
   {
     table: 'license',
     description: 'Licenses',
-    period:
-      'while valid, and 12 months from the end or erasure, or from the day on which the end was recorded if that is later',
+    ...keptFor(
+      12,
+      (length) =>
+        `while valid, and ${length} from the end or erasure, or from the day on which the end was recorded if that is later`,
+    ),
     keptFrom: LICENSE_RETENTION_START,
-    months: 12,
     // A license is kept while an activation of it is active or ended within 14 days. A foreign key also protects it.
     deleteCondition: `not exists (select 1 from activation a
               where a.license_id = license.id and coalesce(a.ended_at, 'infinity') > $2)`,
@@ -128,31 +133,27 @@ export const createRetentionPolicy = ({
   {
     table: 'audit_event',
     description: 'Audit trail: actions of staff, and activations that retention ended',
-    period: '24 months',
+    ...keptFor(24),
     keptFrom: 'at',
-    months: 24,
     condition: `at <= now() - interval '24 months'`,
   },
   {
     table: 'erasure_request',
     description: 'Erasure requests; the e-mail only while they wait',
-    period: 'while they wait, and 12 months after they were carried out or cancelled',
+    ...keptFor(12, (length) => `while they wait, and ${length} after they were carried out or cancelled`),
     keptFrom: 'coalesce(honoured_at, cancelled_at)',
-    months: 12,
   },
   {
     table: 'repeated_erasure',
     description: 'Erasures that were carried out again after a restore',
-    period: '12 months',
+    ...keptFor(12),
     keptFrom: 'repeated_at',
-    months: 12,
   },
   {
     table: 'retention_run',
     description: 'Retention runs, with the number of deleted rows',
-    period: '24 months',
+    ...keptFor(24),
     keptFrom: 'started_at',
-    months: 24,
   },
 ];
 
