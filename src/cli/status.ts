@@ -39,7 +39,7 @@ interface Counts {
   readonly postgres: string;
   readonly migrations: string[];
   readonly license_groups: LicenseGroup[];
-  readonly bindings: Record<'active' | 'ended', number>;
+  readonly activations: Record<'active' | 'ended', number>;
   readonly telemetry: { rows_estimate: number; inbox_rows: number; oldest_inbox_day: string | null };
   readonly staff: number;
 }
@@ -51,7 +51,7 @@ const COUNTS = `
     (select coalesce(json_agg(g), '[]') from (
        select l.staff_status, p.state as purchase_state, l.email is null and l.address_lost_at is null as is_erased, count(*) as licenses
        from license l left join purchase p on p.id = l.purchase_id group by 1, 2, 3) g) as license_groups,
-    (select json_build_object('active', count(*) - count(ended_at), 'ended', count(ended_at)) from activation) as bindings,
+    (select json_build_object('active', count(*) - count(ended_at), 'ended', count(ended_at)) from activation) as activations,
     (select json_build_object(
        'rows_estimate', (select coalesce(sum(s.n_live_tup), 0) from pg_inherits i
                          join pg_stat_user_tables s on s.relid = i.inhrelid where i.inhparent = 'telemetry'::regclass),
@@ -92,7 +92,7 @@ async function readStatus(context: CommandContext) {
 }
 
 function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
-  const { licenses, bindings, telemetry, manifest, migrations } = status;
+  const { licenses, activations, telemetry, manifest, migrations } = status;
   const rows = [
     ['Versions', `Mooring ${status.mooring}, Node ${status.node}, PostgreSQL ${status.postgres}`],
     ['Migrations', `${migrations.length} applied, the last is ${migrations.at(-1)}`],
@@ -102,7 +102,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
         .map(([name, count]) => `${count} ${name}`)
         .join(', '),
     ],
-    ['Machines', `${bindings.active} active, ${bindings.ended} ended`],
+    ['Machines', `${activations.active} active, ${activations.ended} ended`],
     [
       'Telemetry',
       `about ${telemetry.rows_estimate} rows, ${telemetry.inbox_rows} in the inbox${sinceText(telemetry)}`,

@@ -224,7 +224,7 @@ test('status prints versions, counts of the data, keys and warnings', async () =
     postgres: expect.stringMatching(/^\d+/),
     licenses: { active: licenses - 2, revoked: 1, suspended: 1, refunded: 0, erased: 0 },
     // The test of `activation release` ended an activation.
-    bindings: { active: expect.any(Number), ended: 1 },
+    activations: { active: expect.any(Number), ended: 1 },
     telemetry: { inbox_rows: 1, oldest_inbox_day: '2026-01-02', rows_estimate: expect.any(Number) },
     staff: 1,
     token_keys: [{ state: 'active' }, { state: 'next' }],
