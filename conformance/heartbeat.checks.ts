@@ -8,7 +8,7 @@ import { at, demandInvalid, demandJson, demandMembers, demandRefusal, describeAn
 import { demandSevenDays } from './timers.ts';
 
 /** A heartbeat without telemetry. */
-export const plainHeartbeat = once(async (service) =>
+const plainHeartbeat = once(async (service) =>
   service.heartbeat((await successfulActivation(service)).token),
 );
 

@@ -79,7 +79,7 @@ const TIME: Rule = [
 ];
 
 /** The shapes of the contract's members. */
-export const SHAPES = {
+const SHAPES = {
   time: TIME,
   timeOrNull: orNull(TIME),
   id: matching('a UUIDv7', /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),

@@ -4,7 +4,7 @@ const SHORTEST_MS = 0.1;
 const STEPS = 20 * STEPS_A_DOUBLING;
 
 /** Number of slices of time in the picture. */
-export const SLICES = 288;
+const SLICES = 288;
 
 /** Counts requests and responses: by route and code in total, and by slice of simulated time. */
 export class Counters {

@@ -25,7 +25,7 @@ const BEHIND_SHARE = 1 / 8;
 const MAX_CONNECTIONS = 4_000;
 
 /** Returns the next midnight (UTC) at which a Thursday begins. */
-export function nextThursday(now = Date.now()) {
+function nextThursday(now = Date.now()) {
   const midnight = Math.ceil(now / DAY) * DAY;
   return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY;
 }

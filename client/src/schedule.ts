@@ -15,7 +15,7 @@ export const ACTIVATION_REPEAT_DURATION_MS = 10 * MINUTE;
 export const ACTIVATION_REPEAT_INTERVAL_MS = 5 * SECOND;
 export const ACTIVATION_REPEAT_RETRY_MS = MINUTE;
 
-export const DEFAULT_HEARTBEAT_SECONDS = 21_600;
+const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
 /** Delay until the next heartbeat. @param failures consecutive calls that were not confirmed */
 export function afterCallMs(

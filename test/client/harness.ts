@@ -71,7 +71,7 @@ export interface RecordedCall {
 type Reply = Response | (() => Response | Promise<Response>);
 
 /** A simulated service without sockets. */
-export class FakeService {
+class FakeService {
   calls: RecordedCall[] = [];
   /** The handler of each path. It returns the response, or a function that makes the response or fails. */
   answer: Record<string, (call: RecordedCall) => Reply>;

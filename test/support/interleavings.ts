@@ -7,7 +7,7 @@ const SETTLING_TURNS = 3;
 const MAX_IDLE_TURNS = 1_000;
 
 /** Waits until every promise has settled, except promises that wait for the scheduler or for I/O. */
-export async function waitUntilSettled(): Promise<void> {
+async function waitUntilSettled(): Promise<void> {
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
 }
 

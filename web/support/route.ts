@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-export const VIEWS = [
+const VIEWS = [
   'find',
   'license',
   'holder',

@@ -64,7 +64,7 @@ export function onlyKinds(...kinds: readonly Kind[]): Partial<Record<Kind, numbe
 }
 
 /** The shape of the scenarios with faults. */
-export const DEFAULT_SHAPE: ScenarioShape = { clients: 3, templates: 8 };
+const DEFAULT_SHAPE: ScenarioShape = { clients: 3, templates: 8 };
 
 export function plan(seed: number, shape: ScenarioShape = DEFAULT_SHAPE): Scenario {
   const random = new Random(seed);

@@ -74,7 +74,7 @@ export function request(method: string, path: string, body?: string | Buffer, he
 }
 
 /** Parses the complete responses in the received bytes, without interim ones (100 Continue). */
-export function readAnswers(text: string): RawAnswer[] {
+function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = text; ;) {
     const end = rest.indexOf('\r\n\r\n');

@@ -24,7 +24,7 @@ export async function scrape(service: Service): Promise<Record<string, number>> 
 }
 
 /** Parses the samples of a scrape, by their names with labels. */
-export function samplesOf(text: string): Record<string, number> {
+function samplesOf(text: string): Record<string, number> {
   const lines = text.split('\n').filter((line) => line && !line.startsWith('#'));
   return Object.fromEntries(
     lines.map((line) => line.split(/ (?=\S+$)/)).map(([name, value]) => [name!, Number(value)]),
