@@ -3,7 +3,6 @@ import { canonicalTag } from '../../src/languages/tags.js';
 import { pluralForm } from '../../src/languages/text.js';
 
 const TIME_OF_DAY = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
-const DAY_AND_TIME = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' } as const;
 const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];
 /** After so many days the day itself says more than their number. */
 const MAX_RELATIVE_DAYS = 30;
@@ -18,8 +17,6 @@ function createFormats(language: string) {
     plural: new Intl.PluralRules(locale),
     dayWithoutYear: days({ day: 'numeric', month: 'long' }),
     day: days({ dateStyle: 'long' }),
-    dayAndTimeWithoutYear: days(DAY_AND_TIME),
-    dayAndTime: days({ ...DAY_AND_TIME, year: 'numeric' }),
     relative: new Intl.RelativeTimeFormat(locale),
     /** It has a word for this moment. */
     now: new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }),
@@ -54,17 +51,8 @@ export const plural = (count: number, forms: Forms) =>
 export function formatDay(time: string): string {
   const date = new Date(time);
   const { dayWithoutYear, day } = formats();
-  return (isInCurrentYear(date) ? dayWithoutYear : day).format(date);
+  return (date.getFullYear() === new Date().getFullYear() ? dayWithoutYear : day).format(date);
 }
-
-/** Formats a time in the reader's time zone, without naming the zone: `20 Nov, 13:00`, with the year unless it is the current one. */
-export function formatDayAndTime(time: string): string {
-  const date = new Date(time);
-  const { dayAndTimeWithoutYear, dayAndTime } = formats();
-  return (isInCurrentYear(date) ? dayAndTimeWithoutYear : dayAndTime).format(date);
-}
-
-const isInCurrentYear = (date: Date) => date.getFullYear() === new Date().getFullYear();
 
 /** Formats how long ago a time was, or when it will be: `now`, `3 hours ago`, `in 5 minutes`, and after 30 days its day. */
 export function formatAge(time: string): string {

@@ -1,5 +1,3 @@
-import { formatDayAndTime } from '../../shared/dates.js';
-import { ExactTime } from '../../shared/exact-time.js';
 import { RelativeTime } from '../../shared/relative-time.js';
 import { UntrustedText } from '../../shared/text.js';
 import { Table, type Column } from '../parts/table.js';
@@ -23,8 +21,7 @@ export function Events({ events, caption, isOfLicense = false }: Props) {
     {
       name: texts.when,
       hidesName: true,
-      cell: ({ at }) =>
-        isOfLicense ? <RelativeTime at={at} /> : <ExactTime at={at} text={formatDayAndTime(at)} />,
+      cell: ({ at }) => <RelativeTime at={at} />,
     },
     {
       name: texts.what,
