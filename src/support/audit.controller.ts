@@ -6,11 +6,8 @@ import { AppLogger } from '../core/logger.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { StaffGuard } from '../staff/identity/staff.guard.js';
 import { auditCsv } from './audit-csv.js';
-import { parseAuditQuery } from './audit-query.js';
+import { AuditQuery } from './audit.dto.js';
 import { readActions, readActors, readAuditBatches, readAuditPage, type AuditFilter } from './audit-trail.js';
-
-/** The parameters of a URL, which `parseAuditQuery` reads. */
-type Parameters = Readonly<Record<string, unknown>>;
 
 /** `/support/api/audit`: the audit trail, which staff of both roles may read (docs/contract.md#staff). */
 @Controller('support/api/audit')
@@ -24,8 +21,8 @@ export class AuditController {
   ) {}
 
   @Get()
-  async events(@Query() parameters: Parameters) {
-    return readAuditPage(this.dataSource, await this.toFilter(parameters));
+  async events(@Query() query: AuditQuery) {
+    return readAuditPage(this.dataSource, await this.toFilter(query));
   }
 
   /** The values for `actor_id` and `action` with which entries are stored. */
@@ -40,8 +37,8 @@ export class AuditController {
 
   /** Sends all entries that the filter selects. If the client leaves, no further batch is read. */
   @Get('export')
-  async export(@Query() parameters: Parameters): Promise<StreamableFile> {
-    const batches = readAuditBatches(this.dataSource, await this.toFilter(parameters));
+  async export(@Query() query: AuditQuery): Promise<StreamableFile> {
+    const batches = readAuditBatches(this.dataSource, await this.toFilter(query));
     // The first batch is read before the response begins, so that an error still has a response of its own.
     const first = await batches.next();
     const csv = Readable.from(auditCsv(prepend(first.value ?? [], batches)), { objectMode: false });
@@ -53,8 +50,7 @@ export class AuditController {
     });
   }
 
-  private async toFilter(parameters: Parameters): Promise<AuditFilter> {
-    const { actor_id, ...filter } = parseAuditQuery(parameters);
+  private async toFilter({ actor_id, ...filter }: AuditQuery): Promise<AuditFilter> {
     if (actor_id === undefined) return filter;
     const actors = await readActors(this.dataSource);
     return { ...filter, actor: actors.find((actor) => this.keys.auditActorId(actor) === actor_id) ?? null };

@@ -1,6 +1,6 @@
 import { validate as isUuid } from 'uuid';
-import { Invalid, oneOf, textField, type Field } from '../core/field.js';
-import { invalidMembers } from '../http/problems/problem.js';
+import { oneOf, optional, textField } from '../core/field.js';
+import { Member } from '../http/parsing/member.js';
 import { STAFF_STATUSES } from '../licenses/license.rules.js';
 import { LICENSE_SORTS, type HolderLicensesQuery, type LicensePosition } from './holder-licenses.js';
 
@@ -11,26 +11,20 @@ const cursorField = textField('must be the next_cursor of a page', (text): Licen
   const [, sort_key = '', id = ''] = CURSOR.exec(text) ?? [];
   return isUuid(id) ? { sort_key, id } : null;
 });
-const statusField = oneOf([...STAFF_STATUSES, 'refunded']);
-const sortField = oneOf(LICENSE_SORTS);
 
 /** The position in a list as the text that a caller sends to get the next page. */
 export const toCursor = (position: LicensePosition | null): string | null =>
   position && `${position.sort_key}_${position.id}`;
 
-/** Parses the query of `GET /support/api/licenses/{id}/holder`. @throws Problem `invalid_request` */
-export function toHolderLicensesQuery(query: Readonly<Record<string, unknown>>): HolderLicensesQuery {
-  const refusals: Record<string, string> = {};
-  const read = <T>(name: string, { parse }: Field<T>): T | undefined => {
-    if (query[name] === undefined) return undefined;
-    const value = parse(query[name]);
-    if (!(value instanceof Invalid)) return value;
-    refusals[name] = value.sentence;
-    return undefined;
-  };
-  const status = read('status', statusField);
-  const sort = read('sort', sortField) ?? 'issued';
-  const after = read('cursor', cursorField);
-  if (Object.keys(refusals).length > 0) throw invalidMembers(refusals);
-  return { status, sort, after };
+/** Query of `GET /support/api/licenses/{id}/holder`. */
+export class HolderLicensesParameters implements HolderLicensesQuery {
+  @Member(optional(oneOf([...STAFF_STATUSES, 'refunded'])))
+  status: HolderLicensesQuery['status'];
+
+  @Member(oneOf(LICENSE_SORTS))
+  sort: HolderLicensesQuery['sort'] = 'issued';
+
+  /** The `next_cursor` of the page before. */
+  @Member(optional(cursorField))
+  cursor: LicensePosition | undefined;
 }

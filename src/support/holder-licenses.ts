@@ -18,7 +18,7 @@ export interface HolderLicensesQuery {
   readonly status: LicenseStatus | undefined;
   readonly sort: (typeof LICENSE_SORTS)[number];
   /** The position of the last license of the page before; undefined for the first page. */
-  readonly after: LicensePosition | undefined;
+  readonly cursor: LicensePosition | undefined;
 }
 
 /** A place in the sorted list: the value that is sorted by, and the id of the license. */
@@ -86,15 +86,15 @@ type PageRow = LicenseRow & {
 export async function readHolderLicenses(
   dataSource: DataSource,
   id: string,
-  { status, sort, after }: HolderLicensesQuery,
+  { status, sort, cursor }: HolderLicensesQuery,
 ): Promise<HolderLicenses> {
   if (!isUuid(id)) throw problem('not_found');
   const rows = await queryRows<PageRow>(dataSource, SELECT_PAGE, [
     id,
     status ?? null,
     sort,
-    after?.sort_key ?? null,
-    after?.id ?? null,
+    cursor?.sort_key ?? null,
+    cursor?.id ?? null,
   ]);
   const { holder_email, counts } = rows[0]!;
   if (!counts) throw problem('not_found');

@@ -25,7 +25,7 @@ export function checksOf(dto: { name: string }): ReadonlyMap<string, Check> {
   return checks;
 }
 
-/** Declares a member of a request body. The property gets the canonical value; `MembersPipe` refuses an invalid value. */
+/** Declares a member of a request body, or a parameter of a query. The property gets the canonical value; `MembersPipe` refuses an invalid value. */
 export function Member<Body>(
   { parse }: Field<unknown>,
   { rule, when }: MemberOptions<Body> = {},

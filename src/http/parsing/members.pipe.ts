@@ -8,8 +8,8 @@ import { checksOf, OptionalBody, ownMember, readObject } from './member.js';
 type Dto = new () => object;
 
 /**
- * Nest's ValidationPipe, applied only to the members of a body that the DTO class names (docs/decisions/0032). Unknown members
- * are not read. Ids in a path are put into lower case, as PostgreSQL returns them, because they are also compared and stored.
+ * Nest's ValidationPipe, applied only to the members of a body or query that the DTO class names (docs/decisions/0032). Unknown
+ * members are not read. Ids in a path are put into lower case, as PostgreSQL returns them, because they are also compared and stored.
  */
 @Injectable()
 export class MembersPipe extends ValidationPipe {
@@ -23,10 +23,12 @@ export class MembersPipe extends ValidationPipe {
   }
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const { type, metatype } = metadata;
+    const { type, metatype, data } = metadata;
     if (type === 'param') return String(value).toLowerCase();
-    if (type !== 'body') return value;
-    return super.transform(this.pickMembers(readBody(value, metatype as Dto), metatype as Dto), metadata);
+    const isQuery = type === 'query' && data === undefined;
+    if (type !== 'body' && !isQuery) return value;
+    const members = isQuery ? readObject(value) : readBody(value, metatype as Dto);
+    return super.transform(this.pickMembers(members, metatype as Dto), metadata);
   }
 
   // The picked members are scalars, and the DTO gives their names, so these three walks of Nest through the body would find nothing.
@@ -43,10 +45,10 @@ export class MembersPipe extends ValidationPipe {
     return [];
   }
 
-  private pickMembers(body: Readonly<Record<string, unknown>>, dto: Dto): Record<string, unknown> {
+  private pickMembers(given: Readonly<Record<string, unknown>>, dto: Dto): Record<string, unknown> {
     const members: Record<string, unknown> = {};
     for (const name of checksOf(dto).keys()) {
-      const value = ownMember(body, name);
+      const value = ownMember(given, name);
       // Each field is a scalar, so an object is invalid. An empty object replaces it, because validation walks through objects.
       if (value !== undefined) members[name] = typeof value === 'object' && value !== null ? {} : value;
     }
