@@ -254,6 +254,11 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   },
   forbidden: async () => service.call('GET', '/support/api/staff', undefined, await bearer('support')),
   cross_origin: async () =>
+  another_person: async () => {
+    const headers = { ...(await bearer('support')), 'staff-id': '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6' };
+    const path = '/support/api/activations/0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6/release';
+    return service.call('POST', path, { reason: 'Sold.' }, headers);
+  },
     service.call(
       'POST',
       '/portal/api/session/code',

@@ -22,6 +22,7 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
   'if-none-match',
   'origin',
   'sec-fetch-site',
+  'staff-id',
   'transfer-encoding',
   'webhook-id',
   'webhook-signature',

@@ -4,7 +4,7 @@ import { ReleaseDecisions } from './release-decisions.js';
 import { findWaitingRequests } from './release-queue.js';
 import { DecisionRequest } from './release-requests.dto.js';
 import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
-import { CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
+import { ConfirmedEarlier, CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
 
 /** The queue of release requests for staff (docs/contract.md#staff). */
 @Controller('support/api/release-requests')
@@ -30,3 +30,4 @@ export class ReleaseRequestsController {
     return { release_request: await this.decisions.decide(id, decision, { actor: staff.email, reason }) };
   }
 }
+  @ConfirmedEarlier({})

@@ -23,6 +23,7 @@ const EXPECTED: Record<ProblemCode, [status: number, client_action: ClientAction
   no_version_published: [404, 'retry'],
   sign_in_required: [401, 'fix'],
   forbidden: [403, 'fix'],
+  another_person: [412, 'fix'],
   cross_origin: [403, 'fix'],
   mailbox_proof_needed: [403, 'fix'],
   release_needs_support: [403, 'fix'],

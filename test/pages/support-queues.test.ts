@@ -383,6 +383,29 @@ test('a pending release is not sent if another person has signed in meanwhile', 
   expect(await readDecisions()).toEqual([null]);
 });
 
+test('a pending release is refused if another person signs in while the page sends it', async () => {
+  const page = await openQueue('Theirs');
+  const link = await createSignInLink(service, 'support', 'other@example.com');
+  await button(page, 'Release Theirs, as asked').click();
+  await submitReason(page, 'Sold', 'Release');
+  // The last answer about the session still names the person who confirmed the release.
+  await page.route(
+    '**/support/api/session',
+    async (route) => {
+      const response = await route.fetch();
+      await signInWithLink(page, origin, link);
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  await passUndoTime(page);
+  await page
+    .getByRole('alert')
+    .getByText(/^Theirs was not released. This was not done, because another person/)
+    .waitFor();
+  expect(await readDecisions()).toEqual([null]);
+});
+
 test('requests are selected by keyboard and released with one reason, and one that fails stays selected', async () => {
   const page = await openQueue('First', 'Second', 'Third');
   const second = row(page, 'Second');

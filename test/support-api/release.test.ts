@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { retryWhileUnavailable, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
+import { signInStaff } from './harness.js';
 
 let service: Service;
 let authorization: string;
@@ -53,6 +54,18 @@ test('a release ends the activation and returns it, so that another machine can 
   });
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   expect((await service.activate(license, 'new')).status).toBe(201);
+});
+
+test('a release that another staff member confirmed is refused, and the machine stays active', async () => {
+  const { activation_id } = await issueActivatedLicense();
+  const browser = await signInStaff(service, 'support', 'own@example.com');
+  const { id } = (await browser.get('session')).json;
+  const send = (staffId: string) =>
+    browser.call('POST', `activations/${activation_id}/release`, { reason: 'Sold' }, { 'staff-id': staffId });
+  const { status, json } = await send(randomUUID());
+  expect([status, json.code]).toEqual([412, 'another_person']);
+  expect(await isActive(activation_id)).toBe(true);
+  expect((await send(id as string)).status).toBe(200);
 });
 
 test('a repeated release reports was_active: false, has no audit event, and does not end a newer activation', async () => {
@@ -184,5 +197,5 @@ test('the tests of this file have received every documented response', () => {
     answer.startsWith('POST /support/api/activations/'),
   );
   expect(documented.filter((answer) => !seenAnswers().has(answer))).toEqual([]);
-  expect(documented).toHaveLength(10);
+  expect(documented).toHaveLength(11);
 });

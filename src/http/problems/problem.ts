@@ -168,6 +168,13 @@ export const PROBLEMS = {
     when: 'Support only: the role does not allow it.',
     detail: 'Your role does not allow this.',
   },
+  another_person: {
+    status: 412,
+    client_action: 'fix',
+    title: 'Another person is signed in',
+    when: 'Support only: `staff-id` names another staff member than the one who is signed in.',
+    detail: 'Another person has signed in since this was confirmed, so nothing was done.',
+  },
   cross_origin: {
     status: 403,
     client_action: 'fix',

@@ -14,6 +14,12 @@ export const AdminOnly = Reflector.createDecorator<object>();
 /** Marks a controller that accepts no access token, so that a stolen token cannot register a passkey. */
 export const SessionOnly = Reflector.createDecorator<object>();
 
+/**
+ * Marks a route whose requests may name in `staff-id` the staff member who confirmed the action. All tabs of a browser share one
+ * session, and the support page sends a release some seconds after its confirmation.
+ */
+export const ConfirmedEarlier = Reflector.createDecorator<object>();
+
 /** Authenticates staff by session or access token. Each staff controller uses this guard. */
 @Injectable()
 export class StaffGuard implements CanActivate {
@@ -35,6 +41,8 @@ export class StaffGuard implements CanActivate {
       (!isSessionOnly && (await this.identity.findByToken(request)));
     if (!staff) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
     if (this.reflector.get(AdminOnly, route) && staff.role !== 'admin') throw problem('forbidden');
+    const confirmedBy = this.reflector.get(ConfirmedEarlier, route) && request.headers['staff-id'];
+    if (confirmedBy !== undefined && confirmedBy !== staff.id) throw problem('another_person');
     request.staff = staff;
     return true;
   }

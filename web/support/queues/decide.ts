@@ -58,7 +58,7 @@ export async function decline(targets: readonly Target[], reason: string): Promi
 
 /** Makes a request for each target, so that each is audited, and a function that reports their results together. */
 function prepare(targets: readonly Target[], decision: Decision, reason: string) {
-  const staff = staffId();
+  const staff = staffId()!;
   const outcomes: Outcome[] = [];
   const failures: { readonly target: Target; readonly error: unknown }[] = [];
   // A service that does not answer, or a session that has ended, would fail each further request too.
@@ -66,8 +66,8 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   const requests = targets.map((target) => async () => {
     try {
       if (lasting !== undefined) throw lasting;
-      if (staff !== staffId()) throw new Refused(403, 'another_person', '');
-      outcomes.push(await send(target, decision, reason));
+      if (staff !== staffId()) throw new Refused(412, 'another_person', '');
+      outcomes.push(await send(target, decision, reason, staff));
     } catch (error) {
       if (error instanceof ServiceUnavailable || isSignedOut(error)) lasting = error;
       failures.push({ target, error });
@@ -93,9 +93,15 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   return { requests, failures, report };
 }
 
-async function send({ activation, request }: Target, decision: Decision, reason: string): Promise<Outcome> {
-  // The browser completes these requests even if the page is left.
-  const options = { keepalive: true };
+async function send(
+  { activation, request }: Target,
+  decision: Decision,
+  reason: string,
+  staff: string,
+): Promise<Outcome> {
+  // The browser completes these requests even if the page is left. Another person may have signed in in another tab meanwhile, which
+  // the page may not know, so the service refuses them then.
+  const options = { keepalive: true, headers: { 'staff-id': staff } };
   if (!request) {
     const path = `activations/${activation.id}/release`;
     const { was_active } = await call<ReleaseAnswer>('POST', path, { reason }, options);
