@@ -160,6 +160,7 @@ describe('Prism accepts the documented answers', () => {
     await call('POST', `${licensePath}/send-key`, 202, 'licenses/{id}/send-key', { reason });
     await call('POST', `${licensePath}/rekey`, 202, 'licenses/{id}/rekey', { reason });
     const { release_requests } = (await call('GET', 'release-requests', 200)).json;
+    await call('GET', 'release-requests/mails', 200);
     const request = `release-requests/${release_requests.at(-1).id}`;
     await call('POST', request, 200, 'release-requests/{id}', { decision: 'decline', reason });
     await call('POST', `activations/${id}/release`, 200, 'activations/{id}/release', { reason });
@@ -253,12 +254,12 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     return service.call('GET', '/support/api/audit', undefined, { authorization: 'Bearer none' });
   },
   forbidden: async () => service.call('GET', '/support/api/staff', undefined, await bearer('support')),
-  cross_origin: async () =>
   another_person: async () => {
     const headers = { ...(await bearer('support')), 'staff-id': '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6' };
     const path = '/support/api/activations/0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6/release';
     return service.call('POST', path, { reason: 'Sold.' }, headers);
   },
+  cross_origin: async () =>
     service.call(
       'POST',
       '/portal/api/session/code',

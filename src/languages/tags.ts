@@ -21,7 +21,7 @@ function rangesOf(tag: string): string[] {
 }
 
 /** The direction of the script of a language: `ltr` or `rtl`; `ltr` in browsers that cannot tell. */
-export function directionOf(tag: string): string {
-  const locale = new Intl.Locale(tag) as Intl.Locale & { getTextInfo?: () => { direction: string } };
+export function directionOf(tag: string): 'ltr' | 'rtl' {
+  const locale = new Intl.Locale(tag) as Intl.Locale & { getTextInfo?: () => { direction: 'ltr' | 'rtl' } };
   return locale.getTextInfo?.().direction ?? 'ltr';
 }

@@ -1,5 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Languages } from '../languages/languages.service.js';
+import { decisionMailTexts } from './decision-mail-texts.js';
 import { ReleaseDecisions } from './release-decisions.js';
 import { findWaitingRequests } from './release-queue.js';
 import { DecisionRequest } from './release-requests.dto.js';
@@ -13,6 +15,7 @@ export class ReleaseRequestsController {
   constructor(
     private readonly dataSource: DataSource,
     private readonly decisions: ReleaseDecisions,
+    private readonly languages: Languages,
   ) {}
 
   @Get()
@@ -20,7 +23,14 @@ export class ReleaseRequestsController {
     return { release_requests: await findWaitingRequests(this.dataSource) };
   }
 
+  /** The mails about decisions by staff are in the language of MAIL_LANGUAGE, because they are not caused in the portal. */
+  @Get('mails')
+  mails() {
+    return decisionMailTexts(this.languages.find(undefined));
+  }
+
   @Post(':id')
+  @ConfirmedEarlier({})
   @HttpCode(200)
   async decide(
     @Param('id') id: string,
@@ -30,4 +40,3 @@ export class ReleaseRequestsController {
     return { release_request: await this.decisions.decide(id, decision, { actor: staff.email, reason }) };
   }
 }
-  @ConfirmedEarlier({})

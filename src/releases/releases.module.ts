@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { LanguagesModule } from '../languages/languages.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { StaffModule } from '../staff/staff.module.js';
@@ -10,7 +11,7 @@ import { ReleaseService } from './release.service.js';
 
 /** Releases of machines by holders and staff, and release requests. */
 @Module({
-  imports: [LicensesModule, MailModule, StaffModule],
+  imports: [LanguagesModule, LicensesModule, MailModule, StaffModule],
   controllers: [ReleaseRequestsController],
   providers: [ReleaseService, ReleaseRequests, ReleaseDecisions, ReleaseDecisionMails],
   exports: [ReleaseService, ReleaseRequests],

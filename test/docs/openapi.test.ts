@@ -125,6 +125,7 @@ describe('the document', () => {
       'POST /support/api/licenses/{id}/rekey',
       'POST /support/api/activations/{id}/release',
       'GET /support/api/release-requests',
+      'GET /support/api/release-requests/mails',
       'POST /support/api/release-requests/{id}',
       'GET /support/api/erasures',
       'POST /support/api/erasures',

@@ -47,6 +47,7 @@ const ROUTES: Readonly<Record<string, Audience>> = {
   'POST /support/api/licenses/:id/rekey': 'admin',
   'POST /support/api/activations/:id/release': 'staff',
   'GET /support/api/release-requests': 'staff',
+  'GET /support/api/release-requests/mails': 'staff',
   'POST /support/api/release-requests/:id': 'staff',
   'GET /support/api/erasures': 'staff',
   'POST /support/api/erasures': 'admin',

@@ -110,6 +110,17 @@ export interface CrashGroupListAnswer {
   readonly crash_groups: readonly CrashGroup[];
 }
 
+export interface DecisionMailsAnswer {
+  /** The tag of the language of the texts. */
+  readonly language: string;
+  /** How a mail calls a machine without a label. */
+  readonly unnamed_machine: string;
+  /** The paragraphs of the mail about a release. `{product}`, `{machine}` and `{reason}` stand for values. */
+  readonly release: readonly string[];
+  /** The same of the mail about a declined release request. */
+  readonly decline: readonly string[];
+}
+
 export interface Erased {
   readonly licenses: number;
   readonly activations: number;

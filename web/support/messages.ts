@@ -296,17 +296,9 @@ export const messages = {
     declineReason: 'Reason, which the holder reads',
     declineReasonHint: 'Also kept for 24 months in the audit trail. No e-mail address in it.',
   },
-  /** The sentences of the mails, as the service writes them. */
   holderMail: {
-    title: 'The mail to the holder says, here in English',
-    titleOfBatch: 'For each machine, the mail to its holder says, here in English',
-    release:
-      'A machine was released from your license for {product}. Its seat is free for another one; on the released machine {product} has to be activated again.',
-    decline:
-      'You asked our support to release a machine from your license for {product}. It was not released, and stays active.',
-    machine: 'Machine: {machine}',
-    reason: 'Reason: {reason}',
-    question: 'If you have a question about this, please answer this mail.',
+    title: 'The mail to the holder says, in {language}',
+    titleOfBatch: 'For each machine, the mail to its holder says, in {language}',
   },
   decided: {
     soon: 'Releases in {seconds} seconds: {machine}',

@@ -3,6 +3,7 @@ import { t } from '../../shared/text.js';
 import { machineNames } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
+import { useDecisionMails } from '../queues/decision-mails.js';
 import { RowActions } from '../queues/row-actions.js';
 import { isPending, useRowStates } from '../queues/row-states.js';
 import { SelectableMachine, SelectionBar, useSelection } from '../queues/selection.js';
@@ -32,6 +33,7 @@ interface Props {
 export function MachinesInUse({ rows, searched, requestedIds, changed, onRelease }: Props) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   const states = useRowStates();
+  useDecisionMails();
   const selection = useSelection(
     shown.flatMap(({ id, state }) => (state === 'active' && !isPending(states.get(id)) ? [id] : [])),
   );

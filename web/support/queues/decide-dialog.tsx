@@ -22,7 +22,6 @@ export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props)
   const { decide: texts, reason: reasons } = messages;
   const isRelease = decision === 'release';
   const [only] = targets.length === 1 ? targets : [];
-  const machine = only && machineText(only.activation.hostname_hint);
   const theirReason = only?.request?.reason;
   const value = useTypedReason(targets, decision) ?? (isRelease ? (theirReason ?? '') : '');
   return (
@@ -38,7 +37,13 @@ export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props)
               label: texts.declineReason,
             },
       }}
-      preview={({ reason }) => <HolderMail decision={decision} reason={reason} machine={machine} />}
+      preview={({ reason }) => (
+        <HolderMail
+          decision={decision}
+          reason={reason}
+          machine={only && (only.activation.hostname_hint?.trim() || null)}
+        />
+      )}
       onConfirm={async ({ reason }) => {
         if (isRelease) release(targets, reason);
         else await decline(targets, reason);

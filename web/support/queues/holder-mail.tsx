@@ -1,27 +1,38 @@
+import { directionOf } from '../../../src/languages/tags.js';
 import { brand } from '../../shared/brand.js';
-import { fill, UntrustedText } from '../../shared/text.js';
+import { fill, t, UntrustedText } from '../../shared/text.js';
 import { messages } from '../messages.js';
 import type { Decision } from '../types.js';
+import { useDecisionMails } from './decision-mails.js';
+
+const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
 interface Props {
   readonly decision: Decision;
   readonly reason: string;
-  /** The label of the machine; undefined if the decision is about several. */
-  readonly machine: string | undefined;
+  /** The label of the machine, which may have none; undefined if the decision is about several. */
+  readonly machine: string | null | undefined;
 }
 
-/** What the mail about a decision says to the holder. A test compares the text with the mail that the service sends. */
+/** What the mail about a decision says to the holder, in the language in which it is sent. */
 export function HolderMail({ decision, reason, machine }: Props) {
+  const mails = useDecisionMails();
+  if (!mails) return null;
+  const { language, unnamed_machine: unnamed } = mails;
   const { holderMail: texts } = messages;
-  const product = <UntrustedText text={brand.product_name} />;
+  const parts = {
+    product: <UntrustedText text={brand.product_name} />,
+    machine: <Value text={machine === null ? unnamed : machine} />,
+    reason: <Value text={reason} />,
+  };
+  const title = machine === undefined ? texts.titleOfBatch : texts.title;
   return (
     <figure class="mail">
-      <figcaption>{machine === undefined ? texts.titleOfBatch : texts.title}</figcaption>
-      <blockquote>
-        <p>{fill(texts[decision], { product })}</p>
-        <p>{fill(texts.machine, { machine: <Value text={machine} /> })}</p>
-        <p class="reason">{fill(texts.reason, { reason: <Value text={reason} /> })}</p>
-        {decision === 'decline' && <p>{texts.question}</p>}
+      <figcaption>{t(title, { language: languageNames.of(language)! })}</figcaption>
+      <blockquote lang={language} dir={directionOf(language)}>
+        {mails[decision].map((paragraph) => (
+          <p key={paragraph}>{fill(paragraph, parts)}</p>
+        ))}
       </blockquote>
     </figure>
   );

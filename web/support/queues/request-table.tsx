@@ -9,6 +9,7 @@ import type { Activation, ReleaseRequestLine } from '../../shared/api-types.js';
 import type { Decision } from '../types.js';
 import { messages } from '../messages.js';
 import type { Target } from './decide.js';
+import { useDecisionMails } from './decision-mails.js';
 import { RowActions } from './row-actions.js';
 import { isPending, useRowStates } from './row-states.js';
 import { SelectableMachine, SelectionBar, useSelection } from './selection.js';
@@ -35,6 +36,7 @@ export function RequestTable<Row extends RequestWithActivation>({
 }: Props<Row>) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   const states = useRowStates();
+  useDecisionMails();
   const selection = useSelection(
     shown.map(({ activation }) => activation.id).filter((id) => !isPending(states.get(id))),
   );

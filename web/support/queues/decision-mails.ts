@@ -1,0 +1,21 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { DecisionMailsAnswer } from '../../shared/api-types.js';
+import { call } from '../call.js';
+
+let loaded: DecisionMailsAnswer | undefined;
+
+/**
+ * Returns what the mails about decisions say; undefined until it is loaded. The tables load it before a dialog shows it, so that
+ * nothing in the dialog moves. Without it a decision can still be made, so a failure is not shown.
+ */
+export function useDecisionMails(): DecisionMailsAnswer | undefined {
+  const [texts, setTexts] = useState(loaded);
+  useEffect(() => {
+    if (loaded) return;
+    void call<DecisionMailsAnswer>('GET', 'release-requests/mails').then(
+      (answer) => setTexts((loaded = answer)),
+      () => undefined,
+    );
+  }, []);
+  return texts;
+}
