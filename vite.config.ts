@@ -7,7 +7,7 @@ import { createBrotliCompress, createGzip } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
 const inWeb = (path: string) => fileURLToPath(new URL(`web/${path}`, import.meta.url));
-const COMPRESSED = /\.(html|js|css|svg)$/;
+const COMPRESSED = /\.(html|js|css)$/;
 
 /** Builds the three pages as static files in `web/dist`, and not in `dist`, because `nest build` empties that folder. */
 export default defineConfig({
@@ -15,7 +15,7 @@ export default defineConfig({
   // The pages refer to their files by relative URLs, because PUBLIC_URL may have a path.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  plugins: [sections(), compress()],
+  plugins: [icon(), sections(), compress()],
   build: {
     outDir: inWeb('dist'),
     emptyOutDir: true,
@@ -38,20 +38,41 @@ export default defineConfig({
   },
 });
 
-/** Loads one section of a JSON file (`en.json?portal`), so that the bundle of a page has no texts of other pages. */
-function sections(): Plugin {
+/** Writes the icon into the pages, because it is smaller than the headers of a response with it. */
+function icon(): Plugin {
   return {
-    name: 'sections',
-    async load(id) {
-      const [, file, section] = /^(.+\.json)\?(\w+)$/.exec(id) ?? [];
-      if (!file || !section) return undefined;
-      const texts = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
-      return `export default ${JSON.stringify(texts[section])};`;
+    name: 'icon',
+    transformIndexHtml: {
+      order: 'pre',
+      handler: async (html) => {
+        const svg = await readFile(inWeb('shared/icon.svg'), 'utf8');
+        const text = svg.trim().replaceAll('"', "'").replaceAll(/\s+/g, ' ').replaceAll('#', '%23');
+        return html.replaceAll('../shared/icon.svg', `data:image/svg+xml,${text}`);
+      },
     },
   };
 }
 
-/** Adds compressed copies of pages, scripts, style sheets and SVG images, so that no request waits for the compression. */
+/**
+ * Loads a section of a JSON file (`en.json?shared`), or writes sections to a file of their own and loads its URL
+ * (`en.json?url=shared+portal`), so that a page receives no texts of other pages.
+ */
+function sections(): Plugin {
+  return {
+    name: 'sections',
+    async load(id) {
+      const [, file, isUrl, names] = /^(.+\.json)\?(url=)?([\w+]+)$/.exec(id) ?? [];
+      if (!file || !names) return undefined;
+      const texts = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+      const source = JSON.stringify(Object.fromEntries(names.split('+').map((name) => [name, texts[name]])));
+      if (!isUrl) return `export default ${source};`;
+      const asset = this.emitFile({ type: 'asset', name: 'en.json', source });
+      return `export default import.meta.ROLLUP_FILE_URL_${asset};`;
+    },
+  };
+}
+
+/** Adds compressed copies of pages, scripts and style sheets, so that no request waits for the compression. */
 function compress(): Plugin {
   return {
     name: 'compress',

@@ -109,8 +109,14 @@ describe('Prism accepts the documented answers', () => {
     const body = { transaction_id: 'tx-1', email: 'buyer@example.com', status: 'paid' };
     await expectSuccess(report(service, body), 'POST /v1/purchases', 204);
     const paths = ['/health/live', '/health/ready', '/privacy/data', '/brand', '/brand/logo', '/docs/errors'];
-    for (const path of [...paths, '/languages'])
-      await expectSuccess(service.call('GET', path), `GET ${path}`);
+    for (const path of paths) await expectSuccess(service.call('GET', path), `GET ${path}`);
+    const { headers } = await expectSuccess(service.call('GET', '/languages?page=portal'), 'GET /languages');
+    const known = { 'if-none-match': headers['etag']! };
+    await expectSuccess(
+      service.call('GET', '/languages?page=portal', undefined, known),
+      'GET /languages',
+      304,
+    );
     await expectSuccess(service.call('GET', '/languages/de/portal'), 'GET /languages/{tag}/{page}');
     // Prism would follow the redirect itself.
     await expectSuccess(direct.call('GET', '/', undefined, { accept: 'text/html' }), 'GET /', 302);

@@ -61,7 +61,7 @@ export function apiTypes(document) {
   }
 
   const declaration = (name, schema) =>
-    schema.type === 'array'
+    schema.type === 'array' || !schema.properties
       ? `export type ${name} = ${typeOf(schema)};`
       : `export interface ${name} ${typeOf(schema)}`;
 

@@ -1,4 +1,5 @@
-import { Controller, Get, Header, Param, Query, Res } from '@nestjs/common';
+import { hash } from 'node:crypto';
+import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { problem } from '../http/problems/problem.js';
 import { Languages, PAGES, type Page } from './languages.service.js';
@@ -12,10 +13,29 @@ const YEAR_SECONDS = 31_536_000;
 export class LanguagesController {
   constructor(private readonly languages: Languages) {}
 
+  /**
+   * Returns the languages, and with `page` also the texts of this page in the best one for the browser. So the first visit of a
+   * page needs one request for both, and its scripts contain no texts.
+   */
   @Get()
-  @Header('cache-control', CACHE_CONTROL)
-  list() {
-    return { languages: this.languages.views };
+  list(
+    @Query('page') page: string | undefined,
+    @Headers('accept-language') acceptLanguage: string | undefined,
+    @Headers('if-none-match') knownEtag: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): string {
+    const tag = this.languages.bestFor(acceptLanguage) ?? 'en';
+    const answer = {
+      languages: this.languages.views,
+      ...(page !== undefined && { tag, texts: this.#textsOf(tag, page) }),
+    };
+    const body = JSON.stringify(answer);
+    const etag = `"${hash('sha256', body).slice(0, 16)}"`;
+    void reply.headers({ 'cache-control': CACHE_CONTROL, vary: 'accept-language', etag });
+    // The header is a list of ETags in quotes, each weak or strong.
+    const isKnown = knownEtag?.includes(etag) ?? false;
+    void (isKnown ? reply.code(304) : reply.type('application/json; charset=utf-8'));
+    return isKnown ? '' : body;
   }
 
   /** @param version of the list; the response to the present one never changes */
@@ -26,14 +46,18 @@ export class LanguagesController {
     @Query('v') version: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): object {
-    const isPage = PAGES.includes(page as Page);
-    const texts = isPage && this.languages.textsOf(tag, page as Page);
-    if (!texts) throw problem('not_found');
+    const texts = this.#textsOf(tag, page);
     const isCurrent = this.languages.views.some((view) => view.tag === tag && view.version === version);
     void reply.header(
       'cache-control',
       isCurrent ? `public, max-age=${YEAR_SECONDS}, immutable` : CACHE_CONTROL,
     );
+    return texts;
+  }
+
+  #textsOf(tag: string, page: string): object {
+    const texts = PAGES.includes(page as Page) && this.languages.textsOf(tag, page as Page);
+    if (!texts) throw problem('not_found');
     return texts;
   }
 }

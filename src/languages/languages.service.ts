@@ -14,8 +14,8 @@ export type Page = (typeof PAGES)[number];
 /** A language as `GET /languages` shows it (docs/openapi.yaml, `Languages`). */
 interface LanguageView {
   readonly tag: string;
-  /** Changes with the texts; null if they are the English ones that the pages contain. */
-  readonly version: string | null;
+  /** Changes with the texts. */
+  readonly version: string;
 }
 
 /** An entry of an `accept-language` header. A quality of 0 excludes a language. */
@@ -35,8 +35,7 @@ export class Languages {
     this.#languages = new Map([...languages].map(([tag, messages]) => [tag, new Language(tag, messages)]));
     this.views = [...this.#languages.values()].map(({ tag, messages }) => ({
       tag,
-      version:
-        messages === BUILT_IN_LANGUAGES['en'] ? null : hash('sha256', JSON.stringify(messages)).slice(0, 16),
+      version: hash('sha256', JSON.stringify(messages)).slice(0, 16),
     }));
     this.#ofMails = this.#languages.get(mailLanguage) ?? this.english;
     if (this.#ofMails.tag !== mailLanguage)

@@ -7,8 +7,6 @@ import { messages } from './messages.js';
 import { askForErasure } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
-const texts = messages.data;
-
 /** Lists what an erasure deletes and keeps, and requests it. */
 export function AskForErasure({ onClose }: { onClose: () => void }) {
   const { holder, update } = useHolderSession();
@@ -17,13 +15,13 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
     const { erasure } = await askForErasure();
     onClose();
     update({ ...holder, erasure }, 'erasure');
-    toast(texts.willRun);
+    toast(messages.data.willRun);
   };
   return (
     <ConfirmDialog
-      title={texts.erasureTitle}
-      submit={texts.confirm}
-      cancel={texts.keep}
+      title={messages.data.erasureTitle}
+      submit={messages.data.confirm}
+      cancel={messages.data.keep}
       danger
       explain={(error) => ({ text: explain(error) })}
       onConfirm={confirm}
@@ -34,7 +32,7 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
-      <p class="quiet small">{texts.telemetry}</p>
+      <p class="quiet small">{messages.data.telemetry}</p>
     </ConfirmDialog>
   );
 }
@@ -42,10 +40,12 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
 function consequences({ licenses, purchases_kept_until }: HolderLicensesAnswer): string[] {
   const machines = licenses.reduce((total, { machines_in_use }) => total + machines_in_use, 0);
   return [
-    licenses.length > 0 ? plural(licenses.length, texts.ends) : texts.endsNone,
-    ...(machines > 0 ? [plural(machines, texts.stops)] : []),
-    texts.erased,
-    purchases_kept_until ? t(texts.kept, { day: formatUtcDay(purchases_kept_until) }) : texts.keptNone,
-    texts.takeBack,
+    licenses.length > 0 ? plural(licenses.length, messages.data.ends) : messages.data.endsNone,
+    ...(machines > 0 ? [plural(machines, messages.data.stops)] : []),
+    messages.data.erased,
+    purchases_kept_until
+      ? t(messages.data.kept, { day: formatUtcDay(purchases_kept_until) })
+      : messages.data.keptNone,
+    messages.data.takeBack,
   ];
 }

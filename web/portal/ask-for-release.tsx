@@ -10,7 +10,6 @@ import { messages } from './messages.js';
 import { askForRelease, readHolder } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
-const texts = messages.release;
 const REASON_MAX_LENGTH = 500;
 
 interface Props {
@@ -30,24 +29,24 @@ export function AskForRelease({ activation, onClose }: Props) {
     // The service accepts a request for a machine that is no longer in use, but creates none.
     const isActive = findActivation(current, id)?.state === 'active';
     update(current, isActive ? `state-${id}` : 'headline');
-    toast(isActive ? texts.sent : texts.notInUse);
+    toast(isActive ? messages.release.sent : messages.release.notInUse);
   };
   const machine = <MachineName activation={activation} />;
   const field = {
-    label: texts.reason,
-    hint: texts.reasonHint,
+    label: messages.release.reason,
+    hint: messages.release.reasonHint,
     area: { autofocus: true },
-    check: (reason: string) => [...reason].length > REASON_MAX_LENGTH && texts.reasonWrong,
+    check: (reason: string) => [...reason].length > REASON_MAX_LENGTH && messages.release.reasonWrong,
   };
   return (
     <ConfirmDialog
-      title={fill(texts.askTitle, { machine })}
-      submit={texts.send}
-      cancel={texts.cancel}
+      title={fill(messages.release.askTitle, { machine })}
+      submit={messages.release.send}
+      cancel={messages.release.cancel}
       fields={{ reason: field }}
       explain={(error) =>
         wrongMembers(error).includes('reason')
-          ? { text: '', fields: { reason: texts.reasonWrong } }
+          ? { text: '', fields: { reason: messages.release.reasonWrong } }
           : { text: explain(error) }
       }
       onConfirm={({ reason }) => send(reason)}
@@ -56,8 +55,8 @@ export function AskForRelease({ activation, onClose }: Props) {
       <p class="quiet small">
         <MachineDetails activation={activation} />
       </p>
-      <p>{texts.askLead}</p>
-      <p>{fill(texts.what, { machine })}</p>
+      <p>{messages.release.askLead}</p>
+      <p>{fill(messages.release.what, { machine })}</p>
     </ConfirmDialog>
   );
 }

@@ -12,8 +12,6 @@ import { toast } from '../shared/toast.js';
 import { explain, wrongMembers } from './explain.js';
 import { messages } from './messages.js';
 
-const texts = messages.signIn;
-
 interface Props {
   /** The address to which a code was mailed, possibly shortened as in `a…@example.com`. */
   readonly sentTo: string;
@@ -31,7 +29,7 @@ interface Props {
 /** A form that signs in with a mailed code. */
 export function CodeEntry({
   sentTo,
-  lead = texts.codeMailed,
+  lead = messages.signIn.codeMailed,
   submit,
   mail,
   signIn,
@@ -49,12 +47,12 @@ export function CodeEntry({
   };
   const { busy, error, run } = useAction((error) => {
     if (!wrongMembers(error).includes('code')) return explain(error);
-    showError(texts.wrongCode);
+    showError(messages.signIn.wrongCode);
     return '';
   });
   const digits = readSignInCode(code);
   const submitCode = async () => {
-    showError(digits === null ? texts.wrongCode : undefined);
+    showError(digits === null ? messages.signIn.wrongCode : undefined);
     if (digits === null) return;
     await run(async () => {
       if (!isSignedIn.current) await signIn(digits);
@@ -68,7 +66,7 @@ export function CodeEntry({
       isSignedIn.current = false;
       setCode('');
       focusSoon(form.current!, 'input');
-      toast(texts.otherCodeMailed);
+      toast(messages.signIn.otherCodeMailed);
     });
   useEffect(() => {
     // The last digit submits the code.
@@ -78,9 +76,9 @@ export function CodeEntry({
     <Form element={form} onSubmit={submitCode}>
       <p role="status">{fill(lead, { email: <UntrustedText text={sentTo} /> })}</p>
       <Field
-        label={texts.code}
+        label={messages.signIn.code}
         name="code"
-        hint={texts.codeHint}
+        hint={messages.signIn.codeHint}
         value={code}
         onValue={setCode}
         error={fieldError}
@@ -98,7 +96,7 @@ export function CodeEntry({
           {submit}
         </Button>
         <Button kind="link" onClick={() => void mailAnotherCode()}>
-          {texts.otherCode}
+          {messages.signIn.otherCode}
         </Button>
         {extra}
       </div>

@@ -11,8 +11,6 @@ import type { FormProps } from './key-form.js';
 import { mailCode, signInByCode } from './portal-api.js';
 import { messages } from './messages.js';
 
-const texts = messages.signIn;
-
 /** Signs in with a mailed code: a form for the address, and then one for the code. */
 export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
   const container = useRef<HTMLDivElement>(null);
@@ -25,7 +23,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   };
   const { busy, error, run } = useAction((error) => {
     if (wrongMembers(error).length === 0) return explain(error);
-    showError(texts.wrongEmail);
+    showError(messages.signIn.wrongEmail);
     return '';
   });
   const showCodeEntry = (isShown: boolean) => {
@@ -46,14 +44,14 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
       {isMailed ? (
         <CodeEntry
           sentTo={address}
-          submit={texts.signIn}
+          submit={messages.signIn.signIn}
           mail={() => mailCode({ email: address })}
           signIn={(code) => signInByCode({ email: address, code })}
           onSignedIn={onSignedIn}
           extra={
             <>
               <Button kind="link" onClick={() => showCodeEntry(false)}>
-                {texts.otherAddress}
+                {messages.signIn.otherAddress}
               </Button>
               {extra}
             </>
@@ -66,7 +64,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
           {error && <Notice kind="danger">{error}</Notice>}
           <div class="actions">
             <Button kind="primary" type="submit" busy={busy}>
-              {texts.mailCode}
+              {messages.signIn.mailCode}
             </Button>
             {extra}
           </div>

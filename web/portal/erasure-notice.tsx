@@ -9,8 +9,6 @@ import { takeErasureBack } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
 
-const texts = messages.data;
-
 /** Shows a requested deletion, with a button that cancels it. */
 export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const { holder, update, openSignInByCode } = useHolderSession();
@@ -20,14 +18,14 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
     run(async () => {
       await takeErasureBack();
       update({ ...holder, erasure: null }, 'headline');
-      toast(texts.takenBack);
+      toast(messages.data.takenBack);
     });
   const isWaiting = Date.parse(erasure.runs_at) > Date.now();
   return (
     <Notice kind="warning">
       <p id="erasure">
-        <strong>{t(texts.asked, { day: formatUtcDay(erasure.received_on) })}</strong>{' '}
-        {isWaiting ? t(texts.runs, { moment: formatTime(erasure.runs_at) }) : texts.running}
+        <strong>{t(messages.data.asked, { day: formatUtcDay(erasure.received_on) })}</strong>{' '}
+        {isWaiting ? t(messages.data.runs, { moment: formatTime(erasure.runs_at) }) : messages.data.running}
       </p>
       {error && (
         <p class="error" role="alert">
@@ -41,7 +39,7 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
             canTakeBack ? () => void takeBack() : () => openSignInByCode({ focusAfterwards: 'erasure' })
           }
         >
-          {canTakeBack ? texts.takeItBack : texts.signInByCode}
+          {canTakeBack ? messages.data.takeItBack : messages.data.signInByCode}
         </Button>
       )}
     </Notice>

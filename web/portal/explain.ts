@@ -3,11 +3,9 @@ import { unavailableText } from '../shared/messages.js';
 import { messages } from './messages.js';
 
 /**
- * Sentences by the `code` of a problem. For other codes the page shows the service's `detail`, or `failed` from status 500 on.
+ * Returns a sentence for the holder about a failed request. Throws any other error again. The messages have sentences for some
+ * codes; for others the page shows the service's `detail`, or `failed` from status 500 on.
  */
-const refused: Readonly<Record<string, string | undefined>> = messages.refused;
-
-/** Returns a sentence for the holder about a failed request. Throws any other error again. */
 export function explain(error: unknown): string {
   if (error instanceof ServiceUnavailable) return unavailableText(error, messages.unavailableTyped);
   if (!(error instanceof Refused)) throw error;
@@ -15,6 +13,7 @@ export function explain(error: unknown): string {
   // For the other reasons the license has ended: it was refunded, revoked or erased.
   if (error.code === 'key_not_mailable' && error.members['reason'] !== 'not_made_here')
     return messages.license.keyEnded;
+  const refused: Readonly<Record<string, string | undefined>> = messages.refused;
   return refused[error.code] ?? (error.status < 500 && error.detail ? error.detail : messages.failed);
 }
 

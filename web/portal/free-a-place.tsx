@@ -13,8 +13,6 @@ import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
 import { newMachine } from './release-link.js';
 
-const texts = messages.freeAPlace;
-
 interface Props {
   /** The hint in the URL with which the application opened the page. */
   readonly hint: string;
@@ -33,15 +31,15 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   const mail = () => mailCode({ hint });
   const other = (
     <Button kind="link" onClick={onOther}>
-      {texts.other}
+      {messages.freeAPlace.other}
     </Button>
   );
   if (sentTo !== undefined) {
     return (
       <CodeEntry
         sentTo={sentTo}
-        lead={texts.codeMailed}
-        submit={texts.show}
+        lead={messages.freeAPlace.codeMailed}
+        submit={messages.freeAPlace.show}
         mail={mail}
         signIn={(code) => signInByCode({ code })}
         onSignedIn={onSignedIn}
@@ -56,7 +54,7 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
     });
   return (
     <>
-      <p>{texts.codeFirst}</p>
+      <p>{messages.freeAPlace.codeFirst}</p>
       {error && <Notice kind="danger">{error}</Notice>}
       <div class="actions">
         <Button kind="primary" busy={busy} onClick={() => void start()}>
@@ -72,13 +70,16 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
 export function WaitingMachine({ license }: { license: HolderLicense }) {
   const activation = newMachine(license);
   const isFree = freePlaces(license) > 0;
-  const releaseFirst = license.self_releases_left > 0 ? texts.releaseOne : texts.askSupport;
-  const toDo = isFree ? texts.free : releaseFirst;
+  const releaseFirst =
+    license.self_releases_left > 0 ? messages.freeAPlace.releaseOne : messages.freeAPlace.askSupport;
+  const toDo = isFree ? messages.freeAPlace.free : releaseFirst;
   return (
     <div role="status">
       <Notice kind={activation || isFree ? 'good' : 'info'}>
         <p>
-          {activation ? fill(texts.activated, { machine: <MachineName activation={activation} /> }) : toDo}
+          {activation
+            ? fill(messages.freeAPlace.activated, { machine: <MachineName activation={activation} /> })
+            : toDo}
         </p>
       </Notice>
     </div>

@@ -16,7 +16,6 @@ import { useHolderError, useHolderSession } from './session.js';
 import { inUseText } from './summary.js';
 import { messages } from './messages.js';
 
-const texts = messages.license;
 const TAG_CLASSES: Record<DisplayStatus, string> = {
   active: 'good',
   updates_ended: 'good',
@@ -33,14 +32,14 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   const hasEnded = license.status === 'refunded' || license.status === 'revoked';
   const isOneOfSeveral = holder.licenses.length > 1;
   const status = displayStatus(license);
-  const explanation = texts.explanations[status as keyof typeof texts.explanations];
+  const explanation = messages.license.explanations[status as keyof typeof messages.license.explanations];
   return (
     <section class="license flow">
       <header>
         <h2 id={`license-${license.id}`}>
-          {fill(texts.title, { hint: <span class="mono">{license.key_hint}</span> })}
+          {fill(messages.license.title, { hint: <span class="mono">{license.key_hint}</span> })}
         </h2>
-        <span class={`tag ${TAG_CLASSES[status]}`}>{texts.statuses[status]}</span>
+        <span class={`tag ${TAG_CLASSES[status]}`}>{messages.license.statuses[status]}</span>
         {isOneOfSeveral && isUsable(license) && (
           <Seats used={license.machines_in_use} allowed={license.machines_allowed} />
         )}
@@ -49,10 +48,10 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
       {explanation && <ContactLine contact={brand.support_contact} text={common.support} />}
       <p class="quiet" hidden={hasEnded}>
         {isOneOfSeveral && `${inUseText(license.machines_in_use, license.machines_allowed)} · `}
-        {expiryText(license, texts.expiry)}
+        {expiryText(license, messages.license.expiry)}
       </p>
       <p class="print-only">
-        {fill(texts.licensedTo, { email: <UntrustedText text={holder.email} /> })}{' '}
+        {fill(messages.license.licensedTo, { email: <UntrustedText text={holder.email} /> })}{' '}
         {!isOneOfSeveral && inUseText(license.machines_in_use, license.machines_allowed)}
       </p>
       <NextLicense status={status} />
@@ -71,7 +70,7 @@ function NextLicense({ status }: { status: DisplayStatus }) {
   return (
     <p>
       <a class="button" href={url}>
-        {hasExpired ? texts.renew : texts.buy}
+        {hasExpired ? messages.license.renew : messages.license.buy}
       </a>
     </p>
   );
@@ -84,12 +83,12 @@ function SendKey({ license }: { license: HolderLicense }) {
   const send = () =>
     run(async () => {
       await sendKey(license.id);
-      toast(t(texts.keySent, { email: holder.email }));
+      toast(t(messages.license.keySent, { email: holder.email }));
     });
   return (
     <div class="actions">
       <Button busy={busy} onClick={() => void send()}>
-        {texts.sendKey}
+        {messages.license.sendKey}
       </Button>
       {error && (
         <span class="error" role="alert">

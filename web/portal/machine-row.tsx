@@ -12,8 +12,6 @@ import { ReleaseMyself } from './release-myself.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
-const texts = messages.machines;
-
 interface ActiveProps {
   readonly activation: HolderActivation;
   /** How many machines the holder may still release without support. */
@@ -26,7 +24,9 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
   const close = () => setIsDialogOpen(false);
   return (
     <Row activation={activation}>
-      {release_requested_at && <span>{t(texts.asked, { day: formatDay(release_requested_at) })}</span>}
+      {release_requested_at && (
+        <span>{t(messages.machines.asked, { day: formatDay(release_requested_at) })}</span>
+      )}
       {!release_requested_at && release_declined && <DeclinedRelease {...release_declined} />}
       {(!release_requested_at || releasesLeft > 0) && (
         <Button
@@ -49,14 +49,15 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
 function DeclinedRelease({ declined_at, reason }: NonNullable<HolderActivation['release_declined']>) {
   return (
     <p class="small quiet">
-      {t(texts.declined, { day: formatDay(declined_at) })}
-      {reason && <> {fill(texts.declinedWhy, { reason: <UntrustedText text={reason} /> })}</>}
+      {t(messages.machines.declined, { day: formatDay(declined_at) })}
+      {reason && <> {fill(messages.machines.declinedWhy, { reason: <UntrustedText text={reason} /> })}</>}
     </p>
   );
 }
 
 export function EndedRow({ activation }: { activation: HolderActivation }) {
-  const sentence = activation.ended_reason === 'refunded' ? texts.refunded : texts.released;
+  const sentence =
+    activation.ended_reason === 'refunded' ? messages.machines.refunded : messages.machines.released;
   return (
     <Row activation={activation}>
       {activation.ended_at && t(sentence, { day: formatDay(activation.ended_at) })}
@@ -80,7 +81,7 @@ function Row({ activation, children }: { activation: HolderActivation; children:
           </span>
           {isThisMachine(activation) && (
             <span class="tag accent" id={`this-${id}`}>
-              {texts.thisMachine}
+              {messages.machines.thisMachine}
             </span>
           )}
         </div>

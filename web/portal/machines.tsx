@@ -8,7 +8,6 @@ import { ActiveRow, EndedRow } from './machine-row.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
-const texts = messages.machines;
 /** With more ended activations, their table is collapsed, so that the machines in use stay in view. */
 const MAX_ENDED_SHOWN = 5;
 /** With more machines in use, a filter is shown. */
@@ -27,23 +26,25 @@ export function Machines({ license }: { license: HolderLicense }) {
       {(active.length > MAX_WITHOUT_FILTER || filter) && (
         <div class="filter">
           <Field
-            label={texts.filter}
+            label={messages.machines.filter}
             name="filter"
             value={filter}
             onValue={setFilter}
             input={{ type: 'search', autocomplete: 'off', spellcheck: false }}
           />
           <p class="unseen" role="status">
-            {filter.trim() && plural(found.length, texts.filtered)}
+            {filter.trim() && plural(found.length, messages.machines.filtered)}
           </p>
         </div>
       )}
-      {active.length > 0 && found.length === 0 && <p>{texts.filterNone}</p>}
-      {active.length === 0 && isUsable(license) && <p>{ended.length > 0 ? texts.noneNow : texts.none}</p>}
+      {active.length > 0 && found.length === 0 && <p>{messages.machines.filterNone}</p>}
+      {active.length === 0 && isUsable(license) && (
+        <p>{ended.length > 0 ? messages.machines.noneNow : messages.machines.none}</p>
+      )}
       {found.length > 0 && (
         <MachineTable
-          caption={texts.caption}
-          columns={[texts.machine, texts.state]}
+          caption={messages.machines.caption}
+          columns={[messages.machines.machine, messages.machines.state]}
           rows={found.map((activation) => (
             <ActiveRow
               key={activation.id}
@@ -59,7 +60,7 @@ export function Machines({ license }: { license: HolderLicense }) {
 }
 
 const matches = ({ hostname_hint, app_version, id }: HolderActivation, filter: string) =>
-  (hostname_hint?.trim() || texts.unnamed).toLowerCase().includes(filter) ||
+  (hostname_hint?.trim() || messages.machines.unnamed).toLowerCase().includes(filter) ||
   app_version === filter ||
   (filter !== '' && id.endsWith(filter));
 
@@ -67,8 +68,8 @@ function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   const table = (
     <MachineTable
       ended
-      caption={texts.captionEnded}
-      columns={[texts.machine, texts.endedColumn]}
+      caption={messages.machines.captionEnded}
+      columns={[messages.machines.machine, messages.machines.endedColumn]}
       rows={activations.map((activation) => (
         <EndedRow key={activation.id} activation={activation} />
       ))}
@@ -77,7 +78,7 @@ function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   if (activations.length <= MAX_ENDED_SHOWN) return table;
   return (
     <details open={activations.some(isThisMachine)}>
-      <summary>{plural(activations.length, texts.ended)}</summary>
+      <summary>{plural(activations.length, messages.machines.ended)}</summary>
       {table}
     </details>
   );

@@ -1,7 +1,8 @@
 import { render } from 'preact';
+import english from '../../src/languages/en.json?url=shared+portal';
 import { openInLanguage } from '../shared/language.js';
 import { Portal } from './portal.js';
 import './portal.css';
 
 const page = document.getElementById('page')!;
-void openInLanguage('portal', () => render(<Portal />, page));
+void openInLanguage('portal', english, () => render(<Portal />, page));

@@ -1,5 +1,8 @@
-import english from '../../src/languages/en.json?portal';
-import { translated } from '../shared/translated.js';
+import type { Messages } from '../../src/languages/messages.js';
+import { receiveTexts } from '../shared/texts.js';
 
-/** All texts of the portal. `{…}` is filled in, `#` is a number. */
-export const messages = translated('portal', english);
+/** All texts of the portal. `{…}` is filled in, `#` is a number. They are set before the page is rendered. */
+export let messages: Messages['portal'];
+receiveTexts('portal', (texts) => {
+  messages = texts;
+});

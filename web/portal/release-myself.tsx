@@ -13,8 +13,6 @@ import { messages } from './messages.js';
 import { mailCode, readHolder, release, signInByCode } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
-const texts = messages.release;
-
 interface Props {
   readonly activation: HolderActivation;
   readonly releasesLeft: number;
@@ -34,7 +32,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
     onClose();
     // The headline gets the focus, because it shows that another machine can be activated.
     update(current, 'headline');
-    toast(was_active ? texts.done : texts.notInUse);
+    toast(was_active ? messages.release.done : messages.release.notInUse);
   };
   const releaseAfterCode = () =>
     releaseNow().catch(async (error: unknown) => {
@@ -45,7 +43,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
     });
   const mail = () => mailCode({ email: holder.email });
   const machine = <MachineName activation={activation} />;
-  const title = fill(texts.selfTitle, { machine });
+  const title = fill(messages.release.selfTitle, { machine });
   const details = (
     <p class="quiet small">
       <MachineDetails activation={activation} />
@@ -57,14 +55,14 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
         {details}
         <CodeEntry
           sentTo={holder.email}
-          lead={texts.codeMailed}
-          submit={texts.confirm}
+          lead={messages.release.codeMailed}
+          submit={messages.release.confirm}
           mail={mail}
           signIn={(code) => signInByCode({ email: holder.email, code })}
           onSignedIn={releaseAfterCode}
           extra={
             <Button kind="link" onClick={onClose}>
-              {texts.cancel}
+              {messages.release.cancel}
             </Button>
           }
         />
@@ -75,8 +73,8 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
     <ConfirmDialog
       key={holder.signed_in_by}
       title={title}
-      submit={needsCode ? messages.signIn.mailCode : texts.confirm}
-      cancel={texts.cancel}
+      submit={needsCode ? messages.signIn.mailCode : messages.release.confirm}
+      cancel={messages.release.cancel}
       explain={(error) => ({ text: explain(error) })}
       onConfirm={async () => {
         if (!needsCode) return releaseNow();
@@ -86,9 +84,11 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       onClose={onClose}
     >
       {details}
-      <p>{fill(texts.what, { machine })}</p>
-      <p>{plural(releasesLeft, texts.left)}</p>
-      {needsCode && <p>{fill(texts.codeFirst, { email: <UntrustedText text={holder.email} /> })}</p>}
+      <p>{fill(messages.release.what, { machine })}</p>
+      <p>{plural(releasesLeft, messages.release.left)}</p>
+      {needsCode && (
+        <p>{fill(messages.release.codeFirst, { email: <UntrustedText text={holder.email} /> })}</p>
+      )}
     </ConfirmDialog>
   );
 }

@@ -7,14 +7,12 @@ import { displayStatus, freePlaces, isUsable } from './holder.js';
 import { Seats } from './seats.js';
 import { messages } from './messages.js';
 
-const texts = messages.summary;
-
 /** The heading of the page, such as "1 of 1 machines in use", and a sentence about the next machine. */
 export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
   const headline = headlineOf(holder.licenses);
   const lead =
     holder.licenses.length === 0
-      ? fill(texts.noLicenseLead, { email: <UntrustedText text={holder.email} /> })
+      ? fill(messages.summary.noLicenseLead, { email: <UntrustedText text={holder.email} /> })
       : leadOf(holder.licenses);
   const onlyLicense = holder.licenses.length === 1 && holder.licenses[0];
   useEffect(() => setTitle(headline), [headline]);
@@ -30,14 +28,14 @@ export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
 }
 
 export const inUseText = (used: number, allowed: number) =>
-  t(texts.inUse, { used: formatNumber(used), allowed: formatNumber(allowed) });
+  t(messages.summary.inUse, { used: formatNumber(used), allowed: formatNumber(allowed) });
 
 const sumOf = (licenses: readonly HolderLicense[], valueOf: (license: HolderLicense) => number) =>
   licenses.reduce((sum, license) => sum + valueOf(license), 0);
 
 function headlineOf(licenses: readonly HolderLicense[]): string {
   const [first, ...others] = licenses;
-  if (!first) return texts.noLicense;
+  if (!first) return messages.summary.noLicense;
   const usable = licenses.filter(isUsable);
   if (usable.length > 0) {
     return inUseText(
@@ -45,15 +43,15 @@ function headlineOf(licenses: readonly HolderLicense[]): string {
       sumOf(usable, ({ machines_allowed }) => machines_allowed),
     );
   }
-  if (others.length > 0) return texts.noneWorks;
-  return texts.ended[displayStatus(first) as keyof typeof texts.ended];
+  if (others.length > 0) return messages.summary.noneWorks;
+  return messages.summary.ended[displayStatus(first) as keyof typeof messages.summary.ended];
 }
 
 /** Says how many more machines can be used and, with several licenses, which of their keys a new machine can use. */
 function freeText(free: number, licenses: readonly HolderLicense[]): string {
-  if (licenses.length === 1) return plural(free, texts.free);
+  if (licenses.length === 1) return plural(free, messages.summary.free);
   const withPlace = licenses.filter((license) => isUsable(license) && freePlaces(license) > 0);
-  const forms = withPlace.length === 1 ? texts.freeWithKey : texts.freeWithKeys;
+  const forms = withPlace.length === 1 ? messages.summary.freeWithKey : messages.summary.freeWithKeys;
   return t(plural(free, forms), { hints: withPlace.map(({ key_hint }) => key_hint).join(', ') });
 }
 
@@ -69,5 +67,7 @@ function leadOf(licenses: readonly HolderLicense[]): string {
   const toRelease = Math.min(
     ...usable.map(({ machines_in_use, machines_allowed }) => machines_in_use - machines_allowed + 1),
   );
-  return toRelease > 1 ? t(texts.over, { count: formatNumber(toRelease) }) : plural(used, texts.full);
+  return toRelease > 1
+    ? t(messages.summary.over, { count: formatNumber(toRelease) })
+    : plural(used, messages.summary.full);
 }

@@ -8,14 +8,12 @@ import { readExport } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
 
-const texts = messages.data;
-
 /** Download and deletion of the data of a holder who signed in by code. Other holders are asked to sign in by code first. */
 export function YourData() {
   const { holder, openSignInByCode } = useHolderSession();
   return (
     <section class="flow" aria-labelledby="your-data">
-      <h2 id="your-data">{texts.title}</h2>
+      <h2 id="your-data">{messages.data.title}</h2>
       {holder.signed_in_by === 'code' ? (
         <>
           <Download />
@@ -23,9 +21,9 @@ export function YourData() {
         </>
       ) : (
         <>
-          <p>{texts.needsCode}</p>
+          <p>{messages.data.needsCode}</p>
           <Button onClick={() => openSignInByCode({ focusAfterwards: 'your-data' })}>
-            {texts.signInByCode}
+            {messages.data.signInByCode}
           </Button>
         </>
       )}
@@ -38,13 +36,13 @@ function Download() {
   const download = () =>
     run(async () => {
       save(await readExport());
-      toast(texts.downloaded);
+      toast(messages.data.downloaded);
     });
   return (
     <div class="choice">
-      <p>{texts.downloadLead}</p>
+      <p>{messages.data.downloadLead}</p>
       <Button busy={busy} onClick={() => void download()}>
-        {texts.download}
+        {messages.data.download}
       </Button>
       {error && <Notice kind="danger">{error}</Notice>}
     </div>
@@ -56,7 +54,7 @@ function save(data: unknown): void {
   const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
   const link = document.createElement('a');
   link.href = URL.createObjectURL(file);
-  link.download = texts.downloadFile;
+  link.download = messages.data.downloadFile;
   link.click();
   // The URL is revoked later, because the browser has not read the file yet.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
@@ -66,8 +64,8 @@ function Deletion() {
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   return (
     <div class="choice">
-      <p>{texts.deleteLead}</p>
-      <Button onClick={() => setIsDialogOpen(true)}>{texts.delete}</Button>
+      <p>{messages.data.deleteLead}</p>
+      <Button onClick={() => setIsDialogOpen(true)}>{messages.data.delete}</Button>
       {isDialogOpen && <AskForErasure onClose={() => setIsDialogOpen(false)} />}
     </div>
   );

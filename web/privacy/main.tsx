@@ -1,7 +1,8 @@
 import { render } from 'preact';
+import english from '../../src/languages/en.json?url=shared+privacy';
 import { openInLanguage } from '../shared/language.js';
 import { Privacy } from './privacy.js';
 import './privacy.css';
 
 const page = document.getElementById('page')!;
-void openInLanguage('privacy', () => render(<Privacy />, page));
+void openInLanguage('privacy', english, () => render(<Privacy />, page));

@@ -1,5 +1,8 @@
-import english from '../../src/languages/en.json?privacy';
-import { translated } from '../shared/translated.js';
+import type { Messages } from '../../src/languages/messages.js';
+import { receiveTexts } from '../shared/texts.js';
 
-/** All texts of the privacy page, except those that the service reports. */
-export const messages = translated('privacy', english);
+/** All texts of the privacy page, except those that the service reports. They are set before the page is rendered. */
+export let messages: Messages['privacy'];
+receiveTexts('privacy', (texts) => {
+  messages = texts;
+});

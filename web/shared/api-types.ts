@@ -285,9 +285,12 @@ export interface Languages {
   readonly languages: readonly {
     /** A language tag (BCP 47), such as `de` or `pt-BR`. */
     readonly tag: string;
-    /** Changes with the texts. Null if they are the English ones that the pages contain. */
-    readonly version: string | null;
+    /** Changes with the texts. */
+    readonly version: string;
   }[];
+  /** The language of `texts`; only with `page`. */
+  readonly tag?: string;
+  readonly texts?: Texts;
 }
 
 export interface LicenseDetailAnswer {
@@ -367,6 +370,8 @@ export interface ManifestListAnswer {
     readonly withdrawal: boolean;
   }[];
 }
+
+export type Messages = Readonly<Record<string, unknown>>;
 
 export interface Passkey {
   readonly id: string;
@@ -518,6 +523,12 @@ export interface StaffSessionAnswer {
   readonly email: string;
   readonly role: 'support' | 'admin';
   readonly has_passkey: boolean;
+}
+
+export interface Texts {
+  readonly shared: Messages;
+  readonly portal?: Messages;
+  readonly privacy?: Messages;
 }
 
 export interface TokenListAnswer {

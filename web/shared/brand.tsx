@@ -1,6 +1,5 @@
 import { ask } from './api.js';
 import type { Brand, Contact } from './api-types.js';
-import icon from './icon.svg';
 import { common } from './messages.js';
 import { fill, UntrustedText } from './text.js';
 
@@ -33,6 +32,9 @@ function showAccent({ light, light_strong, dark, dark_strong }: NonNullable<Bran
 export function setTitle(title: string): void {
   document.title = brand.product_name ? `${title} · ${brand.product_name}` : title;
 }
+
+/** The icon of the pages, which the build writes into their HTML. */
+const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')!.href;
 
 /** The logo, the name of the product and the name of the page. */
 export function BrandMark({ page }: { page: string }) {

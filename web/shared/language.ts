@@ -1,15 +1,15 @@
 import { directionOf, lookUpLanguage } from '../../src/languages/tags.js';
 import type { Languages } from './api-types.js';
 import { common } from './messages.js';
-import { showTexts } from './translated.js';
+import { showTexts, type Texts } from './texts.js';
 
-/** A page is shown in English if the texts of another language do not arrive in this time. */
+/** A page is shown in English, with the texts of its own files, if the service does not send texts in this time. */
 const TIMEOUT_MS = 5_000;
 /** The name under which the browser stores the chosen language. */
 const STORAGE_NAME = 'language';
 
-/** The languages of the service. The texts of a language without a version are in the page itself. */
-let languages: Languages['languages'] = [{ tag: 'en', version: null }];
+/** The languages of the service; English alone if it did not answer. */
+let languages: Languages['languages'] = [{ tag: 'en', version: '' }];
 /** The language that was requested last, so that a slow answer does not replace a later choice. */
 let requested = 'en';
 let pageName = '';
@@ -22,22 +22,31 @@ export const currentLanguage = (): string => document.documentElement.lang;
 
 /**
  * Renders a page in the language that its reader chose, or else in the best one for the browser; in English if the texts cannot
- * be loaded. @param page the name of the page's section in the file of a language
+ * be loaded. @param page the name of the page's section in the file of a language @param english the URL of the texts in English
  */
-export async function openInLanguage(page: 'portal' | 'privacy', render: () => void): Promise<void> {
+export async function openInLanguage(
+  page: 'portal' | 'privacy',
+  english: string,
+  render: () => void,
+): Promise<void> {
   [pageName, renderPage] = [page, render];
   try {
-    ({ languages } = (await fetchJson('../languages')) as Languages);
-    const wanted = [...storedChoice(), ...navigator.languages];
-    await show(lookUpLanguage(wanted, availableLanguages()) ?? 'en');
+    // The answer has the texts in the language that the browser prefers, so that most visits need one request.
+    const { tag, texts, ...answer } = (await fetchJson(`../languages?page=${page}`)) as Required<Languages>;
+    ({ languages } = answer);
+    const wanted = lookUpLanguage([...storedChoice(), ...navigator.languages], availableLanguages()) ?? 'en';
+    show(wanted, wanted === tag ? (texts as Texts) : await fetchTexts(wanted));
   } catch {
-    render();
+    show('en', (await fetchJson(english)) as Texts);
   }
 }
 
 /** Shows the page in another language, and remembers the choice. @throws if the texts cannot be loaded */
 export async function chooseLanguage(tag: string): Promise<void> {
-  if (!(await show(tag))) return;
+  requested = tag;
+  const texts = await fetchTexts(tag);
+  if (requested !== tag) return;
+  show(tag, texts);
   try {
     localStorage.setItem(STORAGE_NAME, tag);
   } catch {
@@ -45,23 +54,17 @@ export async function chooseLanguage(tag: string): Promise<void> {
   }
 }
 
-/** @returns false if another language was requested meanwhile */
-async function show(tag: string): Promise<boolean> {
-  requested = tag;
-  const texts = await readTexts(tag);
-  if (requested !== tag) return false;
+function show(tag: string, texts: Texts): void {
   showTexts(texts);
   document.documentElement.lang = tag;
   document.documentElement.dir = directionOf(tag);
   document.querySelector('.skip')!.textContent = common.skip;
   renderPage();
-  return true;
 }
 
-async function readTexts(tag: string): Promise<Parameters<typeof showTexts>[0]> {
+async function fetchTexts(tag: string): Promise<Texts> {
   const version = languages.find((language) => language.tag === tag)?.version;
-  if (!version) return undefined;
-  return (await fetchJson(`../languages/${tag}/${pageName}?v=${version}`)) as Parameters<typeof showTexts>[0];
+  return (await fetchJson(`../languages/${tag}/${pageName}?v=${version}`)) as Texts;
 }
 
 async function fetchJson(url: string): Promise<unknown> {

@@ -1,8 +1,11 @@
-import english from '../../src/languages/en.json?shared';
-import { translated } from './translated.js';
+import type { Messages } from '../../src/languages/messages.js';
+import { receiveTexts } from './texts.js';
 
-/** The texts of the components that all pages share. */
-export const common = translated('shared', english);
+/** The texts of the components that all pages share. They are set before a page is rendered, and replaced with the language. */
+export let common: Messages['shared'];
+receiveTexts('shared', (texts) => {
+  common = texts;
+});
 
 /** Returns the text to show if the service was not reached: the given one, unless the device itself was offline. */
 export const unavailableText = ({ isOffline }: { readonly isOffline: boolean }, text: string) =>

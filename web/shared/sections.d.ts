@@ -1,13 +1,13 @@
-// The build loads one section of the file of a language as a module, so that a page has no texts of other pages (vite.config.ts).
+// The build loads a section of the file of a language as a module, or the URL of a file with some sections (vite.config.ts).
 declare module '*/en.json?shared' {
-  const texts: import('../../src/languages/messages.js').Messages['shared'];
+  const texts: Pick<import('../../src/languages/messages.js').Messages, 'shared'>;
   export default texts;
 }
-declare module '*/en.json?portal' {
-  const texts: import('../../src/languages/messages.js').Messages['portal'];
-  export default texts;
+declare module '*/en.json?url=shared+portal' {
+  const url: string;
+  export default url;
 }
-declare module '*/en.json?privacy' {
-  const texts: import('../../src/languages/messages.js').Messages['privacy'];
-  export default texts;
+declare module '*/en.json?url=shared+privacy' {
+  const url: string;
+  export default url;
 }

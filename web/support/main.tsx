@@ -1,8 +1,12 @@
 import { render } from 'preact';
+import english from '../../src/languages/en.json?shared';
 import { moveFocus } from '../shared/announcer.js';
+import { showTexts } from '../shared/texts.js';
 import { App } from './frame/app.js';
 import { takeLink } from './sign-in/link.js';
 import './support.css';
+
+showTexts(english);
 
 // The secret of a one-time link is removed from the URL before the page renders or sends a request.
 const link = takeLink();

@@ -14,8 +14,8 @@ const ENCODERS = {
   gzip: (text: string) => gzipAsync(text),
 };
 
-/** The responses that are compressed: lists of the staff API, such as the audit trail, and the texts of the pages. */
-const COMPRESSED_ROUTES = /^\/(support\/api|languages)\//;
+/** The responses that are compressed: lists of the staff API, such as the audit trail, and the public data of the pages. */
+const COMPRESSED_ROUTES = /^\/(support\/api\/|languages|privacy\/data)/;
 
 /**
  * Compresses the responses of COMPRESSED_ROUTES. Other responses are short, or contain a token: the length of
@@ -31,7 +31,8 @@ export function compressLists(fastify: FastifyInstance): void {
 
 const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_COMPRESSED_BYTES) return payload;
-  void reply.header('vary', 'accept-encoding');
+  const vary = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ');
+  void reply.header('vary', vary);
   const encoding = acceptedEncoding(request.headers['accept-encoding']);
   if (!encoding) return payload;
   void reply.header('content-encoding', encoding).removeHeader('content-length');
