@@ -14,18 +14,18 @@ export async function rollUpWeeks(runner: QueryRunner, asOf: Date): Promise<numb
 // The first week is the one after the last counted week, or the week of the oldest row if none is counted. A week that still
 // has rows in the inbox has not ended.
 async function findWeeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> {
-  const weeks = await queryOne<{ next: string | null; first: string | null; waiting: string | null }>(
+  const { first_week_end, first_open_day } = await queryOne<{
+    first_week_end: string;
+    first_open_day: string;
+  }>(
     runner,
-    `select (select max(week_end) + 7 from fleet_week)::text as next,
-            (select date_trunc('week', min(received_on))::date + 6 from telemetry)::text as first,
-            (select min(received_on) from telemetry_waiting)::text as waiting`,
+    `select coalesce((select max(week_end) + 7 from fleet_week),
+                     (select date_trunc('week', min(received_on))::date + 6 from telemetry), $1::date)::text as first_week_end,
+            least((select min(received_on) from telemetry_waiting), $1::date)::text as first_open_day`,
+    [utcDay(asOf)],
   );
-  const from = weeks.next ?? weeks.first;
-  if (from === null) return [];
-  const today = utcDay(asOf);
-  const firstOpenDay = weeks.waiting !== null && weeks.waiting < today ? weeks.waiting : today;
   const weekEnds: string[] = [];
-  for (let end = from; end < firstOpenDay; end = utcDay(new Date(Date.parse(end) + 7 * DAY_MS)))
+  for (let end = first_week_end; end < first_open_day; end = utcDay(new Date(Date.parse(end) + 7 * DAY_MS)))
     weekEnds.push(end);
   return weekEnds;
 }

@@ -195,6 +195,13 @@ test('a week is counted only when none of its rows is in the inbox; weeks before
   ]);
 });
 
+test('a week that has not ended is not counted, although the inbox has a row of a later day', async () => {
+  await fleet.receive(MONDAY, 280);
+  await fleet.receive('2026-12-14', 1);
+  expect((await fleet.runRetention(NEXT_MONDAY)).weeks_counted).toBe(1);
+  expect((await fleet.runRetention('2026-11-17')).weeks_counted).toBe(0);
+});
+
 test('the counts of a week are deleted exactly 24 months after its end', async () => {
   const values = { crash_sig: 'a'.repeat(16), soc_name: 'Apple M4', recent_inference_ms: 3 };
   const storedCounts = () =>
