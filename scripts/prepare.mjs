@@ -63,7 +63,15 @@ export const ensureBuilt = () =>
 export const ensureWebBuilt = () =>
   build(
     'web/dist',
-    ['web/portal', 'web/support', 'web/privacy', 'web/shared', 'src/languages', 'vite.config.ts'],
+    [
+      'web/portal',
+      'web/support',
+      'web/privacy',
+      'web/shared',
+      'src/languages',
+      'src/retention',
+      'vite.config.ts',
+    ],
     ['vite', 'build', '--logLevel=warn'],
   );
 

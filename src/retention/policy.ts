@@ -1,5 +1,6 @@
 import { Config } from '../core/config.js';
 import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
+import { KEPT_MONTHS } from './kept-months.js';
 
 /** How long the rows of a table are kept. */
 export interface RetentionRule {
@@ -51,14 +52,17 @@ export const createRetentionPolicy = ({
   {
     table: 'activation',
     description: 'Activations of licenses on machines',
-    ...keptFor(12, (length) => `while active, and ${length} after the end, at most as long as the license`),
+    ...keptFor(
+      KEPT_MONTHS.activation,
+      (length) => `while active, and ${length} after the end, at most as long as the license`,
+    ),
     keptFrom: 'ended_at',
   },
   {
     table: 'license',
     description: 'Licenses',
     ...keptFor(
-      12,
+      KEPT_MONTHS.license,
       (length) =>
         `while valid, and ${length} from the end or erasure, or from the day on which the end was recorded if that is later`,
     ),
@@ -133,14 +137,17 @@ export const createRetentionPolicy = ({
   {
     table: 'audit_event',
     description: 'Audit trail: actions of staff, and activations that retention ended',
-    ...keptFor(24),
+    ...keptFor(KEPT_MONTHS.audit_event),
     keptFrom: 'at',
     condition: `at <= now() - interval '24 months'`,
   },
   {
     table: 'erasure_request',
     description: 'Erasure requests; the e-mail only while they wait',
-    ...keptFor(12, (length) => `while they wait, and ${length} after they were carried out or cancelled`),
+    ...keptFor(
+      KEPT_MONTHS.erasure_request,
+      (length) => `while they wait, and ${length} after they were carried out or cancelled`,
+    ),
     keptFrom: 'coalesce(honoured_at, cancelled_at)',
   },
   {

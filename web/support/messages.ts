@@ -1,3 +1,5 @@
+import { KEPT_MONTHS } from '../../src/retention/kept-months.js';
+
 /** All texts of this page, in one file so that they can be translated. `{name}` is filled in, `#` is a number. */
 export const messages = {
   support: 'Support',
@@ -161,7 +163,7 @@ export const messages = {
       license_id: '',
       license_key: 'A key that was replaced is not found any more: try the e-mail.',
       transaction_id: 'It is the number on the receipt of the payment, exactly as it is written there.',
-      activation_id: 'An activation is deleted 12 months after it ended.',
+      activation_id: `An activation is deleted ${KEPT_MONTHS.activation} months after it ended.`,
     },
     found: { one: '# license', other: '# licenses' },
     caption: 'Found by {kind}',
@@ -182,7 +184,7 @@ export const messages = {
   license: {
     title: 'License … {hint}',
     waiting: 'Asking for the license …',
-    notFound: 'There is no license with this id. A license is deleted 12 months after it ended.',
+    notFound: `There is no license with this id. A license is deleted ${KEPT_MONTHS.license} months after it ended.`,
     back: 'Back to the search',
     facts: {
       holder: 'Holder',
@@ -255,7 +257,7 @@ export const messages = {
     caption: 'Machines in use',
     none: 'No machine is in use.',
     endedTitle: { one: '# ended', other: '# ended' },
-    endedCaption: 'Ended activations, kept 12 months',
+    endedCaption: `Ended activations, kept ${KEPT_MONTHS.activation} months`,
     machine: 'Machine',
     activated: 'Activated',
     version: 'Version at activation',
@@ -265,8 +267,7 @@ export const messages = {
     endedOn: '{state} on {day}',
     asked: 'Holder asks to release it',
     searched: 'Found by this id',
-    notFound:
-      'This license has no activation with the id in the address of this page. Ended activations are deleted after 12 months.',
+    notFound: `This license has no activation with the id in the address of this page. Ended activations are deleted after ${KEPT_MONTHS.activation} months.`,
     actions: 'Actions',
     filter: 'Find a machine by its name or the end of its id',
     filterNone: 'None of the machines has this name or id.',
@@ -294,7 +295,7 @@ export const messages = {
     submit: { release: 'Release', decline: 'Decline' },
     theirs: 'They say: “{reason}”',
     declineReason: 'Reason, which the holder reads',
-    declineReasonHint: 'Also kept for 24 months in the audit trail. No e-mail address in it.',
+    declineReasonHint: `Also kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No e-mail address in it.`,
   },
   holderMail: {
     title: 'The mail to the holder says, in {language}',
@@ -334,8 +335,8 @@ export const messages = {
   },
   reason: {
     label: 'Why?',
-    hint: 'Kept for 24 months, and the holder can read it. No e-mail address in it.',
-    hintOfStaff: 'Kept for 24 months in the audit trail. No e-mail address in it.',
+    hint: `Kept for ${KEPT_MONTHS.audit_event} months, and the holder can read it. No e-mail address in it.`,
+    hintOfStaff: `Kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No e-mail address in it.`,
     usual: 'Usual reasons',
     release: ['New machine', 'Lost', 'Sold', 'Reinstalled'],
     decline: ['Released one lately', 'Still in use', 'Not the holder'],
@@ -375,7 +376,7 @@ export const messages = {
       other: '# requests wait, the most urgent first',
     },
     endedTitle: { one: '# ended', other: '# ended' },
-    endedCaption: 'Ended requests, kept 12 months without the e-mail',
+    endedCaption: `Ended requests, kept ${KEPT_MONTHS.erasure_request} months without the e-mail`,
     email: 'E-mail',
     askedBy: 'Asked by',
     by: { holder: 'the holder', staff: 'staff' },
@@ -405,8 +406,7 @@ export const messages = {
     statuses: {
       active: 'Active',
       suspended: 'Suspended: the app stops, and goes on once it is active again',
-      revoked:
-        'Revoked: the app stops for good, its machines are released after 11 months, and the license is deleted after 12',
+      revoked: `Revoked: the app stops for good, its machines are released after 11 months, and the license is deleted after ${KEPT_MONTHS.license}`,
     },
     machines: 'Machines allowed',
     machinesHint: 'A limit below the machines in use releases none of them, but allows no new ones.',
@@ -469,7 +469,7 @@ export const messages = {
   },
   history: {
     title: 'History',
-    caption: 'What staff and the service did, newest first, kept 24 months',
+    caption: `What staff and the service did, newest first, kept ${KEPT_MONTHS.audit_event} months`,
     none: 'Nothing was done to it by hand so far.',
     when: 'When',
     what: 'What',
@@ -574,7 +574,8 @@ export const messages = {
   },
   audit: {
     title: 'Audit trail',
-    lead: 'Who did what, when and why, for 24 months. Entries contain no personal data of holders: the name of a machine is shown only as long as its activation has it.',
+    lead: `Who did what, when and why, for ${KEPT_MONTHS.audit_event} months. Entries contain no personal data of holders: the name of a machine is shown only as long as its activation has it.`,
+    keys: 'By keyboard: J and K go through the entries, Enter opens the license of one.',
     caption: { one: '# entry', other: '# entries, newest first' },
     captionOfOlder: { one: '# older entry', other: '# older entries, newest first' },
     none: 'Nothing was done so far.',
