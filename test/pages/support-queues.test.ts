@@ -97,6 +97,25 @@ test('requests are selected and opened by keyboard, and the reason of the holder
   ).toEqual([['release'], ['decline']]);
 });
 
+test('Enter opens the license of the focused row, in the queue and in the list of a holder', async () => {
+  const { license_id } = await requestRelease('rows@example.com', 'In the queue');
+  service.clock.advance(60_000);
+  await service.issue({ email: 'rows@example.com' });
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  await row(page, 'In the queue').waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await title(page, /^License …/).waitFor();
+  expect(page.url()).toBe(`${origin}/support/#license/${license_id}`);
+  await page.goto(`/support/#holder/${license_id}`);
+  await page.getByRole('table', { name: '2 licenses' }).waitFor();
+  // The oldest license is the last row.
+  for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key);
+  await row(page, 'In the queue').first().waitFor();
+  expect(page.url()).toBe(`${origin}/support/#license/${license_id}`);
+});
+
 test('the search opens by keyboard from another view, but not while a dialog is open', async () => {
   const { license_id } = await requestRelease('search@example.com', 'Searched');
   const page = await browser.openPage(origin);

@@ -1,6 +1,7 @@
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { AuditAnswer, AuditFiltersAnswer } from '../../shared/api-types.js';
+import { useRowKeys } from '../queues/row-keys.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { AuditFilterForm } from './audit-filter-form.js';
@@ -13,11 +14,14 @@ const { audit: texts } = messages;
 export function AuditView({ query }: { query: string }) {
   const filters = useLoad<AuditFiltersAnswer>('audit/filters');
   const parameters = toParameters(query);
+  useRowKeys();
   const page = useLoad<AuditAnswer>(`audit?${parameters}`);
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet lede">{texts.lead}</p>
+      <p class="quiet lede">
+        {texts.lead} <span class="keys">{texts.keys}</span>
+      </p>
       <Loaded load={filters} loadingText={texts.waitingForFilters}>
         {(choices) => <AuditFilterForm query={query} choices={choices} />}
       </Loaded>

@@ -34,7 +34,15 @@ export function Events({ events, caption, isOfLicense = false }: Props) {
         reason ? <UntrustedText text={reason} /> : <span class="quiet">{texts.noReason}</span>,
     },
   ];
-  return <Table caption={caption} columns={columns} rows={events} idOf={({ id }) => id} />;
+  return (
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={events}
+      idOf={({ id }) => id}
+      hasRowShortcuts={!isOfLicense}
+    />
+  );
 }
 
 function SentenceAndChange({ event, isOfLicense }: { event: AuditEvent; isOfLicense: boolean }) {

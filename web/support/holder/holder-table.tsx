@@ -23,5 +23,5 @@ interface Props {
 
 /** One page of the licenses of a holder. */
 export function HolderTable({ caption, licenses }: Props) {
-  return <Table caption={caption} columns={COLUMNS} rows={licenses} idOf={({ id }) => id} />;
+  return <Table caption={caption} columns={COLUMNS} rows={licenses} idOf={({ id }) => id} hasRowShortcuts />;
 }

@@ -5,6 +5,7 @@ import { formatNumber, plural } from '../../shared/dates.js';
 import { fill, t, UntrustedText } from '../../shared/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
+import { useRowKeys } from '../queues/row-keys.js';
 import { hrefOf } from '../route.js';
 import type { HolderLicensesPage } from '../../shared/api-types.js';
 import { useLoad } from '../use-load.js';
@@ -24,6 +25,7 @@ interface Props {
 /** All licenses of one holder, in pages. */
 export function HolderView({ id, list }: Props) {
   const load = useLoad<HolderLicensesPage>(holderPath(id, list));
+  useRowKeys();
   const show = (change: Partial<HolderList>) =>
     (location.hash = holderHref(id, { ...list, cursor: '', ...change }));
   useEffect(() => {
@@ -64,7 +66,10 @@ export function HolderView({ id, list }: Props) {
             {page.licenses.length === 0 ? (
               <p>{texts.none}</p>
             ) : (
-              <HolderTable caption={captionOf(page, list)} licenses={page.licenses} />
+              <>
+                <HolderTable caption={captionOf(page, list)} licenses={page.licenses} />
+                <p class="quiet small keys">{texts.keys}</p>
+              </>
             )}
             <p class="actions">
               {list.cursor && <a href={holderHref(id, { ...list, cursor: '' })}>{texts.first}</a>}

@@ -6,11 +6,14 @@ const findFocusedRow = () => document.activeElement?.closest<HTMLElement>('tr[da
 
 /**
  * Works through the rows of a view by keyboard: J and K focus the next and the previous row. Another letter presses the control
- * in the focused row whose parent element has this letter as `data-key`. With Shift, it presses that of the selected rows.
+ * in the focused row whose parent element has this letter as `data-key`. With Shift, it presses that of the selected rows. Enter
+ * follows the link of the focused row, such as that to its license.
  */
 export function useRowKeys(): void {
   useShortcuts((event) => {
-    if (!isPlainKey(event) || !/^[a-z]$/i.test(event.key)) return false;
+    if (!isPlainKey(event)) return false;
+    if (event.key === 'Enter') return followLink();
+    if (!/^[a-z]$/i.test(event.key)) return false;
     // Caps Lock changes the case of the key, but only Shift means the selected rows.
     const key = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase();
     const rows = findRows();
@@ -22,6 +25,14 @@ export function useRowKeys(): void {
     else within?.querySelector<HTMLElement>(`[data-key="${key}"] :is(button, input)`)?.click();
     return true;
   });
+}
+
+/** Enter on a control in the row is left to the browser. @returns whether the row itself has the focus, and has a link */
+function followLink(): boolean {
+  const row = findFocusedRow();
+  const link = row === document.activeElement ? row?.querySelector('a') : null;
+  link?.click();
+  return Boolean(link);
 }
 
 /**
