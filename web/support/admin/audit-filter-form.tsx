@@ -65,10 +65,10 @@ export function AuditFilterForm({ query, choices }: Props) {
           error={isReversed ? texts.reversed : undefined}
           input={{ type: 'date' }}
         />
-      </div>
-      <div class="actions">
-        <Button type="submit">{texts.apply}</Button>
-        {query && <a href={hrefOf('audit')}>{texts.clear}</a>}
+        <div class="actions">
+          <Button type="submit">{texts.apply}</Button>
+          {query && <a href={hrefOf('audit')}>{texts.clear}</a>}
+        </div>
       </div>
     </Form>
   );

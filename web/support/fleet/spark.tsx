@@ -12,6 +12,10 @@ export function Spark({ counts }: { counts: readonly number[] }) {
   const [last = 0, before = 0] = counts;
   return (
     <>
+      {/* The text comes first, because it is on one line with the other cells of its row. */}
+      <span class="quiet small change">
+        {t(trendText(counts), { last: formatNumber(last), before: formatNumber(before) })}
+      </span>
       <svg
         class="spark"
         viewBox={`0 0 ${counts.length * STEP} ${HEIGHT}`}
@@ -33,9 +37,6 @@ export function Spark({ counts }: { counts: readonly number[] }) {
           );
         })}
       </svg>
-      <span class="quiet small change">
-        {t(trendText(counts), { last: formatNumber(last), before: formatNumber(before) })}
-      </span>
     </>
   );
 }

@@ -2,7 +2,7 @@ import { formatDay } from '../../shared/dates.js';
 import { ExactTime } from '../../shared/exact-time.js';
 import { t } from '../../shared/text.js';
 import { Copyable } from '../parts/copyable.js';
-import { Machine } from '../parts/machine.js';
+import { Machine, shortId } from '../parts/machine.js';
 import type { Column } from '../parts/table.js';
 import type { Activation } from '../../shared/api-types.js';
 import { messages } from '../messages.js';
@@ -28,7 +28,7 @@ export const idColumn = (searched: string): Column<Activation> => ({
   name: texts.id,
   cell: ({ id }) => (
     <>
-      <Copyable class="mono small" text={id} what={messages.find.kinds.activation_id} />{' '}
+      <Copyable class="mono small" text={id} short={shortId(id)} what={messages.find.kinds.activation_id} />{' '}
       {id === searched && <span class="tag">{texts.searched}</span>}
     </>
   ),

@@ -87,7 +87,7 @@ export function MachinesInUse({ rows, searched, requestedIds, changed, onRelease
         hasRowShortcuts
       />
       {showAllButton}
-      {isSelectable && <p class="quiet small">{texts.keys}</p>}
+      {isSelectable && <p class="quiet small keys">{texts.keys}</p>}
     </div>
   );
 }

@@ -8,10 +8,12 @@ interface Props {
   /** What the text is, such as `e-mail`. */
   readonly what: string;
   readonly class?: string;
+  /** A short form that is shown instead of the text. */
+  readonly short?: string;
 }
 
 /** A text with a button that copies it. */
-export function Copyable({ text, what, class: className = '' }: Props) {
+export function Copyable({ text, what, class: className = '', short = text }: Props) {
   async function copy() {
     try {
       // On a page without TLS there is no `clipboard`.
@@ -23,7 +25,7 @@ export function Copyable({ text, what, class: className = '' }: Props) {
   }
   return (
     <span class={`copyable ${className}`}>
-      <UntrustedText text={text} />{' '}
+      <UntrustedText text={short} />{' '}
       <Button kind="link" label={t(messages.copy.label, { what })} onClick={() => void copy()}>
         {messages.copy.button}
       </Button>

@@ -38,7 +38,11 @@ export function MachineDetails({
       {fill(messages.machineDetails, {
         day: <ExactTime at={activated_at} />,
         version: <UntrustedText text={app_version} />,
-        id: <span class="mono">{shortId(id)}</span>,
+        id: (
+          <span class="end">
+            · <span class="mono">{shortId(id)}</span>
+          </span>
+        ),
       })}
     </span>
   );

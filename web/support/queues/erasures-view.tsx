@@ -91,7 +91,7 @@ export function ErasuresView({ load, isAdmin }: Props) {
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
       <p class="quiet">
-        {texts.lead} {isAdmin ? texts.adminKeys : texts.keys}
+        {texts.lead} <span class="keys">{isAdmin ? texts.adminKeys : texts.keys}</span>
       </p>
       <Loaded load={load} loadingText={texts.waiting}>
         {({ erasures }) => (

@@ -66,7 +66,7 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
       <p class="quiet">
-        {texts.lead} {texts.keys}
+        {texts.lead} <span class="keys">{texts.keys}</span>
       </p>
       <Loaded load={load} loadingText={texts.waiting}>
         {({ release_requests }) =>

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Locator } from 'playwright-core';
+import type { Service } from '../support/harness.js';
+import { TestBrowser } from './browser.js';
+import { startForBrowser } from './service.js';
+import { activateMachine, expectToast } from './steps.js';
+import { button, dialog, insertReleaseRequest, openAs, row, submitReason } from './support-browser.js';
+
+const HOLDER = 'a.holder.with.a.long.address@department.university.example';
+
+let service: Service;
+let origin: string;
+let licenseId: string;
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser());
+  const license = await service.issue({ email: HOLDER, machines_allowed: 2 });
+  licenseId = license.license_id;
+  for (const label of ['Studio', 'Laptop'])
+    await insertReleaseRequest(
+      service,
+      await activateMachine(service, license, label, HOLDER),
+      'The disk is broken, and the machine does not start any more.',
+    );
+});
+afterAll(() => service.close());
+const browser = TestBrowser.startForFile();
+
+const boxOf = async (element: Locator) => (await element.boundingBox())!;
+
+test.each([760, 1120, 1280])(
+  'at a width of %d pixels the tabs are in one line, and no view is wider',
+  async (width) => {
+    const page = await browser.openPage(origin, { viewport: { width, height: 800 } });
+    await openAs(page, origin, service, 'admin');
+    for (const view of ['Release requests', 'Audit trail', 'Staff', 'Service', 'Erasure requests']) {
+      await page.getByRole('link', { name: new RegExp(`^${view}`) }).click();
+      await page.getByRole('heading', { level: 1, name: view }).waitFor();
+      const tabs = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').all();
+      const tops = await Promise.all(tabs.map(async (tab) => (await boxOf(tab)).y));
+      expect([view, new Set(tops).size]).toEqual([view, 1]);
+    }
+    for (const hash of ['#requests', `#license/${licenseId}`]) {
+      await page.goto(`/support/${hash}`);
+      await row(page, 'Laptop').first().waitFor();
+      const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
+      expect([hash, scrollWidth]).toEqual([hash, width]);
+    }
+  },
+);
+
+test('the label of a machine is on one line with the other cells of its row', async () => {
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  const laptop = row(page, 'Laptop');
+  const label = await boxOf(laptop.getByText('Laptop', { exact: true }));
+  const time = await boxOf(laptop.locator('.age time'));
+  const checkbox = await boxOf(laptop.getByRole('checkbox'));
+  expect(Math.abs(label.y - time.y)).toBeLessThan(2);
+  expect(Math.abs(label.y + label.height / 2 - checkbox.y - checkbox.height / 2)).toBeLessThan(2);
+});
+
+test('a toast is beside a dialog, and covers neither its title nor its buttons', async () => {
+  const page = await browser.openPage(origin, { viewport: { width: 1120, height: 760 } });
+  await openAs(page, origin, service, 'support', '#requests');
+  await button(page, 'Release Studio, as asked').click();
+  await submitReason(page, 'Sold', 'Release');
+  await button(page, 'Release Laptop, as asked').click();
+  await expectToast(page, 'Releases in 10 seconds: Studio');
+  const toast = await boxOf(page.locator('.toast'));
+  expect(toast.x + toast.width).toBeLessThanOrEqual((await boxOf(dialog(page))).x);
+  await button(dialog(page), 'Cancel').click();
+  await page.keyboard.press('z');
+});
