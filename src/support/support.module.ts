@@ -4,13 +4,13 @@ import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { ReleasesModule } from '../releases/releases.module.js';
 import { StaffModule } from '../staff/staff.module.js';
-import { ActivationsController } from './activations.controller.js';
-import { AuditController } from './audit.controller.js';
-import { CrashGroupsService } from './crash-groups.service.js';
-import { StoredCrashGroupState } from './crash-group-state.entity.js';
-import { FleetController } from './fleet.controller.js';
-import { LicensesController } from './licenses.controller.js';
-import { ManifestsController } from './manifests.controller.js';
+import { ActivationsController } from './licenses/activations.controller.js';
+import { AuditController } from './audit/audit.controller.js';
+import { CrashGroupsService } from './fleet/crash-groups.service.js';
+import { StoredCrashGroupState } from './fleet/crash-group-state.entity.js';
+import { FleetController } from './fleet/fleet.controller.js';
+import { LicensesController } from './licenses/licenses.controller.js';
+import { ManifestsController } from './manifests/manifests.controller.js';
 import { RetentionController } from './retention.controller.js';
 
 /** The API with which staff manage licenses, and the data of the other views of the support page. */

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { parse } from 'csv-parse/sync';
 import type pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
-import { auditCsv } from '../../src/support/audit-csv.js';
-import type { AuditEvent } from '../../src/support/audit-trail.js';
+import { auditCsv } from '../../src/support/audit/audit-csv.js';
+import type { AuditEvent } from '../../src/support/audit/audit-trail.js';
 import { Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { signInStaff, type Browser } from './harness.js';

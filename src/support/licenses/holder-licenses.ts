@@ -5,11 +5,11 @@ import {
   licenseFactsView,
   type LicenseRow,
   type LicenseView,
-} from '../activation/license-overview.js';
-import { queryRows } from '../database/sql.js';
-import { problem } from '../http/problems/problem.js';
-import type { LicenseStatus } from '../licenses/license.rules.js';
-import { LICENSE_STATUS } from '../licenses/license-status.js';
+} from '../../activation/license-overview.js';
+import { queryRows } from '../../database/sql.js';
+import { problem } from '../../http/problems/problem.js';
+import type { LicenseStatus } from '../../licenses/license.rules.js';
+import { LICENSE_STATUS } from '../../licenses/license-status.js';
 
 /** `issued`: the newest first. `status`: those that work first. `expiry`: the next to expire first, those without expiry last. */
 export const LICENSE_SORTS = ['issued', 'status', 'expiry'] as const;

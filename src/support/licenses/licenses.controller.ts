@@ -11,10 +11,10 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { findLicenses } from '../activation/license-overview.js';
-import { readIfMatch } from '../http/parsing/if-match.js';
-import { LicenseKeys } from '../keys/license-keys.js';
-import { LicensesService } from '../licenses/licenses.service.js';
+import { findLicenses } from '../../activation/license-overview.js';
+import { readIfMatch } from '../../http/parsing/if-match.js';
+import { LicenseKeys } from '../../keys/license-keys.js';
+import { LicensesService } from '../../licenses/licenses.service.js';
 import { PAGE_SIZE, readHolderLicenses } from './holder-licenses.js';
 import { HolderLicensesParameters, toCursor } from './holder-licenses.dto.js';
 import { readLicenseDetail } from './license-detail.js';
@@ -26,9 +26,9 @@ import {
   toNewLicense,
   SearchRequest,
 } from './licenses.dto.js';
-import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
-import { AdminOnly, CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
-import { OptionalReasonRequest, ReasonRequest } from '../audit/reason.dto.js';
+import type { AuthenticatedStaff } from '../../staff/identity/staff-identity.js';
+import { AdminOnly, CurrentStaff, StaffGuard } from '../../staff/identity/staff.guard.js';
+import { OptionalReasonRequest, ReasonRequest } from '../../audit/reason.dto.js';
 
 /** Licenses, managed by staff (docs/contract.md#staff). Searches are POST requests, so that no URL has personal data. */
 @Controller('support/api/licenses')

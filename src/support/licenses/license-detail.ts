@@ -1,12 +1,12 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { findLicenses, type LicenseView } from '../activation/license-overview.js';
-import { rfc3339, rfc3339OrNull } from '../core/clock.js';
-import { queryRow, queryRows } from '../database/sql.js';
-import { problem } from '../http/problems/problem.js';
-import { licenseRevision } from '../licenses/license-revision.js';
-import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
-import { readAuditTrail, type AuditEvent } from './audit-trail.js';
+import { findLicenses, type LicenseView } from '../../activation/license-overview.js';
+import { rfc3339, rfc3339OrNull } from '../../core/clock.js';
+import { queryRow, queryRows } from '../../database/sql.js';
+import { problem } from '../../http/problems/problem.js';
+import { licenseRevision } from '../../licenses/license-revision.js';
+import type { PurchaseState, StaffStatus } from '../../licenses/license.rules.js';
+import { readAuditTrail, type AuditEvent } from '../audit/audit-trail.js';
 
 /** A license in responses to staff. */
 export interface LicenseDetail extends LicenseView {

@@ -1,7 +1,7 @@
 import { validate as isUuid } from 'uuid';
-import { parseMoment } from '../core/clock.js';
-import { optional, textField } from '../core/field.js';
-import { Member } from '../http/parsing/member.js';
+import { parseMoment } from '../../core/clock.js';
+import { optional, textField } from '../../core/field.js';
+import { Member } from '../../http/parsing/member.js';
 
 const uuidField = (sentence: string) => textField(sentence, (text) => (isUuid(text) ? text : null));
 const momentField = textField('must be a time in RFC 3339, or a day in UTC', parseMoment);

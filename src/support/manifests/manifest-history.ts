@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
-import { DAY_MS, rfc3339 } from '../core/clock.js';
-import { queryRows } from '../database/sql.js';
-import { parseSigned } from '../keys/manifests/signed-manifest.js';
-import { compareVersions } from '../keys/manifests/version.js';
+import { DAY_MS, rfc3339 } from '../../core/clock.js';
+import { queryRows } from '../../database/sql.js';
+import { parseSigned } from '../../keys/manifests/signed-manifest.js';
+import { compareVersions } from '../../keys/manifests/version.js';
 
 const MANIFEST_PAGE_SIZE = 100;
 

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { rfc3339 } from '../core/clock.js';
-import { queryRows } from '../database/sql.js';
+import { rfc3339 } from '../../core/clock.js';
+import { queryRows } from '../../database/sql.js';
 
 /** An entry of the audit trail in responses to staff. */
 export interface AuditEvent {

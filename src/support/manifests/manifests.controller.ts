@@ -1,8 +1,8 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock } from '../core/clock.js';
+import { Clock } from '../../core/clock.js';
 import { readPublishedManifests } from './manifest-history.js';
-import { StaffGuard } from '../staff/identity/staff.guard.js';
+import { StaffGuard } from '../../staff/identity/staff.guard.js';
 
 /** `GET /support/api/manifests`: the published manifests. Only the command line publishes. */
 @Controller('support/api/manifests')

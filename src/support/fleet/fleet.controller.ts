@@ -1,13 +1,13 @@
 import { Body, Controller, Get, Headers, Param, Patch, Query, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { readIfMatch } from '../http/parsing/if-match.js';
-import { readFleet } from '../telemetry/fleet.queries.js';
-import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
-import { CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
+import { readIfMatch } from '../../http/parsing/if-match.js';
+import { readFleet } from '../../telemetry/fleet.queries.js';
+import type { AuthenticatedStaff } from '../../staff/identity/staff-identity.js';
+import { CurrentStaff, StaffGuard } from '../../staff/identity/staff.guard.js';
 import { CrashGroupChangeRequest } from './crash-groups.dto.js';
 import { CrashGroupsService } from './crash-groups.service.js';
 import { CrashGroupsQuery, FleetQuery } from './fleet.dto.js';
-import { readPublications } from './manifest-history.js';
+import { readPublications } from '../manifests/manifest-history.js';
 
 /** `/support/api/fleet`: weekly telemetry counts, and crash groups with the states that staff give them. */
 @Controller('support/api/fleet')

@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
-import { releasedView, ReleaseService } from '../releases/release.service.js';
-import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
-import { ConfirmedEarlier, CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
-import { ReasonRequest } from '../audit/reason.dto.js';
+import { releasedView, ReleaseService } from '../../releases/release.service.js';
+import type { AuthenticatedStaff } from '../../staff/identity/staff-identity.js';
+import { ConfirmedEarlier, CurrentStaff, StaffGuard } from '../../staff/identity/staff.guard.js';
+import { ReasonRequest } from '../../audit/reason.dto.js';
 
 /** Releases of activations by staff (docs/contract.md#staff). */
 @Controller('support/api/activations')

@@ -1,5 +1,5 @@
-import { revisionOf } from '../core/revision.js';
-import { compareBuilds } from '../telemetry/build-version.js';
+import { revisionOf } from '../../core/revision.js';
+import { compareBuilds } from '../../telemetry/build-version.js';
 import type { StoredCrashGroupState } from './crash-group-state.entity.js';
 
 /** `open` also if a resolved group crashed again in the version that resolves it, or in a later one. */

@@ -1,7 +1,7 @@
 import { validate as isUuid } from 'uuid';
-import { oneOf, optional, textField } from '../core/field.js';
-import { Member } from '../http/parsing/member.js';
-import { STAFF_STATUSES } from '../licenses/license.rules.js';
+import { oneOf, optional, textField } from '../../core/field.js';
+import { Member } from '../../http/parsing/member.js';
+import { STAFF_STATUSES } from '../../licenses/license.rules.js';
 import { LICENSE_SORTS, type HolderLicensesQuery, type LicensePosition } from './holder-licenses.js';
 
 /** The sort key of the last license of a page (a number of seconds or a rank, `Infinity` without an expiry), and its id. */

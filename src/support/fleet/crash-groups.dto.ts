@@ -1,7 +1,7 @@
-import { oneOf } from '../core/field.js';
-import { appVersionField } from '../fields/app-version.js';
-import { reasonField } from '../fields/reason.js';
-import { Member } from '../http/parsing/member.js';
+import { oneOf } from '../../core/field.js';
+import { appVersionField } from '../../fields/app-version.js';
+import { reasonField } from '../../fields/reason.js';
+import { Member } from '../../http/parsing/member.js';
 import { CRASH_GROUP_STATES, type CrashGroupState } from './crash-group.rules.js';
 
 /** Body of `PATCH /support/api/fleet/crash-groups/{crash_sig}`. */

@@ -1,5 +1,5 @@
-import { oneOf, wholeNumber } from '../core/field.js';
-import { Member } from '../http/parsing/member.js';
+import { oneOf, wholeNumber } from '../../core/field.js';
+import { Member } from '../../http/parsing/member.js';
 import { CRASH_GROUP_STATES, type CrashGroupState } from './crash-group.rules.js';
 
 const DEFAULT_WEEKS = 12;

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Query, StreamableFile, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock, utcDay } from '../core/clock.js';
-import { AppLogger } from '../core/logger.js';
-import { LicenseKeys } from '../keys/license-keys.js';
-import { StaffGuard } from '../staff/identity/staff.guard.js';
+import { Clock, utcDay } from '../../core/clock.js';
+import { AppLogger } from '../../core/logger.js';
+import { LicenseKeys } from '../../keys/license-keys.js';
+import { StaffGuard } from '../../staff/identity/staff.guard.js';
 import { auditCsv } from './audit-csv.js';
 import { AuditQuery } from './audit.dto.js';
 import { readActions, readActors, readAuditBatches, readAuditPage, type AuditFilter } from './audit-trail.js';

@@ -1,16 +1,16 @@
 import { validate as isUuid } from 'uuid';
-import type { LicenseQuery } from '../activation/license-overview.js';
-import type { OnExpiry } from '../core/config.js';
-import { oneOf, optional, textField } from '../core/field.js';
-import { emailField } from '../fields/email.js';
-import { licenseKeyField } from '../fields/license-key.js';
-import { expiryField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
-import { reasonField } from '../fields/reason.js';
-import { Member } from '../http/parsing/member.js';
-import { invalidMembers } from '../http/problems/problem.js';
-import { LicenseKeys } from '../keys/license-keys.js';
-import { STAFF_STATUSES, type StaffStatus } from '../licenses/license.rules.js';
-import type { LicenseChange, NewLicense } from '../licenses/licenses.service.js';
+import type { LicenseQuery } from '../../activation/license-overview.js';
+import type { OnExpiry } from '../../core/config.js';
+import { oneOf, optional, textField } from '../../core/field.js';
+import { emailField } from '../../fields/email.js';
+import { licenseKeyField } from '../../fields/license-key.js';
+import { expiryField, machinesAllowedField, onExpiryField } from '../../fields/license-terms.js';
+import { reasonField } from '../../fields/reason.js';
+import { Member } from '../../http/parsing/member.js';
+import { invalidMembers } from '../../http/problems/problem.js';
+import { LicenseKeys } from '../../keys/license-keys.js';
+import { STAFF_STATUSES, type StaffStatus } from '../../licenses/license.rules.js';
+import type { LicenseChange, NewLicense } from '../../licenses/licenses.service.js';
 
 const SEARCH_MEMBERS = ['email', 'license_key', 'license_id', 'transaction_id', 'activation_id'] as const;
 const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
