@@ -45,9 +45,9 @@ function icon(): Plugin {
     transformIndexHtml: {
       order: 'pre',
       handler: async (html) => {
-        const svg = await readFile(inWeb('shared/icon.svg'), 'utf8');
+        const svg = await readFile(inWeb('shared/page/icon.svg'), 'utf8');
         const text = svg.trim().replaceAll('"', "'").replaceAll(/\s+/g, ' ').replaceAll('#', '%23');
-        return html.replaceAll('../shared/icon.svg', `data:image/svg+xml,${text}`);
+        return html.replaceAll('../shared/page/icon.svg', `data:image/svg+xml,${text}`);
       },
     },
   };

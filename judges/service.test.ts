@@ -19,7 +19,7 @@ import { accepted, Prism, proxiedService } from './prism.js';
  * because it has one call of each route, and one case for each code of the catalogue.
  */
 
-const LOGO_FILE = fileURLToPath(new URL('../web/shared/icon.svg', import.meta.url));
+const LOGO_FILE = fileURLToPath(new URL('../web/shared/page/icon.svg', import.meta.url));
 const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1', LOGO_FILE };
 const UNKNOWN = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const CRASH_SIG = '0123456789abcdef';

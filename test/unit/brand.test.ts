@@ -71,7 +71,7 @@ describe('the brand', () => {
 const [LIGHT, DARK] = coloursOfPages();
 
 function coloursOfPages(): Record<string, string>[] {
-  const css = readFileSync(new URL('../../web/shared/style.css', import.meta.url), 'utf8');
+  const css = readFileSync(new URL('../../web/shared/page/style.css', import.meta.url), 'utf8');
   const [light = '', dark = ''] = [...css.matchAll(/:root \{[^}]*\}/g)].map(([rule]) => rule);
   return [light, dark].map((rule) =>
     Object.fromEntries(

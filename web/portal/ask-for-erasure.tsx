@@ -1,8 +1,8 @@
-import type { HolderLicensesAnswer } from '../shared/api-types.js';
-import { ConfirmDialog } from '../shared/confirm-dialog.js';
-import { plural, formatUtcDay } from '../shared/dates.js';
-import { t } from '../shared/text.js';
-import { toast } from '../shared/toast.js';
+import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
+import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
+import { plural, formatUtcDay } from '../shared/dates/dates.js';
+import { t } from '../shared/texts/text.js';
+import { toast } from '../shared/notices/toast.js';
 import { messages } from './messages.js';
 import { askForErasure } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';

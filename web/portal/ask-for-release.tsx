@@ -1,7 +1,7 @@
-import type { HolderActivation } from '../shared/api-types.js';
-import { ConfirmDialog } from '../shared/confirm-dialog.js';
-import { fill } from '../shared/text.js';
-import { toast } from '../shared/toast.js';
+import type { HolderActivation } from '../shared/api/api-types.js';
+import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
+import { fill } from '../shared/texts/text.js';
+import { toast } from '../shared/notices/toast.js';
 import { wrongMembers } from './explain.js';
 import { findActivation } from './holder.js';
 import { MachineDetails } from './machine-details.js';

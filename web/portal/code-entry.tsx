@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { readSignInCode } from '../../src/keys/typed-text.js';
-import { useAction } from '../shared/action.js';
-import { focusFirstError, focusSoon } from '../shared/announcer.js';
-import { Button } from '../shared/button.js';
-import { Field } from '../shared/field.js';
-import { Form } from '../shared/form.js';
-import { Notice } from '../shared/notice.js';
-import { fill, UntrustedText } from '../shared/text.js';
-import { toast } from '../shared/toast.js';
+import { useAction } from '../shared/forms/action.js';
+import { focusFirstError, focusSoon } from '../shared/notices/announcer.js';
+import { Button } from '../shared/forms/button.js';
+import { Field } from '../shared/forms/field.js';
+import { Form } from '../shared/forms/form.js';
+import { Notice } from '../shared/notices/notice.js';
+import { fill, UntrustedText } from '../shared/texts/text.js';
+import { toast } from '../shared/notices/toast.js';
 import { explain, wrongMembers } from './explain.js';
 import { messages } from './messages.js';
 

@@ -1,9 +1,9 @@
 import { useRef, useState } from 'preact/hooks';
-import { useAction } from '../shared/action.js';
-import { focusFirstError, focusSoon } from '../shared/announcer.js';
-import { Button } from '../shared/button.js';
-import { Form } from '../shared/form.js';
-import { Notice } from '../shared/notice.js';
+import { useAction } from '../shared/forms/action.js';
+import { focusFirstError, focusSoon } from '../shared/notices/announcer.js';
+import { Button } from '../shared/forms/button.js';
+import { Form } from '../shared/forms/form.js';
+import { Notice } from '../shared/notices/notice.js';
 import { CodeEntry } from './code-entry.js';
 import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';

@@ -1,4 +1,4 @@
-import { Field } from '../shared/field.js';
+import { Field } from '../shared/forms/field.js';
 import { messages } from './messages.js';
 
 interface Props {

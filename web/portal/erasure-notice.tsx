@@ -1,10 +1,10 @@
-import { useAction } from '../shared/action.js';
-import { Button } from '../shared/button.js';
-import { formatTime, formatUtcDay } from '../shared/dates.js';
-import { Notice } from '../shared/notice.js';
-import { t } from '../shared/text.js';
-import { toast } from '../shared/toast.js';
-import type { WaitingErasure } from '../shared/api-types.js';
+import { useAction } from '../shared/forms/action.js';
+import { Button } from '../shared/forms/button.js';
+import { formatTime, formatUtcDay } from '../shared/dates/dates.js';
+import { Notice } from '../shared/notices/notice.js';
+import { t } from '../shared/texts/text.js';
+import { toast } from '../shared/notices/toast.js';
+import type { WaitingErasure } from '../shared/api/api-types.js';
 import { takeErasureBack } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';

@@ -1,5 +1,5 @@
-import { Refused, ServiceUnavailable } from '../shared/api.js';
-import { unavailableText } from '../shared/messages.js';
+import { Refused, ServiceUnavailable } from '../shared/api/api.js';
+import { unavailableText } from '../shared/texts/messages.js';
 import { messages } from './messages.js';
 
 /**

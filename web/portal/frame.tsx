@@ -1,12 +1,12 @@
-import { isSignedOut } from '../shared/api.js';
-import { useAction } from '../shared/action.js';
-import { Button } from '../shared/button.js';
-import { fill, UntrustedText } from '../shared/text.js';
-import { toastError } from '../shared/toast.js';
-import { BrandFooter, BrandMark } from '../shared/brand.js';
-import { LanguageSwitch } from '../shared/language-switch.js';
+import { isSignedOut } from '../shared/api/api.js';
+import { useAction } from '../shared/forms/action.js';
+import { Button } from '../shared/forms/button.js';
+import { fill, UntrustedText } from '../shared/texts/text.js';
+import { toastError } from '../shared/notices/toast.js';
+import { BrandFooter, BrandMark } from '../shared/page/brand.js';
+import { LanguageSwitch } from '../shared/page/language-switch.js';
 import { explain } from './explain.js';
-import type { HolderLicensesAnswer } from '../shared/api-types.js';
+import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { signOut } from './portal-api.js';
 import { messages } from './messages.js';
 

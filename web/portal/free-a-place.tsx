@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { useAction } from '../shared/action.js';
-import { focusSoon } from '../shared/announcer.js';
-import { Button } from '../shared/button.js';
-import { Notice } from '../shared/notice.js';
-import type { HolderLicense } from '../shared/api-types.js';
-import { fill } from '../shared/text.js';
+import { useAction } from '../shared/forms/action.js';
+import { focusSoon } from '../shared/notices/announcer.js';
+import { Button } from '../shared/forms/button.js';
+import { Notice } from '../shared/notices/notice.js';
+import type { HolderLicense } from '../shared/api/api-types.js';
+import { fill } from '../shared/texts/text.js';
 import { CodeEntry } from './code-entry.js';
 import { explain } from './explain.js';
 import { freePlaces } from './holder.js';

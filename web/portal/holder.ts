@@ -1,4 +1,4 @@
-import type { HolderLicense, HolderLicensesAnswer } from '../shared/api-types.js';
+import type { HolderLicense, HolderLicensesAnswer } from '../shared/api/api-types.js';
 
 /** The status that the page shows for a license. Unlike the `status` of the service, it depends on the expiry. */
 export type DisplayStatus = HolderLicense['status'] | 'expired' | 'updates_ended';

@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact';
-import type { HolderActivation } from '../shared/api-types.js';
-import { formatDay } from '../shared/dates.js';
-import { fill } from '../shared/text.js';
+import type { HolderActivation } from '../shared/api/api-types.js';
+import { formatDay } from '../shared/dates/dates.js';
+import { fill } from '../shared/texts/text.js';
 import { messages } from './messages.js';
 
 interface Props {

@@ -1,5 +1,5 @@
-import type { HolderActivation } from '../shared/api-types.js';
-import { UntrustedText } from '../shared/text.js';
+import type { HolderActivation } from '../shared/api/api-types.js';
+import { UntrustedText } from '../shared/texts/text.js';
 import { messages } from './messages.js';
 
 /** The label that the user gave a machine. */

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from '../shared/button.js';
-import { formatDay } from '../shared/dates.js';
-import { ExactTime } from '../shared/exact-time.js';
-import { fill, t, UntrustedText } from '../shared/text.js';
-import type { HolderActivation } from '../shared/api-types.js';
+import { Button } from '../shared/forms/button.js';
+import { formatDay } from '../shared/dates/dates.js';
+import { ExactTime } from '../shared/dates/exact-time.js';
+import { fill, t, UntrustedText } from '../shared/texts/text.js';
+import type { HolderActivation } from '../shared/api/api-types.js';
 import { AskForRelease } from './ask-for-release.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';

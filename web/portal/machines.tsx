@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { plural } from '../shared/dates.js';
-import { Field } from '../shared/field.js';
-import type { HolderActivation, HolderLicense } from '../shared/api-types.js';
+import { plural } from '../shared/dates/dates.js';
+import { Field } from '../shared/forms/field.js';
+import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
 import { isUsable } from './holder.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
 import { isThisMachine } from './this-machine.js';

@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import english from '../../src/languages/en.json?url=shared+portal';
-import { openInLanguage } from '../shared/language.js';
+import { openInLanguage } from '../shared/page/language.js';
 import { Portal } from './portal.js';
 import './portal.css';
 

@@ -1,5 +1,5 @@
 import type { Messages } from '../../src/languages/messages.js';
-import { receiveTexts } from '../shared/texts.js';
+import { receiveTexts } from '../shared/texts/receive-texts.js';
 
 /** All texts of the portal. `{…}` is filled in, `#` is a number. They are set before the page is rendered. */
 export let messages: Messages['portal'];

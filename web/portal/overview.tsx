@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
-import { Button } from '../shared/button.js';
-import { fill, UntrustedText } from '../shared/text.js';
-import { Notice } from '../shared/notice.js';
+import { Button } from '../shared/forms/button.js';
+import { fill, UntrustedText } from '../shared/texts/text.js';
+import { Notice } from '../shared/notices/notice.js';
 import { ErasureNotice } from './erasure-notice.js';
 import { LicenseSection } from './license.js';
 import { Session, type HolderSession } from './session.js';

@@ -1,5 +1,5 @@
-import { ask } from '../shared/api.js';
-import type { HolderLicensesAnswer, ReleaseAnswer, WaitingErasure } from '../shared/api-types.js';
+import { ask } from '../shared/api/api.js';
+import type { HolderLicensesAnswer, ReleaseAnswer, WaitingErasure } from '../shared/api/api-types.js';
 
 // The requests of the page to the portal API (docs/contract.md#portal).
 export const readHolder = () => ask<HolderLicensesAnswer>('GET', 'api/licenses');

@@ -1,4 +1,4 @@
-import type { HolderActivation, HolderLicense } from '../shared/api-types.js';
+import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
 
 /** How long a hint is valid, and how long after that the page still shows what it was opened for. */
 const LIFETIME_MS = 10 * 60_000;

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { HolderActivation } from '../shared/api-types.js';
-import { ConfirmDialog } from '../shared/confirm-dialog.js';
-import { Button } from '../shared/button.js';
-import { plural } from '../shared/dates.js';
-import { Dialog } from '../shared/dialog.js';
-import { fill, UntrustedText } from '../shared/text.js';
-import { toast, toastError } from '../shared/toast.js';
+import type { HolderActivation } from '../shared/api/api-types.js';
+import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
+import { Button } from '../shared/forms/button.js';
+import { plural } from '../shared/dates/dates.js';
+import { Dialog } from '../shared/dialogs/dialog.js';
+import { fill, UntrustedText } from '../shared/texts/text.js';
+import { toast, toastError } from '../shared/notices/toast.js';
 import { CodeEntry } from './code-entry.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Dialog } from '../shared/dialog.js';
-import { Button } from '../shared/button.js';
-import type { HolderLicensesAnswer } from '../shared/api-types.js';
+import { Dialog } from '../shared/dialogs/dialog.js';
+import { Button } from '../shared/forms/button.js';
+import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { SignIn } from './sign-in.js';
 import { messages } from './messages.js';
 

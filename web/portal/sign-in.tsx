@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { focusSoon } from '../shared/announcer.js';
-import { Button } from '../shared/button.js';
+import { focusSoon } from '../shared/notices/announcer.js';
+import { Button } from '../shared/forms/button.js';
 import { CodeForm } from './code-form.js';
 import { KeyForm } from './key-form.js';
 import { messages } from './messages.js';

@@ -1,8 +1,8 @@
 import { useEffect } from 'preact/hooks';
-import { setTitle } from '../shared/brand.js';
-import { formatNumber, plural } from '../shared/dates.js';
-import { fill, UntrustedText, t } from '../shared/text.js';
-import type { HolderLicensesAnswer, HolderLicense } from '../shared/api-types.js';
+import { setTitle } from '../shared/page/brand.js';
+import { formatNumber, plural } from '../shared/dates/dates.js';
+import { fill, UntrustedText, t } from '../shared/texts/text.js';
+import type { HolderLicensesAnswer, HolderLicense } from '../shared/api/api-types.js';
 import { displayStatus, freePlaces, isUsable } from './holder.js';
 import { Seats } from './seats.js';
 import { messages } from './messages.js';

@@ -1,4 +1,4 @@
-import type { HolderActivation, HolderLicensesAnswer } from '../shared/api-types.js';
+import type { HolderActivation, HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { findActivation } from './holder.js';
 import { isToBeFreed } from './release-link.js';
 

@@ -1,8 +1,8 @@
-import { useAction } from '../shared/action.js';
+import { useAction } from '../shared/forms/action.js';
 import { useState } from 'preact/hooks';
-import { Button } from '../shared/button.js';
-import { Notice } from '../shared/notice.js';
-import { toast } from '../shared/toast.js';
+import { Button } from '../shared/forms/button.js';
+import { Notice } from '../shared/notices/notice.js';
+import { toast } from '../shared/notices/toast.js';
 import { AskForErasure } from './ask-for-erasure.js';
 import { readExport } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';

@@ -1,4 +1,4 @@
-import { plural } from '../shared/dates.js';
+import { plural } from '../shared/dates/dates.js';
 import { descriptionOf, type Table } from './data.js';
 import { messages } from './messages.js';
 

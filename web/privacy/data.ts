@@ -1,5 +1,5 @@
-import type { PrivacyData } from '../shared/api-types.js';
-import { ask } from '../shared/api.js';
+import type { PrivacyData } from '../shared/api/api-types.js';
+import { ask } from '../shared/api/api.js';
 
 export type Table = PrivacyData['tables'][number];
 

@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import english from '../../src/languages/en.json?url=shared+privacy';
-import { openInLanguage } from '../shared/language.js';
+import { openInLanguage } from '../shared/page/language.js';
 import { Privacy } from './privacy.js';
 import './privacy.css';
 

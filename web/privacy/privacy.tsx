@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ServiceUnavailable } from '../shared/api.js';
-import { Unavailable } from '../shared/unavailable.js';
-import { brand, BrandFooter, BrandMark, ContactLine, setTitle } from '../shared/brand.js';
-import { LanguageSwitch } from '../shared/language-switch.js';
-import { Loading } from '../shared/loading.js';
-import { Page } from '../shared/page.js';
-import type { PrivacyData } from '../shared/api-types.js';
+import { ServiceUnavailable } from '../shared/api/api.js';
+import { Unavailable } from '../shared/notices/unavailable.js';
+import { brand, BrandFooter, BrandMark, ContactLine, setTitle } from '../shared/page/brand.js';
+import { LanguageSwitch } from '../shared/page/language-switch.js';
+import { Loading } from '../shared/notices/loading.js';
+import { Page } from '../shared/page/page.js';
+import type { PrivacyData } from '../shared/api/api-types.js';
 import { readPrivacyData } from './data.js';
 import { Report } from './report.js';
 import { messages } from './messages.js';

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { formatTime, plural, formatUtcDay } from '../shared/dates.js';
-import { currentLanguage } from '../shared/language.js';
-import { t } from '../shared/text.js';
+import { formatTime, plural, formatUtcDay } from '../shared/dates/dates.js';
+import { currentLanguage } from '../shared/page/language.js';
+import { t } from '../shared/texts/text.js';
 import { Columns } from './columns.js';
-import type { PrivacyData } from '../shared/api-types.js';
+import type { PrivacyData } from '../shared/api/api-types.js';
 import { descriptionOf, type Table } from './data.js';
 import { messages } from './messages.js';
 

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import english from '../../src/languages/en.json?shared';
-import { moveFocus } from '../shared/announcer.js';
-import { showTexts } from '../shared/texts.js';
+import { moveFocus } from '../shared/notices/announcer.js';
+import { showTexts } from '../shared/texts/receive-texts.js';
 import { App } from './frame/app.js';
 import { takeLink } from './sign-in/link.js';
 import './support.css';

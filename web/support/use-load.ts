@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { isSignedOut, ServiceUnavailable } from '../shared/api.js';
-import { useReconnection } from '../shared/connection.js';
-import { useReturn } from '../shared/return.js';
+import { isSignedOut, ServiceUnavailable } from '../shared/api/api.js';
+import { useReconnection } from '../shared/api/connection.js';
+import { useReturn } from '../shared/api/return.js';
 import { call, sessionEvents } from './call.js';
 
 export interface Load<T> {

@@ -1,6 +1,6 @@
-import { UntrustedText } from '../../shared/text.js';
+import { UntrustedText } from '../../shared/texts/text.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { StaffSessionAnswer } from '../../shared/api-types.js';
+import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import { Passkeys } from './passkeys.js';
 

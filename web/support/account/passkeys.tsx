@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
-import { Button } from '../../shared/button.js';
-import { Notice } from '../../shared/notice.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
+import { Button } from '../../shared/forms/button.js';
+import { Notice } from '../../shared/notices/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
-import { useAction } from '../../shared/action.js';
+import { useAction } from '../../shared/forms/action.js';
 import { Failure } from '../sign-in/failure.js';
 import { enrolPasskey } from '../sign-in/passkey.js';
-import type { Passkey, PasskeyListAnswer } from '../../shared/api-types.js';
+import type { Passkey, PasskeyListAnswer } from '../../shared/api/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { PasskeyTable } from './passkey-table.js';

@@ -1,7 +1,7 @@
-import type { Passkey } from '../../shared/api-types.js';
-import { formatDay } from '../../shared/dates.js';
-import { Notice } from '../../shared/notice.js';
-import { fill, t, UntrustedText } from '../../shared/text.js';
+import type { Passkey } from '../../shared/api/api-types.js';
+import { formatDay } from '../../shared/dates/dates.js';
+import { Notice } from '../../shared/notices/notice.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { focusFirstError } from '../../shared/announcer.js';
-import type { AuditFiltersAnswer } from '../../shared/api-types.js';
-import { Button } from '../../shared/button.js';
-import { Choice } from '../../shared/choice.js';
-import { Field } from '../../shared/field.js';
-import { Form } from '../../shared/form.js';
+import { focusFirstError } from '../../shared/notices/announcer.js';
+import type { AuditFiltersAnswer } from '../../shared/api/api-types.js';
+import { Button } from '../../shared/forms/button.js';
+import { Choice } from '../../shared/forms/choice.js';
+import { Field } from '../../shared/forms/field.js';
+import { Form } from '../../shared/forms/form.js';
 import { messages } from '../messages.js';
 import { goTo, hrefOf } from '../route.js';
 import { readFilter, toQuery } from './audit-query.js';

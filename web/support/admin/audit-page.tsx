@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { announce, moveFocus } from '../../shared/announcer.js';
-import type { AuditAnswer } from '../../shared/api-types.js';
-import { plural } from '../../shared/dates.js';
-import { fill } from '../../shared/text.js';
+import { announce, moveFocus } from '../../shared/notices/announcer.js';
+import type { AuditAnswer } from '../../shared/api/api-types.js';
+import { plural } from '../../shared/dates/dates.js';
+import { fill } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { hrefOf } from '../route.js';
 import { isOlderPage, readFilter, toQuery } from './audit-query.js';

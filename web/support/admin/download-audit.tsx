@@ -1,6 +1,6 @@
-import { useAction } from '../../shared/action.js';
-import { Button } from '../../shared/button.js';
-import { toast, toastError } from '../../shared/toast.js';
+import { useAction } from '../../shared/forms/action.js';
+import { Button } from '../../shared/forms/button.js';
+import { toast, toastError } from '../../shared/notices/toast.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { problemText } from '../parts/problem-text.js';

@@ -1,5 +1,5 @@
-import type { AuditEvent } from '../../shared/api-types.js';
-import { fill, t, UntrustedText } from '../../shared/text.js';
+import type { AuditEvent } from '../../shared/api/api-types.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { hrefOf } from '../route.js';
 import { actorText } from './event-texts.js';

@@ -1,7 +1,7 @@
-import { RelativeTime } from '../../shared/relative-time.js';
-import { UntrustedText } from '../../shared/text.js';
+import { RelativeTime } from '../../shared/dates/relative-time.js';
+import { UntrustedText } from '../../shared/texts/text.js';
 import { Table, type Column } from '../parts/table.js';
-import type { AuditEvent } from '../../shared/api-types.js';
+import type { AuditEvent } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import { changeText } from './event-change.js';
 import { EventSentence } from './event-sentence.js';

@@ -1,10 +1,10 @@
-import { formatShortTime, formatNumber, plural, formatUtcDay } from '../../shared/dates.js';
-import { fill, t } from '../../shared/text.js';
-import { Notice } from '../../shared/notice.js';
+import { formatShortTime, formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { fill, t } from '../../shared/texts/text.js';
+import { Notice } from '../../shared/notices/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { ManifestListAnswer as Answer } from '../../shared/api-types.js';
+import type { ManifestListAnswer as Answer } from '../../shared/api/api-types.js';
 import type { Manifest } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';

@@ -1,4 +1,4 @@
-import { fill, UntrustedText } from '../../shared/text.js';
+import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

@@ -1,5 +1,5 @@
-import type { RetentionListAnswer } from '../../shared/api-types.js';
-import { formatShortTime, formatNumber, plural, formatUtcDay } from '../../shared/dates.js';
+import type { RetentionListAnswer } from '../../shared/api/api-types.js';
+import { formatShortTime, formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import type { RetentionRun } from '../types.js';

@@ -1,5 +1,5 @@
-import { formatDay } from '../../shared/dates.js';
-import { fill, UntrustedText } from '../../shared/text.js';
+import { formatDay } from '../../shared/dates/dates.js';
+import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

@@ -1,5 +1,5 @@
-import type { StaffMember } from '../../shared/api-types.js';
-import { fill, UntrustedText } from '../../shared/text.js';
+import type { StaffMember } from '../../shared/api/api-types.js';
+import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

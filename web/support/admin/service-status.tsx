@@ -1,10 +1,10 @@
-import { Notice } from '../../shared/notice.js';
-import { formatNumber, plural } from '../../shared/dates.js';
-import { RelativeTime } from '../../shared/relative-time.js';
+import { Notice } from '../../shared/notices/notice.js';
+import { formatNumber, plural } from '../../shared/dates/dates.js';
+import { RelativeTime } from '../../shared/dates/relative-time.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { FailingMail, ServiceStatusAnswer } from '../../shared/api-types.js';
+import type { FailingMail, ServiceStatusAnswer } from '../../shared/api/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 

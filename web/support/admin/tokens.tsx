@@ -1,9 +1,9 @@
-import type { TokenListAnswer } from '../../shared/api-types.js';
+import type { TokenListAnswer } from '../../shared/api/api-types.js';
 import { useState } from 'preact/hooks';
-import { Button } from '../../shared/button.js';
-import { formatDay, plural } from '../../shared/dates.js';
-import { t, UntrustedText } from '../../shared/text.js';
-import { moveFocus } from '../../shared/announcer.js';
+import { Button } from '../../shared/forms/button.js';
+import { formatDay, plural } from '../../shared/dates/dates.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';

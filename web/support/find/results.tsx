@@ -1,11 +1,11 @@
-import { t, UntrustedText } from '../../shared/text.js';
-import { plural } from '../../shared/dates.js';
-import { Notice } from '../../shared/notice.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
+import { plural } from '../../shared/dates/dates.js';
+import { Notice } from '../../shared/notices/notice.js';
 import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Table, type Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
-import type { LicenseView } from '../../shared/api-types.js';
-import { isMistyped } from '../../shared/mistyped-key.js';
+import type { LicenseView } from '../../shared/api/api-types.js';
+import { isMistyped } from '../../shared/forms/mistyped-key.js';
 import { messages } from '../messages.js';
 import type { QueryKind } from './query-kinds.js';
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { Button } from '../../shared/button.js';
-import { Field } from '../../shared/field.js';
-import { Form } from '../../shared/form.js';
-import { t } from '../../shared/text.js';
+import { Button } from '../../shared/forms/button.js';
+import { Field } from '../../shared/forms/field.js';
+import { Form } from '../../shared/forms/form.js';
+import { t } from '../../shared/texts/text.js';
 import { ARIA_SEARCH_KEYS, SEARCH_KEYS } from '../parts/search-shortcut.js';
 import { messages } from '../messages.js';
 

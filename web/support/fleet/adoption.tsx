@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { formatPercent, formatUtcDay } from '../../shared/dates.js';
-import { t, UntrustedText } from '../../shared/text.js';
+import { formatPercent, formatUtcDay } from '../../shared/dates/dates.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf } from './counts.js';
-import type { FleetAnswer, FleetWeek } from '../../shared/api-types.js';
+import type { FleetAnswer, FleetWeek } from '../../shared/api/api-types.js';
 import { DASHES, LineChart, type Line } from './line-chart.js';
 import { PublicationList } from './publication-list.js';
 import { marksOf, publicationRow, type PublicationMark } from './publications.js';

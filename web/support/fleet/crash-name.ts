@@ -1,5 +1,5 @@
-import type { CrashGroup } from '../../shared/api-types.js';
-import { t } from '../../shared/text.js';
+import type { CrashGroup } from '../../shared/api/api-types.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 
 /** Returns the label of a crash group, or its signature if it has no label. */

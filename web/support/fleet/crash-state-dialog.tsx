@@ -1,6 +1,6 @@
-import { Refused } from '../../shared/api.js';
-import type { CrashGroup } from '../../shared/api-types.js';
-import { fill, t, UntrustedText } from '../../shared/text.js';
+import { Refused } from '../../shared/api/api.js';
+import type { CrashGroup } from '../../shared/api/api-types.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

@@ -1,7 +1,7 @@
-import { Button } from '../../shared/button.js';
-import { formatUtcDay } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
-import type { CrashGroup } from '../../shared/api-types.js';
+import { Button } from '../../shared/forms/button.js';
+import { formatUtcDay } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
+import type { CrashGroup } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import { Person } from '../parts/person.js';
 import { crashName } from './crash-name.js';

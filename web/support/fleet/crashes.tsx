@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
-import { Choice } from '../../shared/choice.js';
-import { formatNumber, plural } from '../../shared/dates.js';
-import { t, UntrustedText } from '../../shared/text.js';
+import { Choice } from '../../shared/forms/choice.js';
+import { formatNumber, plural } from '../../shared/dates/dates.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
-import type { CrashGroup, CrashGroupListAnswer } from '../../shared/api-types.js';
+import type { CrashGroup, CrashGroupListAnswer } from '../../shared/api/api-types.js';
 import { crashName } from './crash-name.js';
 import { CrashState } from './crash-state.js';
 import { CrashStateDialog } from './crash-state-dialog.js';

@@ -1,9 +1,9 @@
-import { formatPercent, plural, formatUtcDay } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
+import { formatPercent, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf, type Count, type Dimension } from './counts.js';
-import type { FleetWeek } from '../../shared/api-types.js';
+import type { FleetWeek } from '../../shared/api/api-types.js';
 import { Section } from './section.js';
 import { ValueLabel } from './value-label.js';
 

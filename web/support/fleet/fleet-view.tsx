@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { formatNumber } from '../../shared/dates.js';
-import { Notice } from '../../shared/notice.js';
-import { t } from '../../shared/text.js';
-import { Choice } from '../../shared/choice.js';
+import { formatNumber } from '../../shared/dates/dates.js';
+import { Notice } from '../../shared/notices/notice.js';
+import { t } from '../../shared/texts/text.js';
+import { Choice } from '../../shared/forms/choice.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { useLoad } from '../use-load.js';
@@ -10,7 +10,7 @@ import { messages } from '../messages.js';
 import { Adoption } from './adoption.js';
 import { Crashes } from './crashes.js';
 import { Distribution } from './distribution.js';
-import type { FleetAnswer } from '../../shared/api-types.js';
+import type { FleetAnswer } from '../../shared/api/api-types.js';
 import { Headline } from './headline.js';
 import { LatencyByChip } from './latency-by-chip.js';
 

@@ -1,7 +1,7 @@
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Loading } from '../../shared/loading.js';
-import { Unavailable } from '../../shared/unavailable.js';
+import { Loading } from '../../shared/notices/loading.js';
+import { Unavailable } from '../../shared/notices/unavailable.js';
 import { messages } from '../messages.js';
 
 /** Loads the view with its chart library when it is first shown. */

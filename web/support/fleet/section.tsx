@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { t } from '../../shared/text.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 
 interface Props {

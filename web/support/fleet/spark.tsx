@@ -1,5 +1,5 @@
-import { formatNumber } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
+import { formatNumber } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 
 /** Width of a bar with its gap, and height of the highest bar, in units of the drawing. */

@@ -1,4 +1,4 @@
-import { UntrustedText } from '../../shared/text.js';
+import { UntrustedText } from '../../shared/texts/text.js';
 
 interface Props {
   /** A telemetry value. */

@@ -1,5 +1,5 @@
-import { formatShortUtcDay, formatUtcDay } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
+import { formatShortUtcDay, formatUtcDay } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { ValueLabel } from './value-label.js';
 

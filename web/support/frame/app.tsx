@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { BrandFooter, BrandMark, setTitle } from '../../shared/brand.js';
-import { toast } from '../../shared/toast.js';
-import { Unavailable } from '../../shared/unavailable.js';
-import { Loading } from '../../shared/loading.js';
-import { Page } from '../../shared/page.js';
+import { BrandFooter, BrandMark, setTitle } from '../../shared/page/brand.js';
+import { toast } from '../../shared/notices/toast.js';
+import { Unavailable } from '../../shared/notices/unavailable.js';
+import { Loading } from '../../shared/notices/loading.js';
+import { Page } from '../../shared/page/page.js';
 import { Workspace } from './workspace.js';
 import { problemText } from '../parts/problem-text.js';
 import { ViewTitle } from '../parts/view-title.js';
@@ -13,7 +13,7 @@ import { takeLink } from '../sign-in/link.js';
 import { SessionEnded } from '../sign-in/session-ended.js';
 import { SignIn } from '../sign-in/sign-in.js';
 import { useSession, type SessionState } from '../sign-in/use-session.js';
-import type { StaffSessionAnswer } from '../../shared/api-types.js';
+import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 
 /** The page: the workspace of a signed-in person, or the sign-in. */

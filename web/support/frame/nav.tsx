@@ -1,4 +1,4 @@
-import { formatNumber, plural } from '../../shared/dates.js';
+import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
 import { ARIA_SEARCH_KEYS } from '../parts/search-shortcut.js';

@@ -1,13 +1,13 @@
 import { useEffect } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
-import { Choice } from '../../shared/choice.js';
-import { formatNumber, plural } from '../../shared/dates.js';
-import { fill, t, UntrustedText } from '../../shared/text.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
+import { Choice } from '../../shared/forms/choice.js';
+import { formatNumber, plural } from '../../shared/dates/dates.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { useRowKeys } from '../queues/row-keys.js';
 import { hrefOf } from '../route.js';
-import type { HolderLicensesPage } from '../../shared/api-types.js';
+import type { HolderLicensesPage } from '../../shared/api/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { HolderFacts } from './holder-facts.js';

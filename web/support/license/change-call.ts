@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/api.js';
+import { Refused } from '../../shared/api/api.js';
 import { call } from '../call.js';
 import type { LicenseDetail } from '../types.js';
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { LicenseDetailAnswer } from '../../shared/api-types.js';
-import { expiryAfter, lastDay } from '../../shared/expiry.js';
-import { t } from '../../shared/text.js';
+import type { LicenseDetailAnswer } from '../../shared/api/api-types.js';
+import { expiryAfter, lastDay } from '../../shared/dates/expiry.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { emailField } from '../parts/email-field.js';

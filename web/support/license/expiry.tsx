@@ -1,5 +1,5 @@
-import { expiryText } from '../../shared/expiry.js';
-import type { LicenseView } from '../../shared/api-types.js';
+import { expiryText } from '../../shared/dates/expiry.js';
+import type { LicenseView } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 
 /** What the expiry of a license means. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { formatNumber, plural, formatUtcDay, formatDay } from '../../shared/dates.js';
-import { fill, t } from '../../shared/text.js';
+import { formatNumber, plural, formatUtcDay, formatDay } from '../../shared/dates/dates.js';
+import { fill, t } from '../../shared/texts/text.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 import { Copyable } from '../parts/copyable.js';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { IssuedLicenseAnswer } from '../../shared/api-types.js';
-import { expiryAfter } from '../../shared/expiry.js';
+import type { IssuedLicenseAnswer } from '../../shared/api/api-types.js';
+import { expiryAfter } from '../../shared/dates/expiry.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

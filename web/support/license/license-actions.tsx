@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../shared/button.js';
-import { t } from '../../shared/text.js';
+import { Button } from '../../shared/forms/button.js';
+import { t } from '../../shared/texts/text.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 import { ChangeDialog } from './change-dialog.js';

@@ -1,8 +1,8 @@
-import { formatNumber } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
+import { formatNumber } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
 import type { Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
-import type { LicenseLine } from '../../shared/api-types.js';
+import type { LicenseLine } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import { Expiry } from './expiry.js';
 import { Status } from './status.js';

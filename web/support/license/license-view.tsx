@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
-import { t } from '../../shared/text.js';
+import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { focusRow, showChange } from '../parts/show-change.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
-import type { Activation, LicenseDetailAnswer } from '../../shared/api-types.js';
+import type { Activation, LicenseDetailAnswer } from '../../shared/api/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';

@@ -1,10 +1,10 @@
-import { formatDay } from '../../shared/dates.js';
-import { ExactTime } from '../../shared/exact-time.js';
-import { t } from '../../shared/text.js';
+import { formatDay } from '../../shared/dates/dates.js';
+import { ExactTime } from '../../shared/dates/exact-time.js';
+import { t } from '../../shared/texts/text.js';
 import { Copyable } from '../parts/copyable.js';
 import { Machine, shortId } from '../parts/machine.js';
 import type { Column } from '../parts/table.js';
-import type { Activation } from '../../shared/api-types.js';
+import type { Activation } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 
 export const ROWS_SHOWN_AT_FIRST = 25;

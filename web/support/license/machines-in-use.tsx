@@ -1,5 +1,5 @@
-import { Button } from '../../shared/button.js';
-import { t } from '../../shared/text.js';
+import { Button } from '../../shared/forms/button.js';
+import { t } from '../../shared/texts/text.js';
 import { machineNames } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -7,7 +7,7 @@ import { useDecisionMails } from '../queues/decision-mails.js';
 import { RowActions } from '../queues/row-actions.js';
 import { isPending, useRowStates } from '../queues/row-states.js';
 import { SelectableMachine, SelectionBar, useSelection } from '../queues/selection.js';
-import type { Activation } from '../../shared/api-types.js';
+import type { Activation } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import {
   ACTIVATED_COLUMN,

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
-import { plural } from '../../shared/dates.js';
-import { Field } from '../../shared/field.js';
-import { Notice } from '../../shared/notice.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
+import { plural } from '../../shared/dates/dates.js';
+import { Field } from '../../shared/forms/field.js';
+import { Notice } from '../../shared/notices/notice.js';
 import { machineText } from '../parts/machine.js';
 import { rowId, Table } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { Activation } from '../../shared/api-types.js';
+import type { Activation } from '../../shared/api/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 import {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { fill, t, UntrustedText } from '../../shared/text.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { reasonField } from '../parts/reason.js';

@@ -1,4 +1,4 @@
-import { fill, t, UntrustedText } from '../../shared/text.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

@@ -1,4 +1,7 @@
-import { ConfirmDialog as SharedDialog, type ConfirmDialogProps } from '../../shared/confirm-dialog.js';
+import {
+  ConfirmDialog as SharedDialog,
+  type ConfirmDialogProps,
+} from '../../shared/dialogs/confirm-dialog.js';
 import { messages } from '../messages.js';
 import { memberErrors, problemText } from './problem-text.js';
 

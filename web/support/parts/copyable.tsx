@@ -1,6 +1,6 @@
-import { Button } from '../../shared/button.js';
-import { t, UntrustedText } from '../../shared/text.js';
-import { toast, toastError } from '../../shared/toast.js';
+import { Button } from '../../shared/forms/button.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
+import { toast, toastError } from '../../shared/notices/toast.js';
 import { messages } from '../messages.js';
 
 interface Props {

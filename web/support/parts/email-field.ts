@@ -1,4 +1,4 @@
-import type { DialogField } from '../../shared/confirm-dialog.js';
+import type { DialogField } from '../../shared/dialogs/confirm-dialog.js';
 
 /** A field for an e-mail address. @param more further members of the field, such as a hint */
 export const emailField = (

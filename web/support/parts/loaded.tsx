@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { isSignedOut, Refused } from '../../shared/api.js';
-import { Unavailable } from '../../shared/unavailable.js';
-import { Loading } from '../../shared/loading.js';
-import { Notice } from '../../shared/notice.js';
+import { isSignedOut, Refused } from '../../shared/api/api.js';
+import { Unavailable } from '../../shared/notices/unavailable.js';
+import { Loading } from '../../shared/notices/loading.js';
+import { Notice } from '../../shared/notices/notice.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import { isOffline, problemText } from './problem-text.js';

@@ -1,6 +1,6 @@
-import type { Activation } from '../../shared/api-types.js';
-import { ExactTime } from '../../shared/exact-time.js';
-import { fill, UntrustedText } from '../../shared/text.js';
+import type { Activation } from '../../shared/api/api-types.js';
+import { ExactTime } from '../../shared/dates/exact-time.js';
+import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 
 /** The label that the user gave a machine. */

@@ -1,4 +1,4 @@
-import { UntrustedText } from '../../shared/text.js';
+import { UntrustedText } from '../../shared/texts/text.js';
 
 /** An e-mail address in a table; only a long one wraps. */
 export function Person({ email }: { email: string }) {

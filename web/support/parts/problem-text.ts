@@ -1,7 +1,7 @@
-import { Refused, ServiceUnavailable } from '../../shared/api.js';
-import { unavailableText } from '../../shared/messages.js';
+import { Refused, ServiceUnavailable } from '../../shared/api/api.js';
+import { unavailableText } from '../../shared/texts/messages.js';
 import { messages } from '../messages.js';
-import { t } from '../../shared/text.js';
+import { t } from '../../shared/texts/text.js';
 
 export const isOffline = (error: unknown) => error instanceof ServiceUnavailable && error.isOffline;
 

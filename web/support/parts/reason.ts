@@ -1,4 +1,4 @@
-import type { DialogField } from '../../shared/confirm-dialog.js';
+import type { DialogField } from '../../shared/dialogs/confirm-dialog.js';
 import { messages } from '../messages.js';
 
 const REASON_MAX_LENGTH = 500;

@@ -1,5 +1,5 @@
-import { moveFocus } from '../../shared/announcer.js';
-import { toast } from '../../shared/toast.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
+import { toast } from '../../shared/notices/toast.js';
 import { rowId } from './table.js';
 
 /**

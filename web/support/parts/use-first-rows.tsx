@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
-import { Button } from '../../shared/button.js';
-import { plural } from '../../shared/dates.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
+import { Button } from '../../shared/forms/button.js';
+import { plural } from '../../shared/dates/dates.js';
 import { messages } from '../messages.js';
 
 /**

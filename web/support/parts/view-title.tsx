@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { moveFocus } from '../../shared/announcer.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
 
 /** The heading of a view. It gets the focus when the view is shown, so that screen readers start to read there. */
 export function ViewTitle({ children, focus = true }: { children: ComponentChildren; focus?: boolean }) {

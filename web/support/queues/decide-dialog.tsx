@@ -1,5 +1,5 @@
-import { plural } from '../../shared/dates.js';
-import { fill, UntrustedText } from '../../shared/text.js';
+import { plural } from '../../shared/dates/dates.js';
+import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { MachineDetails, machineText, MachineWithDetails } from '../parts/machine.js';

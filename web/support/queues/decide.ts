@@ -3,11 +3,11 @@ import type {
   ReleaseAnswer,
   ReleaseDecisionAnswer,
   ReleaseRequestLine,
-} from '../../shared/api-types.js';
-import { isSignedOut, Refused, ServiceUnavailable } from '../../shared/api.js';
-import { formatNumber, plural } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
-import { toast, toastError } from '../../shared/toast.js';
+} from '../../shared/api/api-types.js';
+import { isSignedOut, Refused, ServiceUnavailable } from '../../shared/api/api.js';
+import { formatNumber, plural } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
+import { toast, toastError } from '../../shared/notices/toast.js';
 import { call, staffId } from '../call.js';
 import { messages } from '../messages.js';
 import { machineText } from '../parts/machine.js';

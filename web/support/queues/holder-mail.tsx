@@ -1,6 +1,6 @@
 import { directionOf } from '../../../src/languages/tags.js';
-import { brand } from '../../shared/brand.js';
-import { fill, t, UntrustedText } from '../../shared/text.js';
+import { brand } from '../../shared/page/brand.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import type { Decision } from '../types.js';
 import { useDecisionMails } from './decision-mails.js';

@@ -1,11 +1,11 @@
-import { Button } from '../../shared/button.js';
-import { plural } from '../../shared/dates.js';
-import { RelativeTime } from '../../shared/relative-time.js';
-import { t, UntrustedText } from '../../shared/text.js';
+import { Button } from '../../shared/forms/button.js';
+import { plural } from '../../shared/dates/dates.js';
+import { RelativeTime } from '../../shared/dates/relative-time.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
 import { machineNames, MachineWithDetails } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { Activation, ReleaseRequestLine } from '../../shared/api-types.js';
+import type { Activation, ReleaseRequestLine } from '../../shared/api/api-types.js';
 import type { Decision } from '../types.js';
 import { messages } from '../messages.js';
 import type { Target } from './decide.js';

@@ -1,7 +1,7 @@
-import type { ReleaseQueueAnswer } from '../../shared/api-types.js';
+import type { ReleaseQueueAnswer } from '../../shared/api/api-types.js';
 import { useState } from 'preact/hooks';
-import { formatNumber } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
+import { formatNumber } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Person } from '../parts/person.js';
 import { focusRow } from '../parts/show-change.js';

@@ -1,4 +1,4 @@
-import { moveFocus } from '../../shared/announcer.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
 import { isPlainKey, useShortcuts } from '../parts/use-shortcuts.js';
 
 const findRows = () => [...document.querySelectorAll<HTMLElement>('tr[data-shortcuts]')];

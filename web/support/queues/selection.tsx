@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Activation } from '../../shared/api-types.js';
-import { Button } from '../../shared/button.js';
-import { plural } from '../../shared/dates.js';
-import { t } from '../../shared/text.js';
+import type { Activation } from '../../shared/api/api-types.js';
+import { Button } from '../../shared/forms/button.js';
+import { plural } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { machineText, shortId } from '../parts/machine.js';
 

@@ -1,4 +1,4 @@
-import { Notice } from '../../shared/notice.js';
+import { Notice } from '../../shared/notices/notice.js';
 import { problemText } from '../parts/problem-text.js';
 import { PasskeyFailed } from './passkey.js';
 

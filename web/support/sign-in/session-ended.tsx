@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { isSignedOut } from '../../shared/api.js';
-import { Button } from '../../shared/button.js';
-import { Dialog } from '../../shared/dialog.js';
-import { useAction } from '../../shared/action.js';
+import { isSignedOut } from '../../shared/api/api.js';
+import { Button } from '../../shared/forms/button.js';
+import { Dialog } from '../../shared/dialogs/dialog.js';
+import { useAction } from '../../shared/forms/action.js';
 import { messages } from '../messages.js';
 import { Failure } from './failure.js';
 import { signInWithPasskey } from './passkey.js';

@@ -1,6 +1,6 @@
-import { Button } from '../../shared/button.js';
+import { Button } from '../../shared/forms/button.js';
 import { call } from '../call.js';
-import { useAction } from '../../shared/action.js';
+import { useAction } from '../../shared/forms/action.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { messages } from '../messages.js';
 import { Failure } from './failure.js';

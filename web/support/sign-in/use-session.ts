@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { toast } from '../../shared/toast.js';
-import { isSignedOut } from '../../shared/api.js';
+import { toast } from '../../shared/notices/toast.js';
+import { isSignedOut } from '../../shared/api/api.js';
 import { findSession, sessionEvents } from '../call.js';
-import type { StaffSessionAnswer } from '../../shared/api-types.js';
+import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 
 export interface SessionState {

@@ -1,4 +1,4 @@
-import { hasValidCheckSymbol, readLicenseKey } from '../../src/keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey } from '../../../src/keys/license-key-text.js';
 
 /**
  * Whether a text has the form of a license key, but a wrong check symbol. Imported keys may have no check symbol, so pages use

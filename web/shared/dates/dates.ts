@@ -1,6 +1,6 @@
-import type { Forms } from '../../src/languages/messages.js';
-import { canonicalTag } from '../../src/languages/tags.js';
-import { pluralForm } from '../../src/languages/text.js';
+import type { Forms } from '../../../src/languages/messages.js';
+import { canonicalTag } from '../../../src/languages/tags.js';
+import { pluralForm } from '../../../src/languages/text.js';
 
 const TIME_OF_DAY = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
 const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];

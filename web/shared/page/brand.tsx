@@ -1,7 +1,7 @@
-import { ask } from './api.js';
-import type { Brand, Contact } from './api-types.js';
-import { common } from './messages.js';
-import { fill, UntrustedText } from './text.js';
+import { ask } from '../api/api.js';
+import type { Brand, Contact } from '../api/api-types.js';
+import { common } from '../texts/messages.js';
+import { fill, UntrustedText } from '../texts/text.js';
 
 /** Used if `/brand` was not answered: the page then names neither the product nor the vendor. */
 const UNKNOWN: Brand = {

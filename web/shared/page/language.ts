@@ -1,7 +1,7 @@
-import { directionOf, lookUpLanguage } from '../../src/languages/tags.js';
-import type { Languages } from './api-types.js';
-import { common } from './messages.js';
-import { showTexts, type Texts } from './texts.js';
+import { directionOf, lookUpLanguage } from '../../../src/languages/tags.js';
+import type { Languages } from '../api/api-types.js';
+import { common } from '../texts/messages.js';
+import { showTexts, type Texts } from '../texts/receive-texts.js';
 
 /** A page is shown in English, with the texts of its own files, if the service does not send texts in this time. */
 const TIMEOUT_MS = 5_000;

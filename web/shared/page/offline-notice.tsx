@@ -1,5 +1,5 @@
-import { useIsOffline } from './connection.js';
-import { common } from './messages.js';
+import { useIsOffline } from '../api/connection.js';
+import { common } from '../texts/messages.js';
 
 /**
  * Says that this device is offline, as long as it is. The element is always rendered, because screen readers announce changes of

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { announce } from './announcer.js';
-import { common } from './messages.js';
+import { announce } from '../notices/announcer.js';
+import { common } from '../texts/messages.js';
 
 /**
  * Whether this device has no connection. The browser reports that, but it also does for a device that reaches a service on the

@@ -1,5 +1,5 @@
 import { formatUtcDay } from './dates.js';
-import { t } from './text.js';
+import { t } from '../texts/text.js';
 
 interface Expiring {
   readonly expires_at: string | null;

@@ -1,5 +1,5 @@
-import type { Messages } from '../../src/languages/messages.js';
-import { receiveTexts } from './texts.js';
+import type { Messages } from '../../../src/languages/messages.js';
+import { receiveTexts } from './receive-texts.js';
 
 /** The texts of the components that all pages share. They are set before a page is rendered, and replaced with the language. */
 export let common: Messages['shared'];

@@ -1,4 +1,4 @@
-import { Button } from './button.js';
+import { Button } from '../forms/button.js';
 import { Notice } from './notice.js';
 
 interface Props {

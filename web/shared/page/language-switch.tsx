@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks';
 import { availableLanguages, chooseLanguage, currentLanguage } from './language.js';
-import { common } from './messages.js';
-import { toastError } from './toast.js';
+import { common } from '../texts/messages.js';
+import { toastError } from '../notices/toast.js';
 
 /** A field of the footer in which the reader chooses the language of the page. */
 export function LanguageSwitch() {

@@ -1,13 +1,13 @@
 import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { useAction } from './action.js';
-import { focusFirstError } from './announcer.js';
-import { Button } from './button.js';
-import { Choice } from './choice.js';
+import { useAction } from '../forms/action.js';
+import { focusFirstError } from '../notices/announcer.js';
+import { Button } from '../forms/button.js';
+import { Choice } from '../forms/choice.js';
 import { Dialog } from './dialog.js';
-import { Field } from './field.js';
-import { Form } from './form.js';
-import { Notice } from './notice.js';
+import { Field } from '../forms/field.js';
+import { Form } from '../forms/form.js';
+import { Notice } from '../notices/notice.js';
 
 /** A field of a dialog: an input, a textarea or a choice. */
 export interface DialogField {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { common } from './messages.js';
+import { common } from '../texts/messages.js';
 
 interface Props {
   readonly children: ComponentChildren;

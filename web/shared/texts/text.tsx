@@ -1,6 +1,6 @@
 import { Fragment, type ComponentChild, type ComponentChildren } from 'preact';
 
-export { t } from '../../src/languages/text.js';
+export { t } from '../../../src/languages/text.js';
 
 /** Fills elements into a message: `fill('Release {machine}?', { machine: <UntrustedText … /> })`. */
 export function fill(message: string, parts: Record<string, ComponentChild>): ComponentChildren {

@@ -1,5 +1,5 @@
 import { announce, moveFocus } from './announcer.js';
-import { common } from './messages.js';
+import { common } from '../texts/messages.js';
 
 /** How long a toast is shown: long enough to read two short sentences. */
 const TOAST_DURATION_MS = 7_000;

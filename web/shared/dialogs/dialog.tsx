@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { common } from './messages.js';
-import { placeToasts } from './toast.js';
+import { common } from '../texts/messages.js';
+import { placeToasts } from '../notices/toast.js';
 
 interface Props {
   readonly title: ComponentChildren;

@@ -1,4 +1,4 @@
-import type { Messages } from '../../src/languages/messages.js';
+import type { Messages } from '../../../src/languages/messages.js';
 
 /** The texts of a page: some sections of the file of a language. */
 export type Texts = Partial<Messages>;
