@@ -84,7 +84,11 @@ test('the search reports what was searched if nothing is found, and what is wron
     await page.getByText(sentence).first().waitFor();
   }
   await find(page, 'MOORING_0000-0000-0000-0001');
-  await page.getByText(/^One character looks mistyped/).waitFor();
+  const mistyped = page.getByText(/^One character looks mistyped/);
+  await mistyped.waitFor();
+  // What was found belongs to the text that was searched, also while another one is typed.
+  await page.getByRole('textbox').fill('MOORING_0000');
+  expect(await mistyped.count()).toBe(1);
   await browser.expectAccessibleLayout(page);
   await find(page, 'two@signs@example.com');
   await page.getByText(/^It must/).waitFor();

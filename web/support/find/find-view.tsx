@@ -9,6 +9,7 @@ import { IssueDialog } from '../license/issue-dialog.js';
 import { memberErrors, problemText } from '../parts/problem-text.js';
 import { t } from '../../shared/texts/text.js';
 import { useAction } from '../../shared/forms/action.js';
+import { isMistyped } from '../../shared/forms/mistyped-key.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { goTo } from '../route.js';
 import type { LicenseSearchAnswer, LicenseView } from '../../shared/api/api-types.js';
@@ -24,6 +25,8 @@ export interface Search {
   readonly licenses?: readonly LicenseView[];
   /** The id of the activation that was found, in lower case as the service writes it. */
   readonly activationId?: string | undefined;
+  /** Whether the text that was searched is a mistyped license key. The text in the field may have changed since. */
+  readonly isMistyped?: boolean;
 }
 
 export const EMPTY_SEARCH: Search = { text: '', kind: 'email' };
@@ -85,7 +88,9 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
       </SearchForm>
       {action.busy && <Loading text={t(texts.searching, { kind: texts.kinds[kind] })} />}
       {action.error !== undefined && !textError && <Notice kind="danger">{problemText(action.error)}</Notice>}
-      {licenses && <Results text={text} kind={kind} licenses={licenses} activationId={activationId} />}
+      {licenses && (
+        <Results kind={kind} licenses={licenses} activationId={activationId} isMistyped={search.isMistyped} />
+      )}
       {isIssuing && <IssueDialog onClose={() => setIsIssuing(false)} />}
     </div>
   );
@@ -95,6 +100,7 @@ interface Result {
   readonly kind: QueryKind;
   readonly licenses: readonly LicenseView[];
   readonly activationId?: string | undefined;
+  readonly isMistyped?: boolean;
 }
 
 /** Searches by each kind that the text may be, until a license is found. If none is found, the result has the first kind. */
@@ -105,7 +111,7 @@ async function findByAnyKind(text: string): Promise<Result> {
     if (licenses.length > 0)
       return { kind, licenses, activationId: kind === 'activation_id' ? text.toLowerCase() : undefined };
   }
-  return { kind: kinds[0], licenses: [] };
+  return { kind: kinds[0], licenses: [], isMistyped: kinds[0] === 'license_key' && isMistyped(text) };
 }
 
 /** Announces the result, and opens the license, or the list of licenses if there are several. */

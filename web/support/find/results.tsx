@@ -5,7 +5,6 @@ import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '..
 import { Table, type Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
 import type { LicenseView } from '../../shared/api/api-types.js';
-import { isMistyped } from '../../shared/forms/mistyped-key.js';
 import { messages } from '../messages.js';
 import type { QueryKind } from './query-kinds.js';
 
@@ -28,14 +27,14 @@ const OTHER_COLUMNS: readonly Column<LicenseView>[] = [
 ];
 
 interface Props {
-  readonly text: string;
   readonly kind: QueryKind;
   readonly licenses: readonly LicenseView[];
   readonly activationId: string | undefined;
+  readonly isMistyped: boolean | undefined;
 }
 
 /** What a search found. It is opened at once, so it is only seen after going back, unless nothing was found. */
-export function Results({ text, kind, licenses, activationId }: Props) {
+export function Results({ kind, licenses, activationId, isMistyped }: Props) {
   const [first, ...others] = licenses;
   if (!first)
     return (
@@ -43,7 +42,7 @@ export function Results({ text, kind, licenses, activationId }: Props) {
         <p>
           <strong>{texts.none[kind]}</strong>
         </p>
-        <p>{kind === 'license_key' && isMistyped(text) ? texts.mistyped : texts.noneHints[kind]}</p>
+        <p>{isMistyped ? texts.mistyped : texts.noneHints[kind]}</p>
       </Notice>
     );
   if (others.length > 0)
