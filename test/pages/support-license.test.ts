@@ -648,6 +648,8 @@ test('the history shows how long ago something was, with the exact time on focus
   // These ages have texts of different lengths. After 30 days the text is the date.
   for (const [age, text] of [
     [MINUTE_MS, '1 minute ago'],
+    // The clock of this device is slow.
+    [-4 * MINUTE_MS, 'now'],
     [HOUR_MS - 1, '59 minutes ago'],
     [HOUR_MS, '1 hour ago'],
     [DAY_MS - 1, '23 hours ago'],

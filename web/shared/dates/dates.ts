@@ -54,9 +54,13 @@ export function formatDay(time: string): string {
   return (date.getFullYear() === new Date().getFullYear() ? dayWithoutYear : day).format(date);
 }
 
-/** Formats how long ago a time was, or when it will be: `now`, `3 hours ago`, `in 5 minutes`, and after 30 days its day. */
-export function formatAge(time: string): string {
-  const difference = Date.parse(time) - Date.now();
+/**
+ * Formats how long ago a time was, or when it will be: `now`, `3 hours ago`, `in 5 minutes`, and after 30 days its day.
+ * @param isPlanned whether the time may be in the future; a past event seems to be so where the device's clock is slow
+ */
+export function formatAge(time: string, isPlanned: boolean): string {
+  const untilTime = Date.parse(time) - Date.now();
+  const difference = isPlanned ? untilTime : Math.min(untilTime, 0);
   const format = (unitMs: number, unit: Intl.RelativeTimeFormatUnit) =>
     formats().relative.format(Math.trunc(difference / unitMs), unit);
   const age = Math.abs(difference);

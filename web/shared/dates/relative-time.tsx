@@ -4,12 +4,18 @@ import { ExactTime } from './exact-time.js';
 
 const UPDATE_INTERVAL_MS = 60_000;
 
+interface Props {
+  readonly at: string;
+  /** Whether this is the time of something planned, which may be in the future. */
+  readonly isPlanned?: boolean;
+}
+
 /** How long ago a time was, as long as it is shown. Its width is that of the longest text, so that nothing moves. */
-export function RelativeTime({ at }: { at: string }) {
+export function RelativeTime({ at, isPlanned = false }: Props) {
   useMinutes();
   return (
     <span class="age">
-      <ExactTime at={at} text={formatAge(at)} />
+      <ExactTime at={at} text={formatAge(at, isPlanned)} />
     </span>
   );
 }

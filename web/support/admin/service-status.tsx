@@ -20,7 +20,7 @@ const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
   {
     name: texts.mailNext,
     cell: ({ next_attempt_at }) =>
-      next_attempt_at ? <RelativeTime at={next_attempt_at} /> : texts.mailGivenUp,
+      next_attempt_at ? <RelativeTime at={next_attempt_at} isPlanned /> : texts.mailGivenUp,
   },
   { name: texts.mailAbout, cell: ({ about }) => <span class="mono small">{about}</span> },
 ];

@@ -49,7 +49,7 @@ const DAYS_LEFT_COLUMN: Column<Erasure> = {
 };
 const RUNS_COLUMN: Column<Erasure> = {
   name: texts.runs,
-  cell: ({ runs_at }) => <RelativeTime at={runs_at} />,
+  cell: ({ runs_at }) => <RelativeTime at={runs_at} isPlanned />,
 };
 const ENDED_COLUMNS: readonly Column<Erasure>[] = [
   {
