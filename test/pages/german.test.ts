@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import type { LicenseChange } from '../../src/licenses/licenses.service.js';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { sell } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { FakeClock, type Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -124,6 +127,19 @@ test('a German page describes each state of a license in German', async () => {
   }
 });
 
+test('a German page describes a refunded license and several licenses in German', async () => {
+  const transaction_id = randomUUID();
+  const id = await sell(service, license.email, transaction_id);
+  const license_key = (await service.app.get(LicensesService).currentKey(id))!;
+  await activateMachine(service, { email: license.email, license_key }, LABEL);
+  const page = await openByCode();
+  await expectGerman(page, page.getByRole('heading', { name: '2 von 2 Geräten in Verwendung' }));
+  await service.app.get(PurchasesService).record({ transaction_id, status: 'refunded' });
+  await page.reload();
+  await expectGerman(page, page.getByText('Ihr Kauf wurde erstattet'));
+  await expectGerman(page, page.getByText('Erstattet am 10. Februar'));
+});
+
 test('the forms of a German page report errors in German', async () => {
   const page = await open();
   await page.goto('/portal/');
@@ -203,6 +219,15 @@ test('the page of a release link is in German, and shows a hostile product name 
   await expectGerman(page, page.getByText('Ein Platz ist frei. Gehen Sie zurück zur Anwendung'));
   expect(await page.getByRole('rowheader').locator('bdi').allTextContents()).toEqual([LABEL]);
   expect(await page.locator('main img, dialog img, header b').count()).toBe(0);
+});
+
+test('a German page says in German that a release link has expired', async () => {
+  const { json } = await service.activate(license, 'new');
+  service.clock.advance(10 * 60_000);
+  const page = await open();
+  await page.goto(json['release_url'] as string);
+  await button(page, 'Code per E-Mail senden').click();
+  await expectGerman(page, page.getByText('Dieser Link war 10 Minuten lang gültig.'));
 });
 
 test('the German privacy page is in German, except the descriptions that it marks as English', async () => {
