@@ -48,8 +48,8 @@ test.each(['light', 'dark'] as const)(
   'in forced colours (%s) the used and the free places of a license are visible and differ',
   async (scheme) => {
     for (const [machines_allowed, used, free] of [
-      [2, '.seats > .used', '.seats > .free'],
-      [20, '.seats.bar .used', '.seats.bar .free'],
+      [2, '.places > .used', '.places > .free'],
+      [20, '.places.bar .used', '.places.bar .free'],
     ] as const) {
       const license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed });
       await activateMachine(service, license, 'Studio Mac');

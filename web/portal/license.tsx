@@ -11,7 +11,7 @@ import { displayStatus, isUsable, type DisplayStatus } from './holder.js';
 import { Machines } from './machines.js';
 import { isToBeFreed } from './release-link.js';
 import { sendKey } from './portal-api.js';
-import { Seats } from './seats.js';
+import { Places } from './places.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { inUseText } from './summary.js';
 import { messages } from './messages.js';
@@ -41,7 +41,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
         </h2>
         <span class={`tag ${TAG_CLASSES[status]}`}>{messages.license.statuses[status]}</span>
         {isOneOfSeveral && isUsable(license) && (
-          <Seats used={license.machines_in_use} allowed={license.machines_allowed} />
+          <Places used={license.machines_in_use} allowed={license.machines_allowed} />
         )}
       </header>
       {explanation && <p>{explanation}</p>}

@@ -4,7 +4,7 @@ import { formatNumber, plural } from '../shared/dates/dates.js';
 import { fill, UntrustedText, t } from '../shared/texts/text.js';
 import type { HolderLicensesAnswer, HolderLicense } from '../shared/api/api-types.js';
 import { displayStatus, freePlaces, isUsable } from './holder.js';
-import { Seats } from './seats.js';
+import { Places } from './places.js';
 import { messages } from './messages.js';
 
 /** The heading of the page, such as "1 of 1 machines in use", and a sentence about the next machine. */
@@ -20,7 +20,7 @@ export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
     <>
       <h1 id="headline">{headline}</h1>
       {onlyLicense && isUsable(onlyLicense) && (
-        <Seats used={onlyLicense.machines_in_use} allowed={onlyLicense.machines_allowed} />
+        <Places used={onlyLicense.machines_in_use} allowed={onlyLicense.machines_allowed} />
       )}
       {lead && <p class="lead">{lead}</p>}
     </>

@@ -2,11 +2,11 @@
 const MAX_DRAWN_PLACES = 16;
 
 /** Draws how much of the machine limit of a license is used. A text beside the drawing says the same. */
-export function Seats({ used, allowed }: { used: number; allowed: number }) {
+export function Places({ used, allowed }: { used: number; allowed: number }) {
   if (allowed > MAX_DRAWN_PLACES) {
     const percent = Math.min(100, (used / allowed) * 100);
     return (
-      <svg class="seats bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <svg class="places bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
         <rect width="100" height="6" class="free" />
         <rect width={percent} height="6" class="used" />
       </svg>
@@ -18,7 +18,7 @@ export function Seats({ used, allowed }: { used: number; allowed: number }) {
     (_, index) => index,
   );
   return (
-    <span class="seats" aria-hidden="true">
+    <span class="places" aria-hidden="true">
       {places.map((place) => (
         <span key={place} class={place < used ? 'used' : 'free'} />
       ))}
