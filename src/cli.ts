@@ -9,7 +9,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 exitOnUncaught(async (error) => {
-  // The logger is loaded on demand, because commands do not need it.
+  // The logger is loaded on demand, because commands without a database do not load it.
   const { errorFields } = await import('./core/logger.js');
   process.stderr.write(`${JSON.stringify({ msg: 'uncaught error', ...errorFields(error) })}\n`);
 });

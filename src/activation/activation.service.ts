@@ -32,9 +32,10 @@ const FIND_BY_KEY = {
   where l.key_hash = $1 and l.email = $2`,
 };
 
-// Finds the license of an active machine that still sends the key and e-mail with which it was activated, although the license
-// has another key or e-mail since, or lost its e-mail in a restore (docs/decisions/0028). The query starts with the machine, so
-// that for a machine without an activation an unknown key and a wrong e-mail take the same time.
+// Finds the license of an active machine that still sends the key and e-mail with which it was activated, although the
+// license has another key or e-mail since, or lost its e-mail in a restore (docs/decisions/0028). A former e-mail is
+// not stored, so after such a change the query accepts any e-mail. The query starts with the machine, so that for a
+// machine without an activation an unknown key and a wrong e-mail take the same time.
 const FIND_BY_MACHINE = {
   name: 'find activation by machine',
   text: `${SELECT_ATTEMPT}

@@ -24,8 +24,8 @@ export function retentionCommands(retention: Command): void {
 
 async function run({ asOf, dryRun = false }: RunOptions, command: Command): Promise<void> {
   const report = await withDatabase(async ({ config, clock, databaseUrl }) => {
-    // Without NODE_ENV this command is in development mode even if DATABASE_URL names a production database, so a future day then
-    // requires that NODE_ENV is set.
+    // Without NODE_ENV this command is in development mode even if DATABASE_URL names a production database. With
+    // DATABASE_URL, a future day therefore requires NODE_ENV=development.
     const mayUseFutureDay =
       !config.production && (!config.databaseUrl || process.env['NODE_ENV'] === 'development');
     if (asOf && asOf > clock.now() && !dryRun && !mayUseFutureDay) {

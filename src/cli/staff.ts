@@ -24,7 +24,7 @@ export function staffCommands(staff: Command): void {
     .command('add')
     .argument('<email>', "the person's e-mail address", EMAIL)
     .description('add a staff member, or change the role of one')
-    .requiredOption('--role <role>', 'support (reads and releases) or admin', oneOf('--role', ROLES))
+    .requiredOption('--role <role>', 'support (reads, releases, mails keys) or admin', oneOf('--role', ROLES))
     .action(add);
   staff
     .command('link')

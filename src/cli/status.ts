@@ -28,7 +28,7 @@ export function statusCommands(mooring: Command): void {
     });
 }
 
-/** The number of licenses with the same states of staff and purchase, erased or not. */
+/** The number of licenses that have the same staff status, the same purchase state and the same `is_erased`. */
 type LicenseGroup = Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
   readonly is_erased: boolean;
   readonly licenses: number;

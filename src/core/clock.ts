@@ -25,9 +25,10 @@ export class Clock {
   }
 
   /**
-   * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first call
-   * stores the offset of the two clocks; in a service, that is the retention run at its start. A changed offset is accepted when
-   * it has lasted for as long as the change: a change of 8 hours after 8 hours, a change of a year after a year or at a restart.
+   * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first
+   * call stores the offset of the two clocks; in a service, that is usually the call of the retention run at its start.
+   * A changed offset is accepted when it has lasted for as long as the change: a change of 8 hours after 8 hours, a
+   * change of a year after a year or at a restart.
    */
   hasJumpedAhead(): boolean {
     const monotonic = this.monotonic();

@@ -1,2 +1,6 @@
-/** An invalid setting. The message is one sentence for the operator; the program exits with status 2. */
+/**
+ * A setting that is invalid, or that names something which cannot be used, such as a file, a port or a database. The
+ * message is one sentence for the operator. At the start of the service, and in a command, it ends the program with
+ * status 2.
+ */
 export class ConfigError extends Error {}

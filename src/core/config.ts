@@ -69,7 +69,7 @@ export class Config {
   /** The sender of mails. */
   readonly mailFrom: MailAddress;
   readonly brand: Brand;
-  /** The language of mails that are not caused in the portal. */
+  /** The language of mails that no request of the portal causes, or whose request accepts none of the languages. */
   readonly mailLanguage: string;
   /** The folder of further languages; undefined if there are none. */
   readonly languagesDir: string | undefined;
@@ -235,7 +235,9 @@ function httpUrl(name: string, text: string): string {
     url.username ||
     url.password
   ) {
-    throw new ConfigError(`${name} must be an http or https address without a query.`);
+    throw new ConfigError(
+      `${name} must be an http or https address without a query, fragment, user name or password.`,
+    );
   }
   return url.href.replace(/\/+$/, '');
 }

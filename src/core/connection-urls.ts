@@ -6,7 +6,10 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether a connection to this host stays on this machine: the host is a loopback address, or a name that RFC 6761 reserves. */
+/**
+ * Whether a connection to this host stays on this machine: a loopback address, or a name of the domain `localhost` (RFC
+ * 6761).
+ */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;

@@ -45,7 +45,7 @@ export async function execute(connection: SqlConnection, sql: string, parameters
   await connection.query(sql, parameters);
 }
 
-/** A statement that each connection of a pool plans once, under its name. */
+/** A statement that each connection of a pool prepares once, under its name. */
 interface PreparedStatement {
   readonly name: string;
   readonly text: string;

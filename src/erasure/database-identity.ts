@@ -2,7 +2,10 @@ import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { execute, queryOne, queryRows } from '../database/sql.js';
 
-/** The identity of this database. Each block of TOMBSTONE_FILE contains the `id` of the database whose service wrote it. */
+/**
+ * The identity of this database. A block of TOMBSTONE_FILE contains the `id` of the database whose erasure or
+ * cancellation it records.
+ */
 export interface DatabaseIdentity {
   readonly id: string;
   /** The id of this database, and the ids of the databases from which it was restored. */

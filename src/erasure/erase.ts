@@ -69,8 +69,8 @@ export async function deleteAddressData(
 }
 
 /**
- * Ends the activations of these licenses and removes the personal data of the licenses, their activations and the purchases. The
- * other columns remain.
+ * Ends these licenses and their activations, removes the personal data of the licenses, activations and purchases, and
+ * deletes the release requests and the sessions by license key. The other columns and rows remain.
  */
 export async function erasePersonalData(
   manager: EntityManager,

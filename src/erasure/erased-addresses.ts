@@ -96,7 +96,7 @@ export async function clearErasedAddress(
   return licenses.length + purchases;
 }
 
-/** Yields each address of a table once, in batches. */
+/** Yields each address of a table once. The addresses are read in batches. */
 async function* readAddresses(manager: EntityManager, table: string): AsyncGenerator<string> {
   for (let last = ''; ;) {
     const rows = await queryRows<{ email: string }>(

@@ -50,8 +50,8 @@ const LINE_PATTERN = new RegExp(
 
 /**
  * Appends a block with the erased ids, because a database that is restored from a backup lacks the erasure. The caller commits
- * the erasure afterwards, so that no erasure is missing in the file. The block identifies a person only to a reader who has
- * LICENSE_KEY_SECRET and guesses the address.
+ * the erasure afterwards, so that no erasure is missing in the file. The block identifies a person only to a reader who
+ * has a backup that contains these ids, or who has LICENSE_KEY_SECRET and guesses the address.
  * @throws JobFailure if the file cannot be written
  */
 export async function recordErased(file: string, tombstones: ErasedIds): Promise<void> {

@@ -14,7 +14,10 @@ const MAX_LISTED_LICENSES = 100;
 
 /** The erasures that a restore would undo, and the licenses that a restore left without an address, for warnings and metrics. */
 export interface ErasureState {
-  /** The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE; null if there are such erasures and the file cannot be read. */
+  /**
+   * The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE. Null if the file cannot be read;
+   * without erasures in these days the file is not read, and the number is 0.
+   */
   readonly unrecorded: number | null;
   /** The number of valid licenses whose e-mail address was removed after a restore. */
   readonly licenses_without_address: number;

@@ -149,13 +149,19 @@ export class ErasureService {
     });
   }
 
-  /** Carries a request out for its job. The job is queued again if a holder's request is not due or the time is uncertain. */
+  /**
+   * Carries a request out for its job. The job of a holder's request is queued again if the request is not due or the
+   * time is uncertain. The request of staff is carried out at once.
+   */
   async runQueued(id: string, language?: string): Promise<void> {
     const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id, language));
     if (!isPostponed) await this.run(id, undefined, language);
   }
 
-  /** Queues a new job if a holder's request is not due or the time is uncertain. @returns whether a job was queued */
+  /**
+   * Queues a new job for a holder's request that is not due, or while the time is uncertain. @returns whether a job was
+   * queued
+   */
   private async postpone(manager: EntityManager, id: string, language?: string): Promise<boolean> {
     // The lock prevents a concurrent cancellation from leaving a job without a waiting request.
     const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;

@@ -100,7 +100,7 @@ async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRo
   return undefined;
 }
 
-/** Finds the delimiter: the first comma or semicolon in the file, because no column name contains one of them. */
+/** Finds the delimiter: the first comma or semicolon in the header, because no column name contains one of them. */
 async function delimiterOf(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   return /[,;]/.exec(buffer.toString('latin1', 0, bytesRead))?.[0] ?? ',';

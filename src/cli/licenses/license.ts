@@ -200,7 +200,7 @@ function licenseText(view: LicenseView): string {
   ].join('\n');
 }
 
-/** Names the last day before the expiry, as the pages and the mails do. */
+/** Names the day of the last moment before the expiry, as the pages and the mails do. */
 function expiryRow({ expires_at, on_expiry }: LicenseView): [string, string] {
   if (expires_at === null) return ['Expires', 'never'];
   const lastDay = utcDay(new Date(Date.parse(expires_at) - 1));

@@ -41,7 +41,10 @@ export async function attachSignatures(
   await writeManifest(assembleManifest(signed, signatures), out, command);
 }
 
-/** Refuses options that would change the content of the manifest, because --prepare has fixed the content. @throws UsageError */
+/**
+ * Refuses all other options of `sign`. Most would change the content of the manifest, which --prepare has fixed, and
+ * the others, such as --key, have no use here. @throws UsageError
+ */
 function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   const [name] = Object.keys(others).filter((option) => !COMMON_OPTIONS.includes(option));
   if (!name) return;

@@ -75,7 +75,8 @@ async function checkPublicAddress(
       if (Date.now() >= deadline)
         return `${url} serves ${servedInstead}; a cache may keep that for 5 minutes.`;
     } catch (error) {
-      // No service answers, or a service with other keys, so waiting would not help. The manifest is published nevertheless.
+      // The address does not answer, answers with an error, or serves a manifest of other keys. The command does not
+      // wait for this to change, because the manifest is published nevertheless.
       if (error instanceof Refused) return error.message;
       if (error instanceof ManifestError)
         return `${url} serves a manifest that clients refuse: ${error.message}`;

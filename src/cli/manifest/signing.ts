@@ -52,7 +52,9 @@ export interface SigningContext {
   readonly config: Config;
   readonly now: Date;
   readonly expires: Date;
-  /** The private keys that sign the manifest; empty if it is signed elsewhere or not at all. */
+  /**
+   * The private keys that sign the manifest. They are empty with --prepare, and with --dry-run if --key is not given.
+   */
   readonly keys: readonly KeyObject[];
   /** The public keys that may have signed the live manifest, or the manifest to which a withdrawal goes back. */
   readonly trusted: readonly KeyObject[];
@@ -125,7 +127,7 @@ export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
 
 /**
  * Makes the content of a manifest, and signs it, writes the bytes to sign (--prepare) or prints what would change (--dry-run).
- * @throws PublishRefused if `manifest publish` would refuse the manifest
+ * @throws PublishRefused if the published state shows that `manifest publish` would refuse the manifest
  */
 export async function makeManifest(
   { sequence, ...offer }: SigningOffer,

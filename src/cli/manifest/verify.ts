@@ -14,8 +14,9 @@ import { contentRows } from './manifest-text.js';
 import { aligned, print, Refused, UsageError } from '../terminal/output.js';
 
 /**
- * `manifest verify`: checks that a trusted key signed a manifest, lists the signatures that do not hold, and checks the unsigned
- * copies and the expiry. `manifest publish` checks more (docs/keys.md#publishing). A client checks less: it ignores key ids and the unsigned copies.
+ * `manifest verify`: checks that a trusted key signed a manifest, lists the signatures that no trusted key verifies,
+ * and checks the unsigned copies and the expiry. `manifest publish` checks more (docs/keys.md#publishing). A client
+ * checks less: it ignores key ids and the unsigned copies.
  */
 export async function verify(
   file: string,

@@ -52,7 +52,11 @@ export const appVersion = (name: string) => fieldOption(name, appVersionField.pa
 export const actorName: Reader<string> = (text) => {
   const name = text.trim();
   const isValid = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
-  return requireValue(isValid ? name : null, '--as', 'a name of 1 to 254 characters');
+  return requireValue(
+    isValid ? name : null,
+    '--as',
+    'a name of 1 to 254 characters, without control characters',
+  );
 };
 
 /** Reads the download address of a disk image. The server publishes only https addresses. */

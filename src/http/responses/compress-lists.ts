@@ -39,7 +39,10 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   return ENCODERS[encoding](payload);
 };
 
-/** Returns the preferred encoding among those that an `accept-encoding` header accepts. A quality of 0 excludes an encoding. */
+/**
+ * Returns `br` if an `accept-encoding` header names it, otherwise `gzip` if the header names it. A quality of 0
+ * excludes an encoding; other qualities and `*` are ignored.
+ */
 function acceptedEncoding(header: string | string[] | undefined): keyof typeof ENCODERS | undefined {
   const accepted = new Set(
     String(header ?? '')

@@ -69,7 +69,8 @@ export class Sessions {
   async find(token: string | undefined): Promise<Session | null> {
     if (!token) return null;
     const now = this.clock.now();
-    // A session with a creation time in the future was created with a wrong clock, and would last longer than MAX_DURATION_MS.
+    // A session that was created more than CLOCK_TOLERANCE_MS in the future was created with a wrong clock. It is not
+    // valid, because it would last much longer than MAX_DURATION_MS.
     const values = [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)];
     const pool = poolOf(this.dataSource);
     const [row] = await queryPrepared<SessionRow>(pool, { name: 'find session', text: FIND_SESSION, values });
