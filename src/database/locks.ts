@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { queryOne } from './sql.js';
 
@@ -14,4 +15,22 @@ export async function tryLock(runner: QueryRunner, lock: keyof typeof LOCKS): Pr
   const sql = 'select pg_try_advisory_lock($1) as held';
   const row = await queryOne<{ held: boolean }>(runner, sql, [LOCKS[lock]]);
   return row.held;
+}
+
+/** The time limit of an attempt to get an exclusive lock of a busy table. Meanwhile all requests for the table wait too. */
+export const LOCK_TIMEOUT_MS = 200;
+const MAX_LOCK_ATTEMPTS = 20;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Tries a statement that sets `lock_timeout` to `LOCK_TIMEOUT_MS` again if it does not get its lock. */
+export async function withLockRetries(attempt: () => Promise<void>): Promise<void> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isRetried = (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
+      if (!isRetried || attempts === MAX_LOCK_ATTEMPTS) throw error;
+      await wait(LOCK_TIMEOUT_MS);
+    }
+  }
 }

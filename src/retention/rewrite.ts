@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
+import { LOCK_TIMEOUT_MS, withLockRetries } from '../database/locks.js';
 import { execute, queryOne, queryRows } from '../database/sql.js';
 
 /** The tables with personal data. Their files are rewritten, so that no file keeps deleted rows (docs/decisions/0025). */
@@ -28,11 +29,6 @@ export const LARGE_TABLE_BYTES = 16 * 1024 * 1024;
 const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
 /** The promise is 30 days. A holder can cancel for 3 days and an interval has 21, so 6 days remain for retries. */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
-
-/** How long each attempt waits for the exclusive lock. Meanwhile all requests for the table wait too. */
-const LOCK_TIMEOUT_MS = 200;
-const LOCK_ATTEMPTS = 20;
-const LOCK_NOT_AVAILABLE = '55P03';
 
 interface FileState {
   readonly table_name: string;
@@ -121,16 +117,4 @@ export async function rewriteTable(runner: QueryRunner, table: string, now: Date
     await execute(runner, "set lock_timeout = '5s'");
   }
   await execute(runner, 'update file_rewrite set rewritten_at = $2 where table_name = $1', [table, now]);
-}
-
-async function withLockRetries(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE || attempt === LOCK_ATTEMPTS) throw error;
-      await wait(LOCK_TIMEOUT_MS);
-    }
-  }
 }

@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { QueryRunner } from 'typeorm';
 import { utcDay } from '../core/clock.js';
+import { LOCK_TIMEOUT_MS, withLockRetries } from '../database/locks.js';
 import { execute, insertedRows, queryOne } from '../database/sql.js';
 import { createPartitions } from './partitions.js';
 
@@ -30,33 +30,17 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
   await createPartitions(runner, first, asOf > now ? asOf : now);
   const resumedRows = is_interrupted ? await moveDueRows(runner, today) : 0;
   if (!is_due) return resumedRows;
-  await swapInboxes(runner);
+  await withLockRetries(() => execute(runner, SWAP_INBOXES));
   return resumedRows + (await moveDueRows(runner, today));
 }
 
-/** The time limit for one attempt to get the locks. Meanwhile inserts of telemetry wait too. */
-const LOCK_TIMEOUT_MS = 200;
-const MAX_LOCK_ATTEMPTS = 20;
-
-/** Swaps the names of the two inboxes. PostgreSQL runs the statements of one string in one transaction. */
+/** Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. PostgreSQL runs the statements of one string in one transaction. */
 const SWAP_INBOXES = `
   set local lock_timeout = ${LOCK_TIMEOUT_MS};
   lock table telemetry_inbox, telemetry_inbox_draining;
   alter table telemetry_inbox_draining rename to telemetry_inbox_swap;
   alter table telemetry_inbox rename to telemetry_inbox_draining;
   alter table telemetry_inbox_swap rename to telemetry_inbox`;
-
-/** Swaps the inboxes, so that new telemetry is stored in the empty one. */
-async function swapInboxes(runner: QueryRunner): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await execute(runner, SWAP_INBOXES);
-    } catch (error) {
-      if (attempt === MAX_LOCK_ATTEMPTS) throw error;
-      await wait(LOCK_TIMEOUT_MS);
-    }
-  }
-}
 
 const MOVE_DUE_ROWS =
   'insert into telemetry select * from telemetry_inbox_draining where received_on < $1 order by id';
