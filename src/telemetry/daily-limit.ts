@@ -5,6 +5,7 @@ export class DailyLimit {
   /** The UTC day of the count, in days since 1970; -1 before the first call. */
   #day = -1;
   #count = 0;
+  #isReached = false;
 
   constructor(private readonly limit: number) {}
 
@@ -13,10 +14,21 @@ export class DailyLimit {
    * @returns `counted` up to the limit, `reached` for the first call above it, and `over` for later calls of the day
    */
   count(now: Date): 'counted' | 'reached' | 'over' {
-    const day = Math.floor(now.getTime() / DAY_MS);
-    if (day !== this.#day) [this.#day, this.#count] = [day, 0];
-    if (this.#count > this.limit) return 'over';
-    this.#count += 1;
-    return this.#count > this.limit ? 'reached' : 'counted';
+    const day = dayOf(now);
+    if (day !== this.#day) [this.#day, this.#count, this.#isReached] = [day, 0, false];
+    if (this.#count < this.limit) {
+      this.#count += 1;
+      return 'counted';
+    }
+    const isFirst = !this.#isReached;
+    this.#isReached = true;
+    return isFirst ? 'reached' : 'over';
+  }
+
+  /** Takes back a call that counted at this time. */
+  discount(at: Date): void {
+    if (dayOf(at) === this.#day) this.#count -= 1;
   }
 }
+
+const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);

@@ -59,7 +59,8 @@ export class TelemetryStore {
       this.blocks.refused += 1;
       return { stored: false, dropped: [] };
     }
-    if (this.isOverLimit()) {
+    const now = this.clock.now();
+    if (this.isOverLimit(now)) {
       this.blocks.over_limit += 1;
       return { stored: false, dropped: [] };
     }
@@ -67,11 +68,15 @@ export class TelemetryStore {
     this.droppedMembers += dropped.length;
     // No time is left: the client would get the response before the commit, and might send the block again.
     if (timeoutMs <= 0) {
+      this.#dailyLimit.discount(now);
       this.blocks.failed += 1;
       return { stored: false, dropped };
     }
     try {
-      const stored = await withTimeout(this.#inserts.add(values), timeoutMs);
+      const insert = this.#inserts.add(values);
+      // An insert may also fail after the time limit. One that succeeds after it has stored the row, which counts.
+      insert.catch(() => this.#dailyLimit.discount(now));
+      const stored = await withTimeout(insert, timeoutMs);
       this.blocks.stored += 1;
       return { stored, dropped };
     } catch (error) {
@@ -83,8 +88,8 @@ export class TelemetryStore {
   }
 
   // The limit keeps one client from filling the disk. The log contains one line for each day on which the limit is reached.
-  private isOverLimit(): boolean {
-    const outcome = this.#dailyLimit.count(this.clock.now());
+  private isOverLimit(now: Date): boolean {
+    const outcome = this.#dailyLimit.count(now);
     if (outcome === 'reached')
       this.log.warning('daily telemetry limit reached, further telemetry of today is not stored');
     return outcome !== 'counted';

@@ -46,6 +46,20 @@ test('a refused block does not count towards the limit', async () => {
   expect((await sendHeartbeat()).stored).toBe(true);
 });
 
+test('a block that is not stored, by an error or because no time is left, does not count towards the limit', async () => {
+  service.clock.set('2026-11-22T12:00:00Z');
+  const store = service.app.get(TelemetryStore);
+  await service.sql('alter table telemetry_inbox rename to elsewhere');
+  for (let n = 0; n < 9; n += 1) expect((await sendHeartbeat()).stored).toBe(false);
+  await service.sql('alter table elsewhere rename to telemetry_inbox');
+  for (let n = 0; n < 9; n += 1)
+    expect(await store.store({ arch: 'arm64' }, 0)).toEqual({ stored: false, dropped: [] });
+  store.blocks.failed = 0;
+  // One block of this day was stored by the test before.
+  for (let n = 0; n < 4; n += 1) expect((await sendHeartbeat()).stored).toBe(true);
+  expect((await sendHeartbeat()).stored).toBe(false);
+});
+
 test('blocks are counted by outcome, and dropped members are counted', async () => {
   service.clock.set('2026-11-23T00:00:00Z');
   const store = service.app.get(TelemetryStore);
