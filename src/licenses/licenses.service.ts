@@ -123,13 +123,18 @@ export class LicensesService {
   /**
    * Changes the given columns. Lowering `machines_allowed` ends no activation. A change of the e-mail address is mailed to the
    * old and the new address; it ends the sessions of the license and removes data of the former holder.
-   * @param revision the `licenseRevision` on which the change is based; undefined accepts every revision
+   * @param revisions those `licenseRevision` on which the change may be based; undefined accepts every revision
    * @throws Problem `not_found`, `license_changed`, `license_erased`
    */
-  async set(id: string, change: LicenseChange, audit: AuditContext, revision?: string): Promise<void> {
+  async set(
+    id: string,
+    change: LicenseChange,
+    audit: AuditContext,
+    revisions?: readonly string[],
+  ): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await lockLicense(manager, id);
-      assertRevision(before, revision);
+      assertRevision(before, revisions);
       // An erased license cannot get a new address. A license whose address is unknown since a restore (the backup named an
       // erased former holder) is not erased, and can.
       if (before.email === null && !before.address_lost_at && change.email !== undefined)
@@ -183,13 +188,17 @@ export class LicensesService {
   /**
    * Replaces a leaked key and mails the new one. The old key activates no further machine; activations stay active, and the
    * sessions of the license end.
-   * @param revision as in `set`
+   * @param revisions as in `set`
    * @throws Problem `not_found`, `license_changed`, `key_not_mailable`
    */
-  async rekey(id: string, audit: AuditContext, revision?: string): Promise<{ license_key: string }> {
+  async rekey(
+    id: string,
+    audit: AuditContext,
+    revisions?: readonly string[],
+  ): Promise<{ license_key: string }> {
     return this.dataSource.transaction(async (manager) => {
       const license = await lockLicense(manager, id);
-      assertRevision(license, revision);
+      assertRevision(license, revisions);
       const { key_generation, key_hash: replacedHash, key_hint: replacedHint } = license;
       const current = await mailableKey(manager, this.keys, id);
       // A key that cannot be derived, such as an imported one, is replaced by one that can.
@@ -242,8 +251,8 @@ export class LicensesService {
 }
 
 /** Checks that a change is based on the present values of a license. Throws `license_changed`. */
-function assertRevision(license: License, revision: string | undefined): void {
-  if (revision !== undefined && revision !== licenseRevision(license)) throw problem('license_changed');
+function assertRevision(license: License, revisions: readonly string[] | undefined): void {
+  if (revisions && !revisions.includes(licenseRevision(license))) throw problem('license_changed');
 }
 
 /** Ends the portal sessions of a license after its key or its e-mail address changed. */

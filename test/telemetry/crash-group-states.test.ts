@@ -150,6 +150,14 @@ describe('a change', () => {
     expect(await storedStates()).toEqual([]);
   });
 
+  test('may name several revisions, and a weak entity tag never matches', async () => {
+    await crash('2026-11-16', ['3.1.0']);
+    const [{ revision }] = (await list()) as [{ revision: string }];
+    for (const tags of ['"other"', `W/"${revision}"`, `"other", W/"${revision}"`])
+      expect((await resolve('3.2.0', { 'if-match': tags })).status).toBe(412);
+    expect((await resolve('3.2.0', { 'if-match': `W/"other", "other" , "${revision}"` })).status).toBe(200);
+  });
+
   test('that is concurrent with another one of the same revision: exactly one of the two succeeds', async () => {
     await crash('2026-11-16', ['3.1.0']);
     const [{ revision }] = (await list()) as [{ revision: string }];

@@ -57,7 +57,7 @@ export class CrashGroupsService {
 
   /**
    * Gives a group a state.
-   * @param revision the `crashGroupRevision` on which the change is based; undefined accepts every revision
+   * @param revisions those `crashGroupRevision` on which the change may be based; undefined accepts every revision
    * @throws Problem `not_found` for a group without counts and for a removed person, `crash_group_changed`, `invalid_request` if the group crashed in
    * `resolved_in` or in a later version
    */
@@ -65,7 +65,7 @@ export class CrashGroupsService {
     crash_sig: string,
     { state, resolved_in: version, reason }: CrashGroupChangeRequest,
     staff: AuthenticatedStaff,
-    revision?: string,
+    revisions?: readonly string[],
   ) {
     if (!/^[0-9a-f]{16}$/.test(crash_sig)) throw problem('not_found');
     const resolved_in = version ?? null;
@@ -77,8 +77,7 @@ export class CrashGroupsService {
       if (last_week_end === null) throw problem('not_found');
       const states = manager.getRepository(StoredCrashGroupState);
       const before: GivenState = (await states.findOneBy({ crash_sig })) ?? OPEN;
-      if (revision !== undefined && revision !== crashGroupRevision(before))
-        throw problem('crash_group_changed');
+      if (revisions && !revisions.includes(crashGroupRevision(before))) throw problem('crash_group_changed');
       const versions = (await readCrashVersions(manager, [crash_sig])).get(crash_sig) ?? [];
       if (presentState({ state, resolved_in }, versions) !== state)
         throw invalidMembers({
