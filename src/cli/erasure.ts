@@ -59,11 +59,13 @@ async function request(email: string, options: { reason: string }, command: Comm
 }
 
 async function run(_options: unknown, command: Command): Promise<void> {
-  const completed = await withErasures(
+  const { completed, errors } = await withErasures(
     (erasures) => erasures.runDue(auditContextOf(command)),
     configForErasing(),
   );
   print(command, completed, completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');
+  // The first error becomes the message and the exit code of the command.
+  if (errors.length > 0) throw errors[0];
 }
 
 async function list(_options: unknown, command: Command): Promise<void> {

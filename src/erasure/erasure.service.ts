@@ -179,24 +179,22 @@ export class ErasureService {
   }
 
   /**
-   * Carries out all requests that are due. If some fail, throws the first error after all were tried.
-   * @returns the requests that were carried out @throws TimeUncertain
+   * Carries out all requests that are due. One that fails does not delay the others.
+   * @returns the requests that were carried out, and the errors of the others @throws TimeUncertain
    */
-  async runDue(audit?: AuditContext): Promise<ErasureView[]> {
+  async runDue(audit?: AuditContext): Promise<{ completed: ErasureView[]; errors: unknown[] }> {
     const now = this.clock.now();
     if (!(await isTimeCertain(this.clock, this.dataSource, now))) throw new TimeUncertain();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
     const dueRequests = await queryRows<{ id: string }>(this.dataSource, sql, [now]);
     const completed: ErasureView[] = [];
     const errors: unknown[] = [];
-    // A request that fails does not delay the others.
     for (const { id } of dueRequests)
       await this.run(id, audit).then(
         (erasure) => completed.push(erasure),
         (error) => errors.push(error),
       );
-    if (errors.length > 0) throw errors[0];
-    return completed;
+    return { completed, errors };
   }
 
   /** Lists at most 500 requests: waiting requests by the day of receipt, the oldest first, then finished and cancelled requests, the newest first. */

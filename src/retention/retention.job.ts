@@ -73,7 +73,8 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     }
     try {
       // Each erasure request has a job that carries it out. `runDue` carries out the requests whose job failed.
-      await this.erasures.runDue();
+      const { errors } = await this.erasures.runDue();
+      for (const error of errors) this.log.failed('erasure failed', error);
     } catch (error) {
       this.log.failed('erasures failed', error);
     }

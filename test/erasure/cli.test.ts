@@ -155,6 +155,18 @@ test('a purchase of an erased buyer that a restored backup lacks is recorded wit
   expect(await rows('select id from license')).toEqual([]);
 });
 
+test('run prints the requests that it carried out also if another one fails, and exits with 1', async () => {
+  const failing = await request('locked@example.com');
+  const due = await request('due@example.com');
+  await client.query('begin');
+  await client.query('select 1 from erasure_request where id = $1 for update', [failing.id]);
+  const run = await terminal.run(['erasure', 'run', '--json']);
+  await client.query('rollback');
+  expect([run.code, JSON.parse(run.stdout)]).toEqual([1, [expect.objectContaining({ id: due.id })]]);
+  expect(run.stderr).not.toBe('');
+  expect(await terminal.json(['erasure', 'run'])).toMatchObject([{ id: failing.id, state: 'honoured' }]);
+});
+
 test('run prints that nothing is due, and exits with 0', async () => {
   const [json, text] = await Promise.all([
     terminal.json(['erasure', 'run']),
