@@ -68,6 +68,26 @@ export async function deleteAddressData(
   );
 }
 
+/** Removes the addresses of purchases ($1), and returns each of them. */
+const CLEAR_BUYERS = `
+  with buyer as (select id, email from purchase where id = any($1) and email is not null)
+  update purchase p set email = null from buyer where p.id = buyer.id returning buyer.email`;
+
+/** Returns those of the addresses that no purchase and no license has. */
+async function withoutData(
+  manager: EntityManager,
+  addresses: readonly { readonly email: string }[],
+): Promise<string[]> {
+  const rows = await queryRows<{ email: string }>(
+    manager,
+    `select distinct email from unnest($1::text[]) email
+     where not exists (select 1 from purchase p where p.email = email.email)
+       and not exists (select 1 from license l where l.email = email.email)`,
+    [addresses.map(({ email }) => email)],
+  );
+  return rows.map(({ email }) => email);
+}
+
 /**
  * Ends these licenses and their activations, removes the personal data of the licenses, activations and purchases, and
  * deletes the release requests and the sessions by license key. The other columns and rows remain.
@@ -96,7 +116,9 @@ export async function erasePersonalData(
   );
   // The update above locks the licenses: a concurrent sign-in with a key has created its session before this, or finds none.
   await execute(manager, 'delete from session where license_id = any($1)', [licenses]);
-  await execute(manager, 'update purchase set email = null where id = any($1)', [purchases]);
+  const buyers = await queryRows<{ email: string }>(manager, CLEAR_BUYERS, [purchases]);
+  // A buyer whose license got another address later: the data of that address would otherwise stay until it expires.
+  await deleteAddressData(manager, await withoutData(manager, buyers));
   return {
     licenses: licenses.length,
     activations: activations.length,

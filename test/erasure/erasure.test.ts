@@ -106,7 +106,6 @@ async function changeAddress(): Promise<void> {
     await sell(service, EARLIER, `kanari-${status}`);
     await purchases.record({ transaction_id: `kanari-${status}`, status });
   }
-  await service.sql('delete from one_time_code where email = $1', [EARLIER]);
   const licenses = await service.sql<{ id: string }>('select id from license where email = $1', [EARLIER]);
   for (const { id } of licenses) await service.setLicense(id, { email: ADA });
 }
