@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { Config } from '../core/config.js';
 import { queryOne } from '../database/sql.js';
-import { openKeyRing } from '../keys/key-material.js';
+import { openExistingKeyRing, tokenKeysDir } from '../keys/key-material.js';
+import type { KeyRing } from '../keys/tokens/key-ring.js';
 import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
 import type { DataAges } from '../monitoring/warnings/data-age.js';
@@ -67,11 +70,7 @@ async function readStatus(context: CommandContext) {
   for (const group of license_groups)
     licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;
   const manifests = await loadManifestService(context);
-  // An unreadable key ring becomes a warning, because the operator then needs the rest of the status.
-  const ring = await openKeyRing(config, clock.now()).catch(({ message }: Error) => ({
-    keys: [],
-    lastError: message,
-  }));
+  const ring = await readKeyRing(config);
   // The warnings about the key ring are added below, and only a running service knows the state of its replica.
   const [keys, replica] = [{ lastError: null }, { isDegraded: false }];
   const warnings = new WarningsService(dataSource, manifests, keys, replica, clock, config);
@@ -89,6 +88,13 @@ async function readStatus(context: CommandContext) {
       : null,
     warnings: [...warnings.derive(state), ...(ring.lastError ? [ring.lastError] : [])],
   };
+}
+
+/** An unreadable key ring becomes a warning, because the operator then needs the rest of the status. */
+async function readKeyRing(config: Config): Promise<Pick<KeyRing, 'keys' | 'lastError'>> {
+  // In development the first start of the service creates the ring.
+  if (!config.tokenKeysDir && !existsSync(tokenKeysDir(config))) return { keys: [], lastError: null };
+  return openExistingKeyRing(config).catch(({ message }: Error) => ({ keys: [], lastError: message }));
 }
 
 function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal, type RunOptions } from '../support/processes/cli-harness.js';
 
@@ -66,9 +67,11 @@ class Keys {
   }
 }
 
-const development = (name = 'development') => {
+const development = async (name = 'development') => {
   const data = terminal.file(name);
-  return new Keys(join(data, 'keys', 'tokens'), { DATA_DIR: data });
+  const dir = join(data, 'keys', 'tokens');
+  await createKeyRing(dir, new Date());
+  return new Keys(dir, { DATA_DIR: data });
 };
 
 const production = async () => {
@@ -146,8 +149,7 @@ describe.each([
 describe('refusals:', () => {
   let keys: Keys;
   beforeAll(async () => {
-    keys = development('refusals');
-    await keys.list();
+    keys = await development('refusals');
     keys.makeRingOld();
     await keys.run('rotate');
     const { kid } = keys.entries[2]!;
@@ -242,6 +244,16 @@ describe('refusals:', () => {
     expect(readdirSync(keys.dir)).toEqual(files);
     keys.writeRing(good);
   });
+});
+
+test('list creates no ring, also in development', async () => {
+  const DATA_DIR = terminal.file('empty');
+  expect(await terminal.run(['keys', 'list'], { env: { DATA_DIR } })).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^DATA_DIR cannot be used: .*ring\.json.*\.\n$/),
+  });
+  expect(existsSync(DATA_DIR)).toBe(false);
 });
 
 describe('in production', () => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { openExistingKeyRing, openKeyRing, tokenKeysDir } from '../../keys/key-material.js';
+import { openExistingKeyRing, tokenKeysDir } from '../../keys/key-material.js';
 import { summarizeKeys, parseRing, readRingText, type KeySummary } from '../../keys/tokens/ring-file.js';
 import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.js';
 import { aligned, print, printMessage } from '../terminal/output.js';
@@ -27,7 +27,7 @@ export function keysCommands(keys: Command): void {
 }
 
 async function list(_options: unknown, command: Command): Promise<void> {
-  const ring = await openKeyRing(new Config(process.env), new Clock().now());
+  const ring = await openExistingKeyRing(new Config(process.env));
   printKeys(ring.keys, command);
 }
 
