@@ -56,9 +56,16 @@ async function makeSecrets(dir: string): Promise<{ file: string; settings: Recor
     throw fileError(file, error);
   }
   try {
-    await createKeyRing(tokens, new Clock().now());
+    // Without `recursive` this fails if another program has created the folder meanwhile, so only an own folder is removed below.
+    await mkdir(tokens, { mode: 0o700 });
   } catch (error) {
     await rm(file);
+    throw fileError(tokens, error);
+  }
+  try {
+    await createKeyRing(tokens, new Clock().now());
+  } catch (error) {
+    await Promise.all([file, tokens].map((path) => rm(path, { recursive: true })));
     throw error;
   }
   return { file, settings };

@@ -80,6 +80,14 @@ describe('init', () => {
     },
   );
 
+  test('leaves no file and no key if the token keys cannot be written', async () => {
+    // The paths of the key files exceed the 4,095 bytes of PATH_MAX, the path of mooring.env does not.
+    const folders = Array.from({ length: 20 }, () => 'x'.repeat(200));
+    const dir = terminal.file(folders.join('/')).slice(0, 4_070).replace(/\/+$/, '');
+    expect(await terminal.run(['init', dir], { env: production })).toMatchObject({ code: 1, stdout: '' });
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
   test('overwrites no file and no folder', async () => {
     for (const existing of ['mooring.env', 'tokens']) {
       const dir = terminal.file(`existing-${existing}`);
@@ -104,6 +112,13 @@ describe('with the embedded database', () => {
     ]);
     expect(existsSync(terminal.file('data/postgres/postmaster.pid'))).toBe(false);
     expect((await terminal.json(['license', 'show', license_key])).id).toBe(license_id);
+  });
+
+  test('status creates no token keys, and does not warn that there are none', async () => {
+    const { token_keys, warnings } = await terminal.json(['status']);
+    expect(token_keys).toEqual([]);
+    expect(warnings).not.toContainEqual(expect.stringContaining('ring.json'));
+    expect(existsSync(terminal.file('data/keys/tokens'))).toBe(false);
   });
 
   test('a command uses the database of a running server, which then serves the published manifest', async () => {
