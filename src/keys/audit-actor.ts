@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 /** Separates these HMACs from those of other values under the same secret. */
 const DOMAIN_SEPARATOR = 'mooring audit actor v1\0';
-/** 96 bits: two actors of a vendor never have the same id. */
+/** In base64url characters, which are 96 bits: a collision between two actors of a vendor is practically impossible. */
 const ID_LENGTH = 16;
 
 /**

@@ -10,8 +10,8 @@ export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.em
 
 /**
  * Removes the personal data of the former holder when a license gets another e-mail address: labels and machine ids of
- * ended activations, the reasons of decided release requests, and open release requests. Active machines keep both.
- * The caller holds the lock of the license.
+ * ended activations, the reasons of decided release requests, and open release requests. Active machines keep their
+ * label and their machine id. The caller holds the lock of the license.
  */
 export async function clearDataOfFormerHolder(manager: EntityManager, licenseId: string): Promise<void> {
   await execute(

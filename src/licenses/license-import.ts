@@ -32,7 +32,7 @@ export interface ImportRow {
   readonly cells: readonly string[];
 }
 
-/** The values of empty cells; an empty `expires_at` means never. */
+/** The values of empty cells and of columns that the file does not have; without a value, `expires_at` means never. */
 type Defaults = Pick<Required<NewLicense>, 'machines_allowed' | 'on_expiry'>;
 
 interface ParsedRow {

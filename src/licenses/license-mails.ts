@@ -13,8 +13,8 @@ import { sinceCurrentHolder } from './former-holder.js';
 import { mailableKey } from './mailable-key.js';
 
 /**
- * An SQL expression: the reason that staff gave for the release of an activation (alias `a`) of a license (alias `l`); null if
- * its holder released it.
+ * An SQL expression: the reason that staff gave for the release of an activation (alias `a`) of a license (alias `l`).
+ * It is null if its holder released it, or if the license got its current e-mail address only after the release.
  */
 const RELEASE_REASON = `
   (select e.reason from audit_event e where e.license_id = l.id and e.action = 'activation.release'
@@ -173,7 +173,7 @@ export class LicenseMails implements OnModuleInit {
   }
 }
 
-/** The facts about a machine and the end of the license key that it uses or used. */
+/** The facts about a machine, and the last two symbols of the current key of its license. */
 function licensedMachineFacts(machine: LicensedMachine, language: Language) {
   const { licenseKey, endsIn } = language.messages.mail.facts;
   return [...machineFacts(machine, language), [licenseKey, t(endsIn, { end: machine.key_hint })] as const];

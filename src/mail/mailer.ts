@@ -59,7 +59,7 @@ export class Mailer {
     mail: Omit<MailMessage, 'to'>,
     options: DeliveryOptions,
   ): Promise<void> {
-    // nodemailer removes brackets, which would change the address.
+    // nodemailer removes angle brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const { mailFrom: from, brand } = this.config;
     const fullMail = withBrand(mail, brand, options.language);

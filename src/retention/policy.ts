@@ -20,13 +20,19 @@ export interface RetentionRule {
   readonly movedFrom?: string;
   /** SQL condition over the row that must also hold for the row to be due. */
   readonly condition?: string;
-  /** SQL condition over the row that must hold before a due row is deleted; `$2` is the time 14 days before the run. */
+  /**
+   * SQL condition over the row that must hold before a due row is deleted. `$2` is the time 14 days before `asOf` or
+   * before now, whichever is earlier.
+   */
   readonly deleteCondition?: string;
 }
 
 const START_OF_NEXT_YEAR = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
 
-/** The length of a period, and its text. @param describe adds to the text, such as `24 months`, from when the rows are kept */
+/**
+ * Returns the length of a period and its text.
+ * @param describe returns the text for a length such as `24 months`, usually with the time at which the period starts
+ */
 const keptFor = (months: number, describe = (length: string) => length) => ({
   months,
   period: describe(`${months} months`),

@@ -82,7 +82,7 @@ const FRAME_PATTERNS: readonly RegExp[] = [
   /^(([A-Z]\.)?Users|home|C)\./,
 ];
 
-/** Returns whether a crash frame contains personal data, as `looksPersonal` does for a text. */
+/** Returns whether a crash frame contains personal data. Unlike `looksPersonal`, it decodes nothing. */
 export function frameLooksPersonal(value: string): boolean {
   return containsIdentifier(value) || FRAME_PATTERNS.some((pattern) => pattern.test(value));
 }

@@ -80,8 +80,8 @@ const INSERT_LATENCY = `
           (select value_2 from fleet_cell where week_end = $1::date and dimension = 'hardware' and not is_other)
         group by soc_name having count(*) >= ${SMALL_CELL_THRESHOLD}) chip`;
 
-/** The limit keeps the page fast if a client sends many crashes with different signatures. */
-const MAX_CRASH_GROUPS_PER_WEEK = 2_000;
+/** Each row is a crash group in one version. The limit keeps the page fast if a client sends many signatures. */
+const MAX_CRASH_ROWS_PER_WEEK = 2_000;
 
 // Crash groups have no minimum count: a group identifies a place in the application and no machine.
 const INSERT_CRASH_GROUPS = `
@@ -90,7 +90,7 @@ const INSERT_CRASH_GROUPS = `
          mode() within group (order by crash_label), mode() within group (order by crash_frame), count(*)
   from telemetry where ${IN_WEEK} and crash_sig is not null
   group by crash_sig, coalesce(crash_app_version, app_version)
-  order by count(*) desc, crash_sig limit ${MAX_CRASH_GROUPS_PER_WEEK}`;
+  order by count(*) desc, crash_sig limit ${MAX_CRASH_ROWS_PER_WEEK}`;
 
 // The state of a crash group is kept as long as its last week. This runs after the insert: a state that staff set meanwhile is
 // then either updated here or set with the new week.

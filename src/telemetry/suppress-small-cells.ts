@@ -1,4 +1,4 @@
-/** The heartbeats that ten machines send in a week, 28 each (docs/privacy.md#telemetry). Staff see no smaller count. */
+/** The heartbeats that ten machines send in a week, 28 each (docs/privacy.md#telemetry). Crashes have no such limit. */
 export const SMALL_CELL_THRESHOLD = 280;
 
 /** The number of heartbeats with the same value, or with the same pair of values. */
