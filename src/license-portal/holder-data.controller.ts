@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { problem } from '../http/problems/problem.js';
@@ -7,6 +7,7 @@ import { findWaitingErasure, toWaitingErasure } from '../erasure/erasure.view.js
 import { HolderExportService } from './export.service.js';
 import { HolderGuard, RequiresMailedCode, CurrentHolder, PageLanguage } from './holder.guard.js';
 import type { Holder } from './holder.js';
+import { ErasureConfirmationRequest } from './portal.dto.js';
 
 /** The export and the erasure of a holder's data (docs/contract.md#portal). */
 @Controller('portal/api')
@@ -29,7 +30,12 @@ export class HolderDataController {
   @Post('erasure')
   @RequiresMailedCode()
   @HttpCode(202)
-  async erase(@CurrentHolder() holder: Holder, @PageLanguage() language: string | undefined) {
+  async erase(
+    @CurrentHolder() holder: Holder,
+    @Body() { email }: ErasureConfirmationRequest,
+    @PageLanguage() language: string | undefined,
+  ) {
+    if (email !== undefined && email !== holder.email) throw problem('another_person');
     const request = await this.erasures.requestInSession(holder.email!, holder.session_id, language);
     return { erasure: toWaitingErasure(request) };
   }

@@ -4,7 +4,7 @@ import { licenseKeyField } from '../fields/license-key.js';
 import { optionalReasonField } from '../fields/reason.js';
 import { licenseIdOfHint } from '../keys/release-hint.js';
 import { readSignInCode } from '../keys/typed-text.js';
-import { Member } from '../http/parsing/member.js';
+import { Member, OptionalBody } from '../http/parsing/member.js';
 
 const signInCode = textField('must be 8 digits', readSignInCode);
 
@@ -41,6 +41,16 @@ export class CodeRequest {
 export class ReleaseRequestBody {
   @Member(optionalReasonField)
   reason?: string | null;
+}
+
+/**
+ * Body of `POST /portal/api/erasure`: the address whose holder confirmed it. All tabs of a browser share one session, so that
+ * another holder may have signed in since.
+ */
+@OptionalBody()
+export class ErasureConfirmationRequest {
+  @Member(optional(emailField))
+  email?: string;
 }
 
 /** Checks that a request does not have both an e-mail address and a hint. */

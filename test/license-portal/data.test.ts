@@ -227,6 +227,18 @@ describe('POST and DELETE erasure', () => {
     expect((await service.activate(license)).status).toBe(201);
   });
 
+  test('a request that another holder confirmed in the same browser is refused, and erases nothing', async () => {
+    const [confirmed, signedIn] = [newEmail(), newEmail()];
+    await service.issue({ email: signedIn });
+    const holder = await signInByCode(signedIn);
+    const refused = await holder.call('POST', '/erasure', { email: confirmed });
+    expect([refused.status, refused.json.code]).toEqual([412, 'another_person']);
+    const invalid = await holder.call('POST', '/erasure', { email: 'ada' });
+    expect([invalid.status, invalid.json.code]).toEqual([422, 'invalid_request']);
+    expect(await erasureOf(holder)).toBeNull();
+    expect((await holder.call('POST', '/erasure', { email: signedIn.toUpperCase() })).status).toBe(202);
+  });
+
   test('ten concurrent requests and a later one create one erasure request', async () => {
     const email = newEmail();
     await service.issue({ email });

@@ -12,7 +12,7 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
   const { holder, update } = useHolderSession();
   const explain = useHolderError();
   const confirm = async () => {
-    const { erasure } = await askForErasure();
+    const { erasure } = await askForErasure(holder.email);
     onClose();
     update({ ...holder, erasure }, 'erasure');
     toast(messages.data.willRun);

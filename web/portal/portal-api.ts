@@ -16,5 +16,6 @@ export const askForRelease = (id: string, reason: string) =>
 export const release = (id: string) => ask<ReleaseAnswer>('POST', `api/activations/${id}/release`);
 export const sendKey = (id: string) => ask('POST', `api/licenses/${id}/send-key`);
 export const readExport = () => ask<unknown>('GET', 'api/export');
-export const askForErasure = () => ask<{ erasure: WaitingErasure }>('POST', 'api/erasure');
+export const askForErasure = (email: string) =>
+  ask<{ erasure: WaitingErasure }>('POST', 'api/erasure', { email });
 export const takeErasureBack = () => ask('DELETE', 'api/erasure');

@@ -172,7 +172,7 @@ export const PROBLEMS = {
     status: 412,
     client_action: 'fix',
     title: 'Another person is signed in',
-    when: 'Support only: `staff-id` names another staff member than the one who is signed in.',
+    when: 'Support and portal only: the request names another person, by `staff-id` or by `email`, than the one who is signed in.',
     detail: 'Another person has signed in since this was confirmed, so nothing was done.',
   },
   cross_origin: {
