@@ -1,4 +1,5 @@
 import type { Activation } from './license.js';
+import { readLicenseKey } from './license-key.js';
 import type { NamedTimers } from './named-timers.js';
 import { LicenseProblem, ServiceUnreachable } from './problem.js';
 import * as schedule from './schedule.js';
@@ -24,10 +25,14 @@ export class WaitingActivation {
     this.#dependencies = dependencies;
   }
 
-  /** Activates, for a click on Activate. It replaces an activation that is repeated. @throws the error of `activate` */
-  async start(activation: Activation): Promise<Status> {
+  /**
+   * Activates with the key as the user typed it, for a click on Activate. It replaces an activation that is repeated.
+   * @throws the error of `activate`; without a request, a LicenseProblem for a text that is no license key
+   */
+  async start(typed: Activation): Promise<Status> {
     const { activate, clock } = this.#dependencies;
     this.cancel();
+    const activation = { ...typed, license_key: readLicenseKey(typed.license_key) };
     this.#latest = activation;
     // Both clocks are compared: the monotonic clock may stop while the computer sleeps, and the user may set the wall clock.
     const started = [clock.now(), clock.monotonic()] as const;

@@ -26,6 +26,33 @@ describe('activate', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
+  test.each(['“moor-e6s7 Z8KJ–TB3R QKX6.”', 'MOOR_E6S7Z8KJTB3RQKX6'])(
+    'sends and stores the canonical text of the typed key %s',
+    async (typed) => {
+      const computer = await Computer.make();
+      await computer.open();
+      await computer.client.activate(typed, EMAIL);
+      expect(computer.service.calls[0]!.body).toMatchObject({ license_key: KEY });
+      expect(JSON.parse(await readFile(computer.stateFile, 'utf8'))).toMatchObject({
+        license: { license_key: KEY },
+      });
+    },
+  );
+
+  test('refuses a text that is no license key, as the service does but without a request', async () => {
+    const computer = await Computer.make();
+    await computer.open();
+    const refusal = await computer.client.activate(`${KEY}7`, EMAIL).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(LicenseProblem);
+    expect(refusal).toMatchObject({
+      code: 'invalid_request',
+      client_action: 'fix',
+      errors: [{ pointer: '/license_key', detail: 'must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX' }],
+    });
+    expect(computer.service.calls).toEqual([]);
+    expect(computer.client.status).toEqual({ kind: 'not_activated' });
+  });
+
   test.each([undefined, '', '  '])('sends no hostname_hint for the label %p', async (hint) => {
     const computer = await Computer.make();
     await computer.open();

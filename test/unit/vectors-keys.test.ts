@@ -4,6 +4,7 @@ import { createPublicKey, hash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readLicenseKey as readKeyInClient } from '../../client/src/license-key.js';
 import { readMachineId, type Host } from '../../client/src/machine-id.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
@@ -80,11 +81,16 @@ describe('license-keys.json', () => {
     expect(key).toBe(vector.canonical);
     expect(key === null ? undefined : licenseKeyHash(key).toString('hex')).toBe(vector.key_hash);
     expect(key === null ? undefined : licenseKeyHint(key)).toBe(vector.key_hint);
+    // The client does not know the prefix of the service. It refuses only what the service refuses.
+    const inClient = () => readKeyInClient(vector.text);
+    if (key === null) expect(inClient).toThrow('invalid_request');
+    else expect(inClient()).toBe(readLicenseKey(vector.text));
   });
 
   test.each(check_symbol)('$name', ({ canonical: key, holds }) => {
     expect(readLicenseKey(key)).toBe(key);
     expect(hasValidCheckSymbol(key)).toBe(holds);
+    expect(readKeyInClient(key)).toBe(key);
   });
 });
 
