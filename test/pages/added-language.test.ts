@@ -22,6 +22,7 @@ beforeAll(async () => {
     portal: { name: MARKUP, question: `${MARKUP} ${LONG_WORD} 🦊`, signIn: { email: 5 } },
   });
   writeLanguage('ar.json', { portal: { question: 'أين ترخيصي مفعّل؟' } });
+  writeLanguage('pt-BR.json', { portal: { question: 'Onde minha licença está ativa?' } });
   writeFileSync(join(folder, 'da.json'), '{ no JSON');
   ({ service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } }));
 });
@@ -37,8 +38,28 @@ test('a language in LANGUAGES_DIR is used and offered, and messages that it lack
   await page.getByRole('heading', { level: 1, name: 'Waar is mijn licentie actief?' }).waitFor();
   await page.getByLabel('E-mail address').waitFor();
   const names = await page.getByLabel('Language').locator('option').allTextContents();
-  expect(names).toEqual(['English', 'Deutsch', 'Français', '日本語', 'العربية', 'Nederlands', 'Svenska']);
+  expect(names).toEqual([
+    'English',
+    'Deutsch',
+    'Français',
+    '日本語',
+    'العربية',
+    'Nederlands',
+    'Português (Brasil)',
+    'Svenska',
+  ]);
   await browser.expectAccessibleLayout(page);
+});
+
+test('a language with a region is chosen in the footer and shown, also after a reload', async () => {
+  const page = await browser.openPage(origin);
+  await page.goto('/portal/');
+  await page.getByLabel('Language').selectOption('pt-BR');
+  const heading = page.getByRole('heading', { level: 1, name: 'Onde minha licença está ativa?' });
+  await heading.waitFor();
+  await page.reload();
+  await heading.waitFor();
+  expect(await page.evaluate('document.documentElement.lang')).toBe('pt-BR');
 });
 
 test('markup in a language file is shown as text, and a long word does not widen the page', async () => {
@@ -71,6 +92,7 @@ test('a machine can be activated although language files have errors, and each s
     'ar.json',
     'da.json',
     'nl.json',
+    'pt-BR.json',
     'sv.json',
   ]);
 });

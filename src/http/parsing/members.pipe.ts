@@ -7,9 +7,13 @@ import { checksOf, OptionalBody, ownMember, readObject } from './member.js';
 
 type Dto = new () => object;
 
+/** The parameters of paths that are ids in hexadecimal digits. */
+const ID_PARAMETERS: readonly unknown[] = ['id', 'crash_sig'];
+
 /**
  * Nest's ValidationPipe, applied only to the members of a body or query that the DTO class names (docs/decisions/0032). Unknown
  * members are not read. Ids in a path are put into lower case, as PostgreSQL returns them, because they are also compared and stored.
+ * Other parts of a path, such as the tag of a language, keep their case.
  */
 @Injectable()
 export class MembersPipe extends ValidationPipe {
@@ -24,7 +28,7 @@ export class MembersPipe extends ValidationPipe {
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { type, metatype, data } = metadata;
-    if (type === 'param') return String(value).toLowerCase();
+    if (type === 'param') return ID_PARAMETERS.includes(data) ? String(value).toLowerCase() : value;
     const isQuery = type === 'query' && data === undefined;
     if (type !== 'body' && !isQuery) return value;
     const members = isQuery ? readObject(value) : readBody(value, metatype as Dto);
