@@ -78,8 +78,10 @@ describe('sign', () => {
     try {
       const env = { DATABASE_URL: otherDatabase.url };
       await terminal.json(['manifest', 'publish', 'first.json'], { env });
-      for (const PUBLIC_URL of [UNREACHABLE_URL, undefined]) {
-        const fromDatabase = await terminal.run(args, { env: { ...env, PUBLIC_URL } });
+      // Empty or absent, it is unset: the database is read before the default address, at which a service answers here.
+      const { port: PORT } = new URL(server.url);
+      for (const PUBLIC_URL of [UNREACHABLE_URL, ' ', undefined]) {
+        const fromDatabase = await terminal.run(args, { env: { ...env, PORT, PUBLIC_URL } });
         expect(fromDatabase.stderr).toContain('from the database: version 1.0.0');
         expectContinued(parseSigned(fromDatabase.json.signed));
       }

@@ -62,7 +62,8 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     return { document, from: previous };
   }
   const url = `${config.publicUrl}/v1/manifest`;
-  const isConfigured = process.env['PUBLIC_URL'] !== undefined;
+  // As in `Config`, an empty setting counts as unset.
+  const isConfigured = Boolean(process.env['PUBLIC_URL']?.trim());
   // If PUBLIC_URL is set and DATABASE_URL is not, a public address that does not answer is an error, because a manifest may be live
   // there.
   const isOptional = !isConfigured || config.databaseUrl !== undefined;
