@@ -35,8 +35,8 @@ export const PROBLEMS = {
     status: 400,
     client_action: 'fix',
     title: 'The request is malformed',
-    when: 'The body is not a JSON object in UTF-8, or the request is not HTTP.',
-    detail: 'The body must be one JSON object, encoded in UTF-8.',
+    when: 'The body is not a JSON object in UTF-8, or the request is not valid HTTP, such as one without a host.',
+    detail: 'The request must be valid HTTP with a host, and its body one JSON object, encoded in UTF-8.',
   },
   not_found: {
     status: 404,
