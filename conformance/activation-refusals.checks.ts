@@ -89,7 +89,7 @@ export const activationRefusalChecks: readonly Check[] = [
     run: async (service) => {
       const license_key = mistypedKey(service.license.license_key);
       const answer = await service.activate({ ...unknownLicense(service), license_key });
-      demandInvalid(answer, 'A key with a typing error', '/license_key');
+      demandInvalid(answer, 'A key with a mistyped character', '/license_key');
     },
   },
   {

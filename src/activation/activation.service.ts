@@ -145,12 +145,12 @@ export class ActivationService {
     });
   }
 
-  // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is reported as a typing error. That is a wrong
-  // guess only for an imported key, which may have no check symbol, with a wrong e-mail.
+  // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is reported as a mistyped character. That is a
+  // wrong guess only for an imported key, which may have no check symbol, with a wrong e-mail.
   private async unknownLicenseProblem({ key }: ActivationCredentials): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
     if (hasValidCheckSymbol(key)) return problem('license_not_found');
-    return invalidMembers({ license_key: 'holds a typing error: its check symbol does not fit' });
+    return invalidMembers({ license_key: 'One character looks mistyped.' });
   }
 
   // `release_url` opens the portal for this license, so that the holder can release a machine and return to the application.

@@ -45,7 +45,7 @@ test('an unknown key and a wrong e-mail get the same response', async () => {
   expect(withoutDateAndId(wrongEmail)).toEqual(withoutDateAndId(unknown));
 });
 
-test('422 says that the key has a typing error, with any e-mail', async () => {
+test('422 says that one character looks mistyped, with any e-mail', async () => {
   const license = await service.issue();
   const last = license.license_key.at(-1) === '2' ? '3' : '2';
   const mistyped = license.license_key.slice(0, -1) + last;
@@ -59,7 +59,7 @@ test('422 says that the key has a typing error, with any e-mail', async () => {
     expect(answer.status).toBe(422);
     expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
     expect(answer.json.errors).toEqual([
-      { pointer: '/license_key', detail: expect.stringContaining('typing error') },
+      { pointer: '/license_key', detail: 'One character looks mistyped.' },
     ]);
   }
   expect(await activeMachines(license)).toEqual([]);

@@ -19,10 +19,15 @@ afterAll(async () => {
 const show = (stdin: string, ...args: string[]) =>
   terminal.run(['license', 'show', ...args, '--json'], { stdin });
 
-test('`license show -` reads the key or the id from standard input', async () => {
+test('`license show -` reads the key, as people type and paste it, or the id from standard input', async () => {
+  const key = license.license_key;
   for (const stdin of [
-    `${license.license_key}\n`,
-    license.license_key.toLowerCase(),
+    `${key}\n`,
+    key.toLowerCase(),
+    `“${key}”.`,
+    `> ${key.replaceAll('-', '–')}`,
+    key.replace(/^.*_/, '').replaceAll('-', ' '),
+    key.replaceAll(/[-_]/g, ''),
     `${license.license_id}\r\n`,
   ]) {
     const { code, stderr, json } = await show(stdin, '-');

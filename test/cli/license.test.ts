@@ -50,7 +50,7 @@ describe('license show takes a transaction id', () => {
     ['like the id of a license', '01980000-0000-7000-8000-000000000001'],
     ['like a random UUID in capitals', '6F9619FF-8B86-4D11-B42D-00CF4FC964FF'],
     ['like a license key', 'ACME_E6S7-Z8KJ-TB3R-QKX6'],
-    ['like a license key with a typing error', 'ACME_E6S7-Z8KJ-TB3R-QKX7'],
+    ['like a license key with a mistyped character', 'ACME_E6S7-Z8KJ-TB3R-QKX7'],
   ])('that looks %s', async (_what, transaction) => {
     const id = await sell(transaction);
     expect(await terminal.json(['license', 'show', transaction])).toMatchObject({ id });

@@ -20,7 +20,13 @@ describe('a mistake is reported in one sentence, with nothing on standard output
   const cases: [code: 1 | 2, sentence: RegExp, ...args: string[]][] = [
     [1, /^No license has this id, key or transaction\.$/, 'license', 'show', UNKNOWN_ID],
     [1, /^No license has this id, key or transaction\.$/, 'license', 'show', 'nonsense'],
-    [1, /which holds a typing error\.$/, 'license', 'show', 'MOOR_E6S7-Z8KJ-TB3R-QKX5'],
+    [
+      1,
+      /^No license has this key\. One character looks mistyped\.$/,
+      'license',
+      'show',
+      'MOOR_E6S7-Z8KJ-TB3R-QKX5',
+    ],
     [1, /^No license has this id\.$/, 'license', 'set', UNKNOWN_ID, '--machines', '2', ...REASON],
     [1, /^No license has this id\.$/, 'license', 'set', 'nonsense', '--machines', '2', ...REASON],
     [1, /^No license has this id\.$/, 'license', 'rekey', UNKNOWN_ID, ...REASON],

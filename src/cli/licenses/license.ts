@@ -168,7 +168,7 @@ async function findLicense({ config, dataSource }: CommandContext, idOrKey: stri
   const hasTypo = key !== null && !hasValidCheckSymbol(key);
   throw new Refused(
     hasTypo
-      ? 'No license has this key, which holds a typing error.'
+      ? 'No license has this key. One character looks mistyped.'
       : 'No license has this id, key or transaction.',
   );
 }
