@@ -193,6 +193,17 @@ test('the mail about a release has the reason of staff, and none if the holder r
   expect(text).not.toContain('Reason');
 });
 
+test('markup in the reason of staff is text in the mail about a release', async () => {
+  const license = await harness.service.issue({ email: 'reason@example.com' });
+  const { json } = await harness.service.activate(license);
+  const reason = '<img src=x onerror=1> & "sold"';
+  await harness.service.app.get(ReleaseService).release(json.activation.id, { ...AUDIT_CONTEXT, reason });
+  const { text, html } = await untilMailTo('reason@example.com');
+  expect(text).toContain(`Reason: ${reason}\n`);
+  expect(html).toContain('&lt;img src=x onerror=1&gt; &amp; &quot;sold&quot;');
+  expect(html).not.toContain('<img');
+});
+
 test('two releases of an activation send one mail', async () => {
   const license = await harness.service.issue({ email: 'once@example.com' });
   const { json } = await harness.service.activate(license);

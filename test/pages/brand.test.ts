@@ -9,7 +9,10 @@ import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 
 const PRODUCT = 'Fjord “Editor” <b>&amp;';
-const VENDOR = 'Example & Söhne';
+const VENDOR = 'Example & <img src=x onerror=alert(1)> Söhne';
+// As long as a contact may be.
+const PRIVACY = 'https://example.com/privacy/'.padEnd(500, 'w');
+const RENEWAL = 'https://example.com/renew/'.padEnd(500, 'w');
 
 const folder = mkdtempSync(join(tmpdir(), 'mooring-brand-'));
 let service: Service;
@@ -18,16 +21,16 @@ beforeAll(async () => {
   const logo = join(folder, 'logo.svg');
   writeFileSync(
     logo,
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 22" width="60" height="22"><rect width="60" height="22" fill="#7a1fa2"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 22" width="60" height="22" onload="document.title=1"><script>top.document.title=1</script><rect width="60" height="22" fill="#7a1fa2"/></svg>',
   );
   ({ service, origin } = await startForBrowser({
     environment: {
       PRODUCT_NAME: PRODUCT,
       VENDOR_NAME: VENDOR,
       SUPPORT_CONTACT: 'help@example.com',
-      PRIVACY_CONTACT: 'https://example.com/privacy',
+      PRIVACY_CONTACT: PRIVACY,
       SHOP_URL: 'https://example.com/buy',
-      RENEWAL_URL: 'https://example.com/renew',
+      RENEWAL_URL: RENEWAL,
       ACCENT_COLOR: '#7a1fa2',
       LOGO_FILE: logo,
     },
@@ -60,9 +63,23 @@ test.each([
     expect(await page.title()).toBe(`${title} · ${PRODUCT}`);
     expect(await readLogoWidth(page)).toBe(60);
     expect(await readAccent(page)).toBe('#7a1fa2');
+    // Neither the name of the vendor nor a script in the logo becomes part of the page.
+    expect(await page.locator('footer img').count()).toBe(0);
     await browser.expectAccessibleLayout(page);
   },
 );
+
+test('a logo that is opened as a page runs no script', async () => {
+  const page = await browser.openPage(origin);
+  await page.goto('/brand/logo');
+  expect(await page.evaluate('document.querySelector("rect").getAttribute("fill")')).toBe('#7a1fa2');
+  expect(await page.title()).toBe('');
+  // Chromium reports each of the two scripts.
+  expect(browser.faults.splice(0)).toEqual([
+    expect.stringMatching(/^Blocked script execution/),
+    expect.stringMatching(/^Blocked script execution/),
+  ]);
+});
 
 test('dark pages have an accent colour of their own', async () => {
   const page = await browser.openPage(origin, { colorScheme: 'dark' });
@@ -77,7 +94,8 @@ test('the privacy page shows the privacy contact', async () => {
   const page = await browser.openPage(origin);
   await page.goto('/privacy/');
   const contact = page.locator('main').getByRole('link', { name: 'example.com/privacy' });
-  expect(await contact.getAttribute('href')).toBe('https://example.com/privacy');
+  expect(await contact.getAttribute('href')).toBe(PRIVACY);
+  await browser.expectAccessibleLayout(page);
 });
 
 test.each([
@@ -93,7 +111,7 @@ test.each([
   await openByKey(page, origin, license);
   await page.getByText(sentence).waitFor();
   const renew = page.getByRole('link', { name: 'Renew the license' });
-  expect(await renew.getAttribute('href')).toBe('https://example.com/renew');
+  expect(await renew.getAttribute('href')).toBe(RENEWAL);
   await browser.expectAccessibleLayout(page);
 });
 

@@ -13,7 +13,7 @@ beforeAll(
     void ({ service, origin } = await startForBrowser({
       environment: {
         PRODUCT_NAME: 'Example <App>',
-        VENDOR_NAME: 'Example & Sons',
+        VENDOR_NAME: 'Example & <b>Sons</b>',
         SUPPORT_CONTACT: 'help@vendor.example',
       },
     })),
@@ -51,7 +51,7 @@ test('the printed page has product, vendor, key ending, holder, terms, machines 
   const text = await page.evaluate('document.body.innerText');
   for (const part of [
     'Example <App>',
-    'From Example & Sons',
+    'From Example & <b>Sons</b>',
     'Support: help@vendor.example',
     `License key ending in ${license.license_key.slice(-2)}`,
     'Active',

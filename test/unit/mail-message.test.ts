@@ -136,7 +136,8 @@ test.each([
 
 test('the heading has the accent colour as a line, which is legible in light and dark mail clients', () => {
   const accent = { light: '#8a1f4d', lightStrong: '#681739', dark: '#d58aab', darkStrong: '#dfa7c0' };
-  const brand = { productName: MARKUP, accent, vendorName: null, supportContact: null };
+  const brand = { productName: MARKUP, accent, vendorName: MARKUP, supportContact: null };
   const { body } = withBrand({ body: ['Hello.'] }, brand, english);
   expect(html([...body])).toMatch(/<body[^>]*>\n<h1 [^>]*solid #8a1f4d">&lt;b onclick/);
+  expect(html([...body]).split(ESCAPED)).toHaveLength(3);
 });
