@@ -40,7 +40,10 @@ async function send(page: Page, origin: string, path: string, data: object): Pro
 
 /** The main heading that the portal shows to a signed-in holder. */
 export const headline = (page: Page) =>
-  page.getByRole('heading', { level: 1, name: /machines in use|^This license|No license|None of your/ });
+  page.getByRole('heading', {
+    level: 1,
+    name: /machines in use|^A place is free|^This license|No license|None of your/,
+  });
 
 /** Triggers the event by which the page notices that a person has returned to it. */
 export const focusWindow = (page: Page) => page.evaluate('dispatchEvent(new Event("focus"))');

@@ -115,7 +115,9 @@ test('from a full license to a running application: four clicks and one code', a
     await click('Release Old Mac');
     await click('Release it');
     await expectToast(page, 'It is released. Its place is free.');
-    await page.getByRole('status').getByText('A place is free. Go back to the application').waitFor();
+    await expectFocus(page.getByRole('heading', { name: 'A place is free: go back to the application' }));
+    await page.getByRole('status').getByText('It activates by itself within seconds').waitFor();
+    expect(await page.getByText('Enter your key in the application').count()).toBe(0);
     await browser.expectAccessibleLayout(page);
     expect(clicks).toBe(4);
     await application.untilRunning();
@@ -190,7 +192,7 @@ test('the way from a full license to a running application, in German', async ()
     await browser.expectAccessibleLayout(page);
     await click('Jetzt freigeben');
     await expectToast(page, 'Das Gerät ist freigegeben. Sein Platz ist frei.');
-    await page.getByText('Ein Platz ist frei. Gehen Sie zurück zur Anwendung').waitFor();
+    await page.getByText('Ein Platz ist frei: Gehen Sie zurück zur Anwendung').waitFor();
     await application.untilRunning();
     await focusWindow(page);
     await page.getByRole('status').getByText('Fertig: Ihre Lizenz ist auf New Mac aktiv.').waitFor();

@@ -7,11 +7,10 @@ import type { HolderLicense } from '../shared/api/api-types.js';
 import { fill } from '../shared/texts/text.js';
 import { CodeEntry } from './code-entry.js';
 import { explain } from './explain.js';
-import { freePlaces } from './holder.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
-import { newMachine } from './release-link.js';
+import { isFree, newMachine } from './release-link.js';
 
 interface Props {
   /** The hint in the URL with which the application opened the page. */
@@ -66,22 +65,25 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   );
 }
 
-/** Says what remains to be done, so that the refused machine can be activated on this license, or that it is activated. */
+/**
+ * Says what remains to be done, so that the refused machine can be activated on this license, or that it is activated. The
+ * headline of the page says that a place is free.
+ */
 export function WaitingMachine({ license }: { license: HolderLicense }) {
   const activation = newMachine(license);
-  const isFree = freePlaces(license) > 0;
   const releaseFirst =
     license.self_releases_left > 0 ? messages.freeAPlace.releaseOne : messages.freeAPlace.askSupport;
-  const toDo = isFree ? messages.freeAPlace.free : releaseFirst;
   return (
     <div role="status">
-      <Notice kind={activation || isFree ? 'good' : 'info'}>
-        <p>
-          {activation
-            ? fill(messages.freeAPlace.activated, { machine: <MachineName activation={activation} /> })
-            : toDo}
-        </p>
-      </Notice>
+      {!isFree(license) && (
+        <Notice kind={activation ? 'good' : 'info'}>
+          <p>
+            {activation
+              ? fill(messages.freeAPlace.activated, { machine: <MachineName activation={activation} /> })
+              : releaseFirst}
+          </p>
+        </Notice>
+      )}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
+import { freePlaces, isUsable } from './holder.js';
 
 /** How long a hint is valid, and how long after that the page still shows what it was opened for. */
 const LIFETIME_MS = 10 * 60_000;
@@ -26,3 +27,7 @@ export function newMachine({ activations }: HolderLicense): HolderActivation | u
     ({ state, activated_at }) => state === 'active' && Date.parse(activated_at) > issuedAt(hint),
   );
 }
+
+/** Whether a place of the license is free for the machine that the application could not activate. */
+export const isFree = (license: HolderLicense) =>
+  isToBeFreed(license) && isUsable(license) && freePlaces(license) > 0 && !newMachine(license);

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { setTitle } from '../shared/page/brand.js';
 import { formatNumber, plural } from '../shared/dates/dates.js';
@@ -5,16 +6,18 @@ import { fill, UntrustedText, t } from '../shared/texts/text.js';
 import type { HolderLicensesAnswer, HolderLicense } from '../shared/api/api-types.js';
 import { displayStatus, freePlaces, isUsable } from './holder.js';
 import { Places } from './places.js';
+import { isFree } from './release-link.js';
 import { messages } from './messages.js';
 
-/** The heading of the page, such as "1 of 1 machines in use", and a sentence about the next machine. */
+/**
+ * The heading of the page, such as "1 of 1 machines in use", and a sentence about the next machine. Once a place is free for
+ * the machine that the application could not activate, both lead back to the application instead.
+ */
 export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
-  const headline = headlineOf(holder.licenses);
-  const lead =
-    holder.licenses.length === 0
-      ? fill(messages.summary.noLicenseLead, { email: <UntrustedText text={holder.email} /> })
-      : leadOf(holder.licenses);
-  const onlyLicense = holder.licenses.length === 1 && holder.licenses[0];
+  const isFreed = holder.licenses.some(isFree);
+  const headline = isFreed ? messages.freeAPlace.free : headlineOf(holder.licenses);
+  const lead = isFreed ? messages.freeAPlace.freeLead : leadOf(holder);
+  const onlyLicense = holder.licenses.length === 1 && !isFreed && holder.licenses[0];
   useEffect(() => setTitle(headline), [headline]);
   return (
     <>
@@ -22,7 +25,9 @@ export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
       {onlyLicense && isUsable(onlyLicense) && (
         <Places used={onlyLicense.machines_in_use} allowed={onlyLicense.machines_allowed} />
       )}
-      {lead && <p class="lead">{lead}</p>}
+      <p class="lead" role="status" hidden={!lead}>
+        {lead}
+      </p>
     </>
   );
 }
@@ -56,7 +61,9 @@ function freeText(free: number, licenses: readonly HolderLicense[]): string {
 }
 
 /** Says what the headline means for the next machine; empty if there is nothing to say. */
-function leadOf(licenses: readonly HolderLicense[]): string {
+function leadOf({ email, licenses }: HolderLicensesAnswer): ComponentChildren {
+  if (licenses.length === 0)
+    return fill(messages.summary.noLicenseLead, { email: <UntrustedText text={email} /> });
   const usable = licenses.filter(isUsable);
   if (usable.length === 0) return '';
   const used = sumOf(usable, ({ machines_in_use }) => machines_in_use);

@@ -1,6 +1,6 @@
 import type { HolderActivation, HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { findActivation } from './holder.js';
-import { isToBeFreed } from './release-link.js';
+import { isFree, isToBeFreed } from './release-link.js';
 
 /** Whether the application opened the page for this machine: `/portal/#activation=<id>`. */
 export const isThisMachine = ({ id }: HolderActivation): boolean => activationIdOfUrl() === id;
@@ -13,6 +13,7 @@ export const isAnotherMachine = (holder: HolderLicensesAnswer): boolean =>
 export function openedElement(holder: HolderLicensesAnswer): string | undefined {
   const machine = findThisMachine(holder);
   const license = holder.licenses.find(isToBeFreed);
+  if (license && isFree(license)) return 'headline';
   return machine ? `name-${machine.id}` : license && `license-${license.id}`;
 }
 
