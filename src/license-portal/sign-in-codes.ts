@@ -108,11 +108,11 @@ export class SignInCodes implements OnModuleInit {
     if (!code) return null;
     const product = this.config.brand.productName;
     const texts = language.messages.mail.code;
-    const digits = this.keys.signInCode(code);
+    const digits = this.keys.signInCode(code).replace(/^.{4}/, '$& ');
     return {
       to: code.email,
       // In each language the digits come first, so that a notification shows them.
-      subject: t(texts.subject, { code: `${digits.slice(0, 4)} ${digits.slice(4)}`, product }),
+      subject: t(texts.subject, { code: digits, product }),
       body: [
         t(texts.lead, { product }),
         { code: digits },

@@ -313,7 +313,7 @@ async function sendPortalRequests(activation: string): Promise<void> {
 async function untilCodeMailed(): Promise<string> {
   for (;;) {
     for (const { to, text } of await outbox({ dataDir: join(directory, 'data') })) {
-      const [, digits] = /^ {4}(\d{8})$/m.exec(text) ?? [];
+      const [, digits] = /^ {4}(\d{4} \d{4})$/m.exec(text) ?? [];
       if (to === CODE_EMAIL && digits) return digits;
     }
     // One round trip passes before the outbox is read again.

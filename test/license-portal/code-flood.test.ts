@@ -197,7 +197,7 @@ describe('a holder who is signed in with a key', () => {
     const mail = await harness.smtp.untilAccepted(({ headers }) =>
       headers['message-id']!.includes(job!.mail_id),
     );
-    const code = /^ {4}(\d{8})$/m.exec(mail.text)![1]!;
+    const code = /^ {4}(\d{4} \d{4})$/m.exec(mail.text)![1]!;
     const signIn = () => holder.call('POST', '/session', { email: license.email, code });
     expect((await retryWhileUnavailable(signIn)).status).toBe(204);
     expect((await retryWhileUnavailable(() => holder.call('GET', '/licenses'))).json.signed_in_by).toBe(

@@ -40,7 +40,7 @@ export class Browser extends CookieClient {
 /** The sign-in codes that were mailed to an address. */
 export async function mailedCodes(service: Service, email: string): Promise<string[]> {
   const mails = (await outbox(service)).filter((mail) => mail.to === email && CODE_MAIL.test(mail.subject));
-  return mails.map(({ text }) => /^ {4}(\d{8})$/m.exec(text)![1]!);
+  return mails.map(({ text }) => /^ {4}(\d{4} \d{4})$/m.exec(text)![1]!.replace(' ', ''));
 }
 
 /** Calls `requestCode` and waits until a new code is mailed to the address. @returns the code */

@@ -68,7 +68,7 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
       [texts.key.subject, key],
       [texts.key.newSubject, key],
       [texts.activation.subjectUnnamed, portal],
-      [texts.code.subject, /^ {4}\d{8}$/m],
+      [texts.code.subject, /^ {4}\d{4} \d{4}$/m],
       [texts.releaseAsked.subject, /3\.2\.0|1\.0/],
       [texts.releaseDeclined.subject, /Kein Grund\./],
       [texts.release.subject, portal],
@@ -83,7 +83,7 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
     const all = mails.map(({ subject, text }) => `${subject}\n${text}`).join('\n');
     // Every placeholder is filled in. The name of the product, which looks like one, stays as it is.
     expect(all.replaceAll(PRODUCT, '')).not.toMatch(/\{\w+\}|undefined/);
-    expect(mails.find(({ text }) => /^ {4}\d{8}$/m.test(text))!.subject).toMatch(/^\d{4} \d{4} /);
+    expect(mails.find(({ text }) => /^ {4}\d{4} \d{4}$/m.test(text))!.subject).toMatch(/^\d{4} \d{4} /);
   });
 });
 
