@@ -85,7 +85,8 @@ export class MailService {
       const language = isForStaff ? this.languages.english : this.languages.find(tag);
       const message = await compose(about!, language);
       const to = storedRecipient ?? message?.to;
-      if (message && to) await this.mailer.deliver(mail_id!, to, message, { signal, timeoutMs, language });
+      const options = { signal, timeoutMs, language, isForStaff };
+      if (message && to) await this.mailer.deliver(mail_id!, to, message, options);
       if (storedRecipient)
         await execute(this.dataSource, 'delete from mail_recipient where mail_id = $1', [mail_id]);
     };

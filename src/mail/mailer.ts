@@ -25,6 +25,8 @@ interface DeliveryOptions {
   readonly signal: AbortSignal;
   /** The time limit for this attempt; the default is DELIVERY_TIMEOUT_MS. */
   readonly timeoutMs?: number | undefined;
+  /** Whether the recipient is staff. A mail to staff does not name the support contact. */
+  readonly isForStaff?: boolean;
 }
 
 /**
@@ -62,7 +64,8 @@ export class Mailer {
     // nodemailer removes angle brackets, which would change the address.
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const { mailFrom: from, brand } = this.config;
-    const fullMail = withBrand(mail, brand, options.language);
+    const supportContact = options.isForStaff ? null : brand.supportContact;
+    const fullMail = withBrand(mail, { ...brand, supportContact }, options.language);
     // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
