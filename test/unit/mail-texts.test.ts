@@ -160,7 +160,7 @@ describe('the mails about a license', () => {
       to: 'ada@example.com',
       subject: 'A machine was released from your license for Example App',
       text: [
-        'A machine was released from your license for Example App. Its seat is free for another one; on the released machine Example App has to be activated again.\n',
+        'A machine was released from your license for Example App. Its place is free for another one; on the released machine Example App has to be activated again.\n',
         'Machine: Studio Mac\nActivated: 20 November 2026 at 13:00 UTC with version 3.2.0\nActivation id: ends in 6fe0\nLicense key: ends in X6\nReleased: 21 November 2026 at 14:00 UTC\n',
         'If this was a mistake, activate the machine again. Your machines are listed here:\n',
         `${PORTAL}\n`,

@@ -284,9 +284,9 @@ export const messages = {
     machines: { one: '# machine', other: '# machines' },
     means: {
       release: {
-        one: 'The seat becomes free in a few seconds, in which you can undo it. The app on that machine stops at its next contact with the service and asks to be activated.',
+        one: 'The place becomes free in a few seconds, in which you can undo it. The application on that machine stops at its next contact with the service and asks to be activated.',
         other:
-          'The seats become free in a few seconds, in which you can undo it. The app on these machines stops at its next contact with the service and asks to be activated.',
+          'The places become free in a few seconds, in which you can undo it. The application on these machines stops at its next contact with the service and asks to be activated.',
       },
       decline: {
         one: 'The machine stays in use. The holder sees the reason in the portal, too.',
@@ -406,8 +406,8 @@ export const messages = {
     status: 'Status',
     statuses: {
       active: 'Active',
-      suspended: 'Suspended: the app stops, and goes on once it is active again',
-      revoked: `Revoked: the app stops for good, its machines are released after 11 months, and the license is deleted after ${KEPT_MONTHS.license}`,
+      suspended: 'Suspended: the application stops, and goes on once it is active again',
+      revoked: `Revoked: the application stops for good, its machines are released after 11 months, and the license is deleted after ${KEPT_MONTHS.license}`,
     },
     machines: 'Machines allowed',
     machinesHint: 'A limit below the machines in use releases none of them, but allows no new ones.',
@@ -417,7 +417,7 @@ export const messages = {
     onExpiry: 'After that',
     onExpiries: {
       keep: 'The versions it covers go on working',
-      stop: 'The app stops working',
+      stop: 'The application stops working',
     },
     email: 'E-mail of the holder',
     emailHint: 'Both addresses receive a mail about the change.',
@@ -557,7 +557,7 @@ export const messages = {
     } as Record<string, string>,
     values: {
       staff_status: { active: 'active', suspended: 'suspended', revoked: 'revoked' },
-      on_expiry: { keep: 'versions go on working', stop: 'the app stops' },
+      on_expiry: { keep: 'versions go on working', stop: 'the application stops' },
       role: { support: 'support', admin: 'admin' },
       status: {
         paid: 'paid',
