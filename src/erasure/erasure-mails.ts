@@ -43,7 +43,7 @@ export class ErasureMails implements OnModuleInit {
       body: [
         t(texts.lead, { product }),
         t(texts.runs, { day, days: language.formatNumber(CANCELLATION_PERIOD_DAYS) }),
-        { link: `${this.config.publicUrl}/portal/` },
+        { link: `${this.config.publicUrl}/portal/`, name: language.messages.privacy.portal },
         texts.notYou,
       ],
     };

@@ -105,7 +105,7 @@ export class LicenseMails implements OnModuleInit {
       { facts },
       t(texts.activate, { product }),
       { steps: [t(texts.open, { product }), texts.enter, texts.confirm] },
-      ...this.portalLink(texts.keep),
+      ...this.portalLink(texts.keep, language),
     ];
     return { to: key.email, subject: t(texts[subject], { product }), body };
   }
@@ -135,7 +135,7 @@ export class LicenseMails implements OnModuleInit {
       body: [
         t(texts.lead, { subject }),
         { facts: licensedMachineFacts(activation, language) },
-        ...this.portalLink(texts.notYou, `#activation=${id}`),
+        ...this.portalLink(texts.notYou, language, `#activation=${id}`),
       ],
     };
   }
@@ -163,13 +163,13 @@ export class LicenseMails implements OnModuleInit {
       body: [
         t(texts.lead, { product }),
         { facts: [...licensedMachineFacts(activation, language), released, ...reason] },
-        ...this.portalLink(texts.mistake),
+        ...this.portalLink(texts.mistake, language),
       ],
     };
   }
 
-  private portalLink(sentence: string, hash = ''): Block[] {
-    return [sentence, { link: `${this.config.publicUrl}/portal/${hash}` }];
+  private portalLink(sentence: string, { messages }: Language, hash = ''): Block[] {
+    return [sentence, { link: `${this.config.publicUrl}/portal/${hash}`, name: messages.privacy.portal }];
   }
 }
 

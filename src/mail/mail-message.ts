@@ -1,22 +1,29 @@
-import type { Brand } from '../core/brand.js';
+import type { Accent } from '../core/accent.js';
+import type { Brand, Contact } from '../core/brand.js';
 import type { Language } from '../languages/language.js';
 import { directionOf } from '../languages/tags.js';
 import { t } from '../languages/text.js';
 
 /**
- * A paragraph, a heading, a text to copy on its own line, a list of named facts, numbered steps, or a link on its own line.
+ * A paragraph, a heading, a text to copy on its own line, a list of named facts, numbered steps, a link on its own line, or the
+ * last line.
  */
 export type Block =
   | string
   | {
       readonly heading: string;
-      /** The colour of its line in HTML, as `#rrggbb`; null for the colour of the text. */
-      readonly colour: string | null;
+      /** The colours of its line and of the links in HTML; null for those of the mail client. */
+      readonly accent: Accent | null;
     }
   | { readonly code: string }
   | { readonly facts: readonly (readonly [name: string, value: string])[] }
   | { readonly steps: readonly string[] }
-  | { readonly link: string };
+  | {
+      readonly link: string;
+      /** What the HTML shows in place of the URL. */
+      readonly name: string;
+    }
+  | { readonly footer: readonly (string | Contact)[] };
 
 /** A mail, from which its text part and its HTML part are rendered. */
 export interface MailMessage {
@@ -37,11 +44,12 @@ export function withBrand<Mail extends Pick<MailMessage, 'body'>>(
   { productName, accent, vendorName, supportContact }: MailBrand,
   { messages }: Language,
 ): Mail {
-  const heading = { heading: productName, colour: accent?.light ?? null };
-  // The contact is an e-mail address or a page. The URL of a page keeps its scheme, so that mail clients make it a link.
-  const contact = supportContact?.url.replace(/^mailto:/, '');
-  const parts = [vendorName, contact && t(messages.shared.support, { contact })].filter((part) => part);
-  return { ...mail, body: [heading, ...mail.body, ...(parts.length > 0 ? [parts.join(' · ')] : [])] };
+  const heading = { heading: productName, accent };
+  const [before = '', after = ''] = messages.shared.support.split('{contact}');
+  const support = supportContact ? [before, supportContact, after] : [];
+  const vendor = vendorName ? [vendorName] : [];
+  const footer = [...vendor, ...(vendorName && supportContact ? [' · '] : []), ...support];
+  return { ...mail, body: [heading, ...mail.body, ...(footer.length > 0 ? [{ footer }] : [])] };
 }
 
 /** Renders the plain text part. */
@@ -54,20 +62,27 @@ function blockText(block: Block, { messages }: Language): string {
   if ('code' in block) return `    ${block.code}`;
   if ('link' in block) return block.link;
   if ('heading' in block) return block.heading;
+  if ('footer' in block) {
+    return block.footer.map((part) => (typeof part === 'string' ? part : contactText(part))).join('');
+  }
   if ('steps' in block) return block.steps.map((step, index) => `${index + 1}. ${step}`).join('\n');
   return block.facts.map(([name, value]) => t(messages.mail.facts.fact, { name, value })).join('\n');
 }
 
+/** The e-mail address or the page. The URL of a page keeps its scheme, so that mail clients make it a link. */
+const contactText = ({ url }: Contact) => url.replace(/^mailto:/, '');
+
 /**
- * Renders the HTML part. It loads nothing, shows the address of each link, and uses the colours of the mail client, light or
- * dark. Only the line of the heading has a colour of its own, because that of a text would need a contrast with both.
+ * Renders the HTML part. It loads nothing, and uses the colours of the mail client, light or dark. Only the line of the heading
+ * and the links have colours of their own.
  */
 export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>, { tag }: Language): string {
+  const meta = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">';
   return [
     '<!doctype html>',
     `<html lang="${tag}" dir="${directionOf(tag)}">`,
-    `<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head>`,
-    '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 1.5em auto; padding: 0 1em; overflow-wrap: break-word">',
+    `<head>${meta}<title>${escapeHtml(subject)}</title>${linkStyle(body)}</head>`,
+    '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 1.5em auto; padding: 0 1em; overflow-wrap: anywhere">',
     ...body.map(blockHtml),
     '</body>',
     '</html>',
@@ -75,24 +90,50 @@ export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>, { tag }:
   ].join('\n');
 }
 
+/** A style sheet, because a style attribute cannot depend on the mode. Clients that ignore it use a link colour of their own. */
+function linkStyle(body: readonly Block[]): string {
+  const accent = body.flatMap(
+    (block) => (typeof block === 'object' && 'heading' in block && block.accent) || [],
+  )[0];
+  if (!accent) return '';
+  const { light, dark } = accent;
+  return `<style>a { color: ${light} } @media (prefers-color-scheme: dark) { a { color: ${dark} } }</style>`;
+}
+
 function blockHtml(block: Block): string {
   if (typeof block === 'string') return `<p>${escapeHtml(block)}</p>`;
   if ('code' in block) {
     return `<p style="font: 600 20px/1.4 ui-monospace, monospace; letter-spacing: 0.03em">${escapeHtml(block.code)}</p>`;
   }
-  if ('link' in block) return `<p><a href="${escapeHtml(block.link)}">${escapeHtml(block.link)}</a></p>`;
+  if ('link' in block) return `<p>${linkHtml(block.link, block.name)}</p>`;
   if ('heading' in block) {
-    const line = `border-bottom: 3px solid ${escapeHtml(block.colour ?? 'currentcolor')}`;
+    const line = `border-bottom: 3px solid ${block.accent?.light ?? 'currentcolor'}`;
     return `<h1 style="font: 600 20px/1.4 system-ui, sans-serif; padding-bottom: 0.4em; ${line}">${escapeHtml(block.heading)}</h1>`;
   }
+  if ('footer' in block) {
+    const parts = block.footer.map((part) =>
+      // The links keep their contrast.
+      typeof part === 'string'
+        ? `<span style="opacity: 0.75">${escapeHtml(part)}</span>`
+        : linkHtml(part.url, contactText(part)),
+    );
+    return `<p style="margin-top: 2em; font-size: 14px">${parts.join('')}</p>`;
+  }
   if ('steps' in block)
-    return `<ol>${block.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')}</ol>`;
-  const rows = block.facts.map(
+    return `<ol style="padding-left: 1.5em">${block.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')}</ol>`;
+  return factsHtml(block.facts);
+}
+
+const linkHtml = (url: string, name: string) => `<a href="${escapeHtml(url)}">${escapeHtml(name)}</a>`;
+
+function factsHtml(facts: readonly (readonly [name: string, value: string])[]): string {
+  const cell = 'text-align: left; vertical-align: top; padding: 0.1em 0';
+  const rows = facts.map(
     ([name, value]) =>
-      `<tr><th scope="row" style="text-align: left; vertical-align: top; font-weight: 400; padding-right: 1em">${escapeHtml(name)}</th>` +
-      `<td>${escapeHtml(value)}</td></tr>`,
+      `<tr><th scope="row" style="${cell}; padding-right: 1em; font-weight: 400; white-space: nowrap; opacity: 0.75">${escapeHtml(name)}</th>` +
+      `<td style="${cell}">${escapeHtml(value)}</td></tr>`,
   );
-  return `<table>${rows.join('')}</table>`;
+  return `<table style="border-collapse: collapse">${rows.join('')}</table>`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -7,6 +7,8 @@ const html = (body: Block[], subject = 'A subject') => messageHtml({ subject, bo
 /** The HTML between the tags of the body, with one line for each block. */
 const inner = (body: Block[]) => /<body[^>]*>\n(.*)\n<\/body>/s.exec(html(body))![1]!;
 
+const ACCENT = { light: '#8a1f4d', lightStrong: '#681739', dark: '#d58aab', darkStrong: '#dfa7c0' };
+
 const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
   ['a paragraph', 'Hello there.', 'Hello there.', /^<p>Hello there\.<\/p>$/],
   [
@@ -24,25 +26,31 @@ const blocks: [what: string, block: Block, text: string, markup: RegExp][] = [
       ],
     },
     'Machine: Studio Mac\nMachines: 1',
-    /^<table><tr><th [^<>]*>Machine<\/th><td>Studio Mac<\/td><\/tr><tr><th [^<>]*>Machines<\/th><td>1<\/td><\/tr><\/table>$/,
+    /^<table [^<>]*><tr><th [^<>]*>Machine<\/th><td [^<>]*>Studio Mac<\/td><\/tr><tr><th [^<>]*>Machines<\/th><td [^<>]*>1<\/td><\/tr><\/table>$/,
   ],
   [
     'a heading',
-    { heading: 'Example App', colour: '#0b5a73' },
+    { heading: 'Example App', accent: ACCENT },
     'Example App',
-    /^<h1 style="[^"<>]*; border-bottom: 3px solid #0b5a73">Example App<\/h1>$/,
+    /^<h1 style="[^"<>]*; border-bottom: 3px solid #8a1f4d">Example App<\/h1>$/,
   ],
   [
     'a list of steps',
     { steps: ['Open it.', 'Close it.'] },
     '1. Open it.\n2. Close it.',
-    /^<ol><li>Open it\.<\/li><li>Close it\.<\/li><\/ol>$/,
+    /^<ol [^<>]*><li>Open it\.<\/li><li>Close it\.<\/li><\/ol>$/,
   ],
   [
     'a link',
-    { link: 'https://example.com/portal/' },
+    { link: 'https://example.com/portal/', name: 'Go to the portal' },
     'https://example.com/portal/',
-    /^<p><a href="https:\/\/example\.com\/portal\/">https:\/\/example\.com\/portal\/<\/a><\/p>$/,
+    /^<p><a href="https:\/\/example\.com\/portal\/">Go to the portal<\/a><\/p>$/,
+  ],
+  [
+    'a last line',
+    { footer: ['Support: ', { text: 'not shown', url: 'mailto:help@example.com' }] },
+    'Support: help@example.com',
+    /^<p style="[^"<>]*"><span [^<>]*>Support: <\/span><a href="mailto:help@example\.com">help@example\.com<\/a><\/p>$/,
   ],
 ];
 
@@ -65,8 +73,8 @@ describe.each(blocks)('%s', (_what, block, text, markup) => {
 });
 
 test('a long link does not make a mail wider than its window', () => {
-  expect(html([{ link: 'https://example.com/' }])).toMatch(
-    /<body style="[^"]*overflow-wrap: break-word[^"]*">/,
+  expect(html([{ link: 'https://example.com/', name: 'https://example.com/' }])).toMatch(
+    /<body style="[^"]*overflow-wrap: anywhere[^"]*">/,
   );
 });
 
@@ -84,8 +92,9 @@ test.each<[string, Block]>([
   ['a text to be copied', { code: MARKUP }],
   ['the name of a fact', { facts: [[MARKUP, '1']] }],
   ['a fact', { facts: [['Machine', MARKUP]] }],
-  ['a link', { link: MARKUP }],
-  ['a heading', { heading: MARKUP, colour: null }],
+  ['a link', { link: MARKUP, name: MARKUP }],
+  ['the last line', { footer: [MARKUP, { text: '', url: MARKUP }] }],
+  ['a heading', { heading: MARKUP, accent: null }],
   ['a step', { steps: [MARKUP] }],
 ])('nothing in %s becomes markup', (_what, block) => {
   expect(inner([block])).toContain(ESCAPED);
@@ -100,9 +109,10 @@ test('no text adds markup characters to the HTML or removes any', () => {
       const blocksWith = (text: string, other: string): Block[] => [
         text,
         { code: other },
-        { link: text },
+        { link: text, name: other },
+        { footer: [other, { text: '', url: text }] },
         { facts: [[other, text]] },
-        { heading: text, colour: other },
+        { heading: text, accent: ACCENT },
         { steps: [text, other] },
       ];
       expect(markupOf(html(blocksWith(one, two), one))).toBe(markupOf(html(blocksWith('x', 'x'), 'x')));
@@ -126,18 +136,19 @@ test.each([
     const url = contact?.includes('@') ? `mailto:${contact}` : contact;
     const supportContact = url ? { text: 'not shown', url } : null;
     const brand = { productName: 'Example App', accent: null, vendorName, supportContact };
-    expect(withBrand({ body: ['Hello.'] }, brand, english).body).toEqual([
-      { heading: 'Example App', colour: null },
-      'Hello.',
-      ...lines,
-    ]);
+    const { body } = withBrand({ body: ['Hello.'] }, brand, english);
+    expect(messageText({ body }, english)).toBe(
+      ['Example App', 'Hello.', ...lines].map((line) => `${line}\n`).join('\n'),
+    );
   },
 );
 
-test('the heading has the accent colour as a line, which is legible in light and dark mail clients', () => {
-  const accent = { light: '#8a1f4d', lightStrong: '#681739', dark: '#d58aab', darkStrong: '#dfa7c0' };
-  const brand = { productName: MARKUP, accent, vendorName: MARKUP, supportContact: null };
-  const { body } = withBrand({ body: ['Hello.'] }, brand, english);
-  expect(html([...body])).toMatch(/<body[^>]*>\n<h1 [^>]*solid #8a1f4d">&lt;b onclick/);
-  expect(html([...body]).split(ESCAPED)).toHaveLength(3);
+test('the line of the heading and the links have the accent colour, the links also that of the dark mode', () => {
+  const brand = { productName: MARKUP, accent: ACCENT, vendorName: MARKUP, supportContact: null };
+  const document = html([...withBrand({ body: ['Hello.'] }, brand, english).body]);
+  expect(document).toMatch(/<body[^>]*>\n<h1 [^>]*solid #8a1f4d">&lt;b onclick/);
+  expect(document.split(ESCAPED)).toHaveLength(3);
+  expect(document).toContain(
+    '<style>a { color: #8a1f4d } @media (prefers-color-scheme: dark) { a { color: #d58aab } }</style>',
+  );
 });

@@ -57,7 +57,7 @@ export class StaffLinkMails implements OnModuleInit {
       subject: 'Your link to sign in to support',
       body: [
         'With this link you sign in to the support pages, and make the passkey that you sign in with from then on:',
-        { link: this.links.createUrl(secret) },
+        { link: this.links.createUrl(secret), name: 'Sign in to support' },
         `It works once, within ${LINK_LIFETIME_MINUTES} minutes. Anyone who has it can sign in as you: do not pass it on.`,
         'If you did not expect this mail, tell the person who looks after the support pages.',
       ],

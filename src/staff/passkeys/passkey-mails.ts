@@ -23,7 +23,7 @@ export class PasskeyMails implements OnModuleInit {
       body: [
         'A passkey was added to your account on the support pages. From now on it signs you in.',
         'If it was not you, remove it here at once, and tell the person who looks after the support pages:',
-        { link: `${this.config.publicUrl}/support/` },
+        { link: `${this.config.publicUrl}/support/`, name: 'Go to the support pages' },
       ],
     };
   }
