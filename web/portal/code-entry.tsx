@@ -95,6 +95,8 @@ export function CodeEntry({
         <Button kind="primary" type="submit" busy={busy}>
           {submit}
         </Button>
+      </div>
+      <div class="actions small">
         <Button kind="link" onClick={() => void mailAnotherCode()}>
           {messages.signIn.otherCode}
         </Button>
