@@ -55,7 +55,7 @@ export function BrandMark({ page }: { page: string }) {
 
 /** A sentence with a link to the contact; nothing if the settings name no contact. */
 export function ContactLine({ contact, text }: { contact: Contact | null; text: string }) {
-  return contact && <p>{fill(text, { contact: <ContactLink contact={contact} /> })}</p>;
+  return contact && <p class="contact">{fill(text, { contact: <ContactLink contact={contact} /> })}</p>;
 }
 
 const ContactLink = ({ contact }: { contact: Contact }) => (
