@@ -116,7 +116,13 @@ async function takeStates(camera, vendor) {
   const purchase = ['purchase', 'record', '--transaction', 'pi_3Refunded', '--email', refunded, '--status'];
   vendor.mooring(...purchase, 'paid');
   vendor.mooring(...purchase, 'refunded');
-  await takeByCode(camera, vendor, refunded, 'portal-refunded', 'A refunded license says since when.');
+  await takeByCode(
+    camera,
+    vendor,
+    refunded,
+    'portal-refunded',
+    'A refunded license says why it ended, and leads to the shop.',
+  );
 }
 
 async function takeOffline(camera, ada) {

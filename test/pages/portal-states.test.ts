@@ -93,6 +93,8 @@ test('an expired license leads to support if the settings name no place to renew
   const section = page.locator('.license');
   await section.getByText('Once it is renewed, the application works again.').waitFor();
   await section.getByRole('link', { name: 'help@vendor.example' }).waitFor();
+  // The footer does not repeat the address.
+  expect(await page.getByText('help@vendor.example').filter({ visible: true }).count()).toBe(1);
 });
 
 test('a refunded license shows that its activation has ended, and does not offer to mail its key', async () => {
@@ -125,7 +127,12 @@ test('with several licenses the headline counts the valid ones', async () => {
   await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
   const page = await browser.openPage(origin);
   await openByCode(page, origin, service, email);
-  expect(await headline(page).textContent()).toBe('2 of 3 machines in use');
+  expect(await headline(page).textContent()).toBe('2 of 3 machines in use with licenses that work');
+  // The license that does not work comes last.
+  const tags = page.locator('.license > header > .tag');
+  expect(await tags.allTextContents()).toEqual(['Active', 'Active', 'Revoked']);
+  // The drawing of a single place says nothing.
+  expect(await page.locator('.license .places').count()).toBe(1);
   await page
     .getByText(`You can use 1 more machine: enter the key that ends in ${hint(one)} there.`)
     .waitFor();

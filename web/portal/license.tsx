@@ -40,10 +40,11 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
           {fill(messages.license.title, { hint: <span class="mono">{license.key_hint}</span> })}
         </h2>
         <span class={`tag ${TAG_CLASSES[status]}`}>{messages.license.statuses[status]}</span>
-        {isOneOfSeveral && isUsable(license) && (
+        {isOneOfSeveral && isUsable(license) && license.machines_allowed > 1 && (
           <Places used={license.machines_in_use} allowed={license.machines_allowed} />
         )}
       </header>
+      <NextLicense status={status} />
       {explanation && <p>{explanation}</p>}
       {explanation && <ContactLine contact={brand.support_contact} text={common.support} />}
       <p class="quiet" hidden={hasEnded}>
@@ -54,7 +55,6 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
         {fill(messages.license.licensedTo, { email: <UntrustedText text={holder.email} /> })}{' '}
         {!isOneOfSeveral && inUseText(license.machines_in_use, license.machines_allowed)}
       </p>
-      <NextLicense status={status} />
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}
       {isToBeFreed(license) && isUsable(license) && <WaitingMachine license={license} />}
       <Machines license={license} />
@@ -69,7 +69,7 @@ function NextLicense({ status }: { status: DisplayStatus }) {
   if (!url || !(hasExpired || status === 'refunded')) return null;
   return (
     <p>
-      <a class="button" href={url}>
+      <a class={`button ${status === 'expired' ? 'primary' : ''}`} href={url}>
         {hasExpired ? messages.license.renew : messages.license.buy}
       </a>
     </p>
@@ -87,7 +87,7 @@ function SendKey({ license }: { license: HolderLicense }) {
     });
   return (
     <div class="actions">
-      <Button busy={busy} onClick={() => void send()}>
+      <Button kind="link" busy={busy} onClick={() => void send()}>
         {messages.license.sendKey}
       </Button>
       {error && (

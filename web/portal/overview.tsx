@@ -3,6 +3,7 @@ import { Button } from '../shared/forms/button.js';
 import { fill, UntrustedText } from '../shared/texts/text.js';
 import { Notice } from '../shared/notices/notice.js';
 import { ErasureNotice } from './erasure-notice.js';
+import { isUsable } from './holder.js';
 import { LicenseSection } from './license.js';
 import { Session, type HolderSession } from './session.js';
 import { Summary } from './summary.js';
@@ -35,9 +36,11 @@ export function Overview({ isStale, ...session }: Props) {
       <Summary holder={holder} />
       {holder.erasure && <ErasureNotice erasure={holder.erasure} />}
       {isAnotherMachine(holder) && <Notice kind="warning">{messages.machines.notHere}</Notice>}
-      {holder.licenses.map((license) => (
-        <LicenseSection key={license.id} license={license} />
-      ))}
+      {holder.licenses
+        .toSorted((a, b) => Number(isUsable(b)) - Number(isUsable(a)))
+        .map((license) => (
+          <LicenseSection key={license.id} license={license} />
+        ))}
       {holder.licenses.length > 0 && <Button onClick={() => print()}>{messages.license.print}</Button>}
       {holder.signed_in_by === 'key' && (
         <p class="actions small">

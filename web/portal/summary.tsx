@@ -43,10 +43,11 @@ function headlineOf(licenses: readonly HolderLicense[]): string {
   if (!first) return messages.summary.noLicense;
   const usable = licenses.filter(isUsable);
   if (usable.length > 0) {
-    return inUseText(
+    const text = inUseText(
       sumOf(usable, ({ machines_in_use }) => machines_in_use),
       sumOf(usable, ({ machines_allowed }) => machines_allowed),
     );
+    return usable.length < licenses.length ? t(messages.summary.ofWorking, { inUse: text }) : text;
   }
   if (others.length > 0) return messages.summary.noneWorks;
   return messages.summary.ended[displayStatus(first) as keyof typeof messages.summary.ended];
