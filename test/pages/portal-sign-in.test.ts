@@ -111,6 +111,8 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   await page.getByText(`If a license belongs to ${license.email}, a code is on its way there.`).waitFor();
   await expectFocus(code(page));
   expect(await code(page).getAttribute('autocomplete')).toBe('one-time-code');
+  // The field is as wide as eight digits.
+  expect((await code(page).boundingBox())!.width).toBeLessThan(200);
   await browser.expectAccessibleLayout(page);
   await code(page).fill('1234');
   await press(page, 'Sign in');
