@@ -142,6 +142,8 @@ async function takePrinted(camera, ada) {
   const page = await camera.openPage({ viewport: PAPER });
   await signInByKey(page, ada);
   await page.emulateMedia({ media: 'print' });
+  // A window has no margins, unlike a sheet of paper.
+  await page.evaluate(() => (globalThis.document.body.style.padding = '18mm'));
   await camera.take(page, SECTION, 'portal-print', 'The license on paper.');
 }
 

@@ -41,7 +41,7 @@ test.each(['A4', 'Letter'] as const)(
   },
 );
 
-test('the printed page has product, vendor, key ending, holder, terms, machines and contact, in black and without controls', async () => {
+test('the printed page has a title, the day, product, vendor, key ending, holder, terms, machines and contact, in black and without controls', async () => {
   const email = 'printed@example.com';
   const license = await service.issue({ email, machines_allowed: 3, expires_at: new Date('2027-01-05Z') });
   await activateMachine(service, license, '<b>Studio</b> \u05d0\u05d1\u05d2 😀');
@@ -55,7 +55,9 @@ test('the printed page has product, vendor, key ending, holder, terms, machines 
     'Support: help@vendor.example',
     `License key ending in ${license.license_key.slice(-2)}`,
     'Active',
-    `Licensed to ${email}. 1 of 3 machines in use`,
+    'License for Example <App>',
+    'Printed on 20 November 2026.',
+    `Licensed to ${email}: 1 of 3 machines in use.`,
     'Updates through 4 January 2027',
     '<b>Studio</b> \u05d0\u05d1\u05d2 😀',
     '3.2.0',

@@ -32,6 +32,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   const hasEnded = license.status === 'refunded' || license.status === 'revoked';
   const isOneOfSeveral = holder.licenses.length > 1;
   const status = displayStatus(license);
+  const inUse = inUseText(license.machines_in_use, license.machines_allowed);
   const explanation = messages.license.explanations[status as keyof typeof messages.license.explanations];
   return (
     <section class="license flow">
@@ -48,12 +49,11 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
       {explanation && <p>{explanation}</p>}
       {explanation && <ContactLine contact={brand.support_contact} text={common.support} />}
       <p class="quiet" hidden={hasEnded}>
-        {isOneOfSeveral && `${inUseText(license.machines_in_use, license.machines_allowed)} · `}
+        {isOneOfSeveral && `${inUse} · `}
         {expiryText(license, messages.license.expiry)}
       </p>
       <p class="print-only">
-        {fill(messages.license.licensedTo, { email: <UntrustedText text={holder.email} /> })}{' '}
-        {!isOneOfSeveral && inUseText(license.machines_in_use, license.machines_allowed)}
+        {fill(messages.license.licensedTo, { email: <UntrustedText text={holder.email} />, inUse })}
       </p>
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}
       {isToBeFreed(license) && isUsable(license) && <WaitingMachine license={license} />}

@@ -1,6 +1,8 @@
 import { useEffect } from 'preact/hooks';
+import { formatUtcDay } from '../shared/dates/dates.js';
 import { Button } from '../shared/forms/button.js';
-import { fill, UntrustedText } from '../shared/texts/text.js';
+import { brand } from '../shared/page/brand.js';
+import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import { Notice } from '../shared/notices/notice.js';
 import { ErasureNotice } from './erasure-notice.js';
 import { isUsable } from './holder.js';
@@ -34,6 +36,10 @@ export function Overview({ isStale, ...session }: Props) {
         </Notice>
       )}
       <Summary holder={holder} />
+      <div class="print-only">
+        <h1>{fill(messages.license.sheet, { product: <UntrustedText text={brand.product_name} /> })}</h1>
+        <p>{t(messages.license.printed, { day: formatUtcDay(new Date().toISOString()) })}</p>
+      </div>
       {holder.erasure && <ErasureNotice erasure={holder.erasure} />}
       {isAnotherMachine(holder) && <Notice kind="warning">{messages.machines.notHere}</Notice>}
       {holder.licenses
