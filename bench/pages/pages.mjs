@@ -15,7 +15,7 @@ import { median } from '../measure.mjs';
 import { formatMarkdown, withTemporaryFolder } from '../run.mjs';
 import { measurePage } from './measure-page.mjs';
 import { moveToNewMachine } from './move.mjs';
-import { report } from './report.mjs';
+import { findMissedGoals, report } from './report.mjs';
 
 const SIZES = [
   { width: 320, height: 640 },
@@ -65,7 +65,9 @@ await runBench(import.meta.url, parseOptions, ({ rounds, write }) =>
     const text = await formatMarkdown(report(measurements, rounds));
     if (write) writeFileSync(new URL('pages.md', import.meta.url), text);
     process.stdout.write(text);
-    return 0;
+    const missed = findMissedGoals(measurements);
+    for (const name of missed) process.stderr.write(`A goal is missed: ${name}.\n`);
+    return missed.length > 0 ? 1 : 0;
   }),
 );
 
