@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { outbox, until } from '../erasure/harness.js';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
@@ -236,6 +236,34 @@ test('if the application opens the page for a released machine, its row has the 
   await page.getByText('opened this page for a machine that is not on the licenses shown here').waitFor();
   await browser.expectAccessibleLayout(page);
 });
+
+test('a collapsed list of ended machines opens for the one for which the application opened the page, also a second time', async () => {
+  const ended = await service.sql<{ id: string }>(
+    `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at, ended_at, ended_reason)
+     select gen_random_uuid(), $1, sha256(n::text::bytea), 'Sold Mac ' || n, '3.2.0', $2::timestamptz, $2::timestamptz, 'released'
+     from generate_series(1, 30) n returning id`,
+    [license.license_id, service.clock.now()],
+  );
+  const [first, second] = [ended[0]!.id, ended.at(-1)!.id];
+  const nameOf = (id: string) => page.locator(`#name-${id}`);
+  const page = await browser.openPage(origin);
+  await page.setViewportSize({ width: 320, height: 480 });
+  await openByKey(page, origin, license, `#activation=${first}`);
+  await expectFocusInView(nameOf(first));
+  await page.getByText('30 machines no longer in use').click();
+  await nameOf(first).waitFor({ state: 'hidden' });
+  await page.evaluate(`location.hash = '#activation=${second}'`);
+  await expectFocusInView(nameOf(second));
+  await browser.expectAccessibleLayout(page);
+});
+
+/** Waits until an element has the focus, and expects that it is within the window. */
+async function expectFocusInView(locator: Locator): Promise<void> {
+  await expectFocus(locator);
+  const { top, bottom } = await locator.evaluate((element) => element.getBoundingClientRect());
+  const { height } = locator.page().viewportSize()!;
+  expect([top >= 0, bottom <= height]).toEqual([true, true]);
+}
 
 test('the row of a machine says why its release was declined, and the release can be requested again', async () => {
   await useUpSelfRelease();

@@ -78,7 +78,7 @@ function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   );
   if (activations.length <= MAX_ENDED_SHOWN) return table;
   return (
-    <details open={activations.some(isThisMachine)}>
+    <details>
       <summary>{plural(activations.length, messages.machines.ended)}</summary>
       {table}
     </details>

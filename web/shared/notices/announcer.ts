@@ -19,5 +19,7 @@ export function focusSoon(within: HTMLElement, selector: string): void {
 export function moveFocus(element: HTMLElement | null): void {
   if (!element) return;
   if (!element.matches('a, button, input, select, textarea, summary')) element.tabIndex = -1;
+  // An element in a collapsed list cannot have the focus.
+  element.closest('details')?.setAttribute('open', '');
   element.focus();
 }
