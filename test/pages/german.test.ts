@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import type { LicenseChange } from '../../src/licenses/licenses.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -9,6 +8,7 @@ import { sell } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { FakeClock, type Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
+import { expectNoEnglish, findEnglishPieces } from './english-text.js';
 import { signInByCode, signInByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast, type HolderCredentials } from './steps.js';
@@ -37,48 +37,8 @@ beforeEach(async () => {
   await activateMachine(service, license, LABEL);
 });
 
-type Texts = string | { readonly [name: string]: Texts };
-const textsOf = (texts: Texts): string[] =>
-  typeof texts === 'string' ? [texts] : Object.values(texts).flatMap(textsOf);
-
-/** The pieces of the messages of all pages between their placeholders, in one language. */
-function piecesOf(tag: string): string[] {
-  const path = new URL(`../../src/languages/${tag}.json`, import.meta.url);
-  const { shared, portal, privacy } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Texts>;
-  return textsOf({ shared: shared!, portal: portal!, privacy: privacy! })
-    .flatMap((text) => text.split(/\{\w+\}|#/))
-    .map((piece) => piece.trim());
-}
-
-const germanText = piecesOf('de').join('\n');
-const ENGLISH = piecesOf('en').filter((piece) => piece.length >= 12 && !germanText.includes(piece));
-/** Frequent English words that are no German ones. */
-const ENGLISH_WORD = /\b(the|this|that|your?|and|with|is|are|of|to|for|not)\b/i;
-
-/** All texts that a page shows or announces, except texts marked as English and texts from outside the service. */
-const SHOWN_TEXTS = `(() => {
-  const texts = [document.title];
-  const isOwn = (element) => !element.closest('body [lang=en], bdi, script, noscript, option');
-  const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (nodes.nextNode()) {
-    const { data, parentElement } = nodes.currentNode;
-    if (isOwn(parentElement) && parentElement.checkVisibility()) texts.push(data);
-  }
-  for (const element of document.body.querySelectorAll('*'))
-    for (const name of ['aria-label', 'aria-description', 'title', 'placeholder', 'alt', 'data-exact'])
-      if (element.hasAttribute(name) && isOwn(element)) texts.push(element.getAttribute(name));
-  return texts;
-})()`;
-
 /** Expects that the page shows this element, and no English text. */
-async function expectGerman(page: Page, shown: Locator): Promise<void> {
-  await shown.first().waitFor();
-  const texts = (await page.evaluate(SHOWN_TEXTS)) as string[];
-  expect(texts.length).toBeGreaterThan(5);
-  const isEnglish = (text: string) =>
-    ENGLISH_WORD.test(text.replaceAll(LABEL, '')) || ENGLISH.some((piece) => text.includes(piece));
-  expect(texts.filter(isEnglish)).toEqual([]);
-}
+const expectGerman = (page: Page, shown: Locator) => expectNoEnglish(page, 'de', shown, LABEL);
 
 const open = () => browser.openPage(origin, { locale: 'de-DE', now: START });
 const button = (within: Page | Locator, name: string) => within.getByRole('button', { name });
@@ -101,7 +61,7 @@ async function openByCode(): Promise<Page> {
 }
 
 test('the search for English text finds it on an English page', async () => {
-  expect(ENGLISH.length).toBeGreaterThan(150);
+  expect(findEnglishPieces('de').length).toBeGreaterThan(150);
   const page = await browser.openPage(origin, { now: START });
   await page.goto('/portal/');
   const label = page.getByLabel('License key');

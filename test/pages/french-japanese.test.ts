@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
+import { codeAfter } from '../license-portal/harness.js';
+import type { Service } from '../support/harness.js';
+import { TestBrowser } from './browser.js';
+import { expectNoEnglish } from './english-text.js';
+import { startForBrowser } from './service.js';
+import { activateMachine, expectToast } from './steps.js';
+
+let service: Service;
+let origin: string;
+beforeAll(
+  async () =>
+    void ({ service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } })),
+);
+afterAll(() => service.close());
+const browser = TestBrowser.startForFile();
+
+test.each([
+  ['French', 'fr', 'fr-FR'],
+  ['Japanese', 'ja', 'ja-JP'],
+])(
+  'a holder signs in and releases a machine in %s, and no text is in English',
+  async (_name, tag, locale) => {
+    const { signIn, machines, release } = BUILT_IN_LANGUAGES[tag]!.portal;
+    const license = await service.issue({ email: `${tag}@example.com`, machines_allowed: 2 });
+    await activateMachine(service, license, 'Mac A');
+    const page = await browser.openPage(origin, { locale });
+    await page.goto('/portal/');
+    const submit = page.getByRole('button', { name: signIn.submit });
+    await submit.click();
+    await expectNoEnglish(page, tag, page.getByText(signIn.missingKey));
+    await browser.expectAccessibleLayout(page);
+    await page.getByLabel(signIn.key, { exact: true }).fill(license.license_key);
+    await page.getByLabel(signIn.email, { exact: true }).fill(license.email);
+    await submit.click();
+    await expectNoEnglish(page, tag, page.getByRole('table', { name: machines.caption, exact: true }));
+    await browser.expectAccessibleLayout(page);
+    await page.getByRole('button', { name: `${release.self} Mac A` }).click();
+    const dialog = page.getByRole('dialog', { name: release.selfTitle.replace('{machine}', 'Mac A') });
+    await expectNoEnglish(page, tag, dialog);
+    const mail = () => dialog.getByRole('button', { name: signIn.mailCode }).click();
+    const code = await codeAfter(service, license.email, mail);
+    const field = dialog.getByLabel(signIn.code, { exact: true });
+    await field.fill(code === '00000000' ? '11111111' : '00000000');
+    await expectNoEnglish(page, tag, dialog.getByRole('alert'));
+    await browser.expectAccessibleLayout(page);
+    await field.fill(code);
+    await expectToast(page, release.done);
+    const ended = page.getByRole('table', { name: machines.captionEnded, exact: true });
+    await expectNoEnglish(page, tag, ended);
+    await browser.expectAccessibleLayout(page);
+    expect(await page.locator('html').getAttribute('lang')).toBe(tag);
+  },
+);
