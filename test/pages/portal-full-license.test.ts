@@ -154,6 +154,58 @@ test('without a release left: support is asked with a reason and releases, and t
   });
 });
 
+test('without a release left, by keyboard and in German: after a declined request the application is refused again and support asked again', async () => {
+  await withRefusedApplication(async (application, license) => {
+    await insertSelfRelease(service, license.license_id);
+    const page = await browser.openPage(origin, { locale: 'de-AT' });
+    const press = async (name: string) => {
+      await tabTo(page.getByRole('button', { name, exact: true }));
+      await page.keyboard.press('Enter');
+    };
+    const askSupport = async (reason: string) => {
+      await press('Support um Freigabe bitten Old Mac');
+      await expectFocus(page.getByLabel('Grund'));
+      await page.keyboard.type(reason);
+      await browser.expectAccessibleLayout(page);
+      await press('An den Support senden');
+      await expectToast(page, 'Der Support wurde gefragt.');
+      await expectFocus(machineRow(page, 'Old Mac').getByRole('cell').last());
+      await machineRow(page, 'Old Mac').getByText('Angefragt am 20. November').waitFor();
+      await browser.expectAccessibleLayout(page);
+    };
+    const firstUrl = application.releaseUrl;
+    await page.goto(firstUrl);
+    const code = await codeAfter(service, license.email, () => press('Code per E-Mail senden'));
+    await expectFocus(page.getByLabel('Code', { exact: true }));
+    await page.keyboard.type(code);
+    await page.getByRole('status').getByText('Bitten Sie den Support, das Gerät freizugeben').waitFor();
+    await browser.expectAccessibleLayout(page);
+    await askSupport('Das alte ist defekt.');
+    await decideRequest(license.activation_id, 'decline', 'Bitte rufen Sie uns an.');
+    await application.clickActivate(license);
+    expect(application.releaseUrl).not.toBe(firstUrl);
+    await page.goto(application.releaseUrl);
+    await page.getByText('„Bitte rufen Sie uns an.“').waitFor();
+    await browser.expectAccessibleLayout(page);
+    await askSupport('Das habe ich getan.');
+    await decideRequest(license.activation_id, 'release', 'Defekt.');
+    await application.untilRunning();
+    await focusWindow(page);
+    await page.getByRole('status').getByText('Fertig: Ihre Lizenz ist auf New Mac aktiv.').waitFor();
+    await browser.expectAccessibleLayout(page);
+  });
+});
+
+/** Decides the newest release request for a machine, as support does. */
+async function decideRequest(activationId: string, decision: 'decline' | 'release', reason: string) {
+  const [request] = await service.sql<{ id: string }>(
+    'select id from release_request where activation_id = $1 order by asked_at desc limit 1',
+    [activationId],
+  );
+  const audit = { actor: 'support@example.com', reason };
+  await service.app.get(ReleaseDecisions).decide(request!.id, decision, audit);
+}
+
 test('the whole way from a full license to a running application needs only the keyboard', async () => {
   await withRefusedApplication(async (application, license) => {
     const page = await browser.openPage(origin);
