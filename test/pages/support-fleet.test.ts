@@ -132,6 +132,28 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();
 });
 
+test('shares in whole percent add up to 100, and a version in use never has 0 %', async () => {
+  const week = '2026-11-15';
+  await service.sql('insert into fleet_week values ($1)', [week]);
+  for (const [dimension, value, heartbeats] of [
+    ['os_version', 'macOS 14.7', 1_000],
+    ['os_version', 'macOS 15.6', 1_000],
+    ['os_version', 'macOS 26.1', 1_000],
+    ['app_version', '3.1.0', 400],
+    ['app_version', '3.2.0', 99_600],
+  ])
+    await service.sql(
+      'insert into fleet_cell (week_end, dimension, value, is_other, heartbeats) values ($1, $2, $3, false, $4)',
+      [week, dimension, value, heartbeats],
+    );
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#fleet');
+  const shares = section(page, 'macOS versions').locator('.share');
+  await shares.first().waitFor();
+  expect(await shares.allTextContents()).toEqual(['34%', '33%', '33%']);
+  expect(await page.locator('.legend li').allTextContents()).toEqual(['3.2.0 100%', '3.1.0 < 1%']);
+});
+
 test('models are shown with their names; an unknown identifier is shown unchanged', async () => {
   const hostile = `\u202e<img src=x onerror=alert(1)>😀${'W'.repeat(80)}`;
   for (const mac_model of ['MacBookAir10,1', 'constructor', 'Mac99,9', hostile])

@@ -780,6 +780,7 @@ export const messages = {
       withdrawn: '{version} again',
     },
     rest: 'all others',
+    lessThan: '< {share}',
     ms: '{value} ms',
     quantiles: { p50: 'p50', p90: 'p90', p95: 'p95' },
     chip: 'Chip',

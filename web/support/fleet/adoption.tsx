@@ -59,7 +59,7 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
               {lines.map(({ label, shares }, index) => (
                 <li key={label}>
                   <LineSample index={index} />
-                  <UntrustedText text={label} /> <span class="share">{formatPercent(shares[week] ?? 0)}</span>
+                  <UntrustedText text={label} /> <span class="share">{legendShare(shares[week] ?? 0)}</span>
                 </li>
               ))}
             </ul>
@@ -69,6 +69,12 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
       )}
     </Section>
   );
+}
+
+/** A share in whole percent. A version that is in use never has 0 %. */
+function legendShare(share: number): string {
+  if (share > 0 && share < 0.005) return t(messages.fleet.lessThan, { share: formatPercent(0.01) });
+  return formatPercent(share);
 }
 
 function LineSample({ index }: { index: number }) {

@@ -58,6 +58,19 @@ export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
   );
 }
 
+/** The share of each count in whole percent. They are rounded by the largest remainder, so that their sum is 100. */
+export function percentagesOf(counts: readonly Count[]): number[] {
+  const total = totalOf(counts);
+  const exact = counts.map(({ heartbeats }) => (total > 0 ? (100 * heartbeats) / total : 0));
+  const rounded = exact.map(Math.floor);
+  const missing = total > 0 ? 100 - rounded.reduce((sum, each) => sum + each, 0) : 0;
+  const byRemainder = exact
+    .map((share, index) => ({ index, remainder: share % 1 }))
+    .toSorted((a, b) => b.remainder - a.remainder);
+  for (const { index } of byRemainder.slice(0, missing)) rounded[index]! += 1;
+  return rounded;
+}
+
 /** The sum of the counts. The service sends no other total of a week. */
 export const totalOf = (counts: readonly Count[]) =>
   counts.reduce((sum, { heartbeats }) => sum + heartbeats, 0);

@@ -2,7 +2,7 @@ import { formatPercent, plural, formatUtcDay } from '../../shared/dates/dates.js
 import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
-import { countsOf, totalOf, type Count, type Dimension } from './counts.js';
+import { countsOf, percentagesOf, totalOf, type Count, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api/api-types.js';
 import { Section } from './section.js';
 import { ValueLabel } from './value-label.js';
@@ -40,14 +40,15 @@ export function Distribution({ dimension, weeks }: Props) {
 
 function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
   const shown = counts.length > MAX_BARS ? withRest(counts) : counts;
+  const percentages = percentagesOf(shown);
   return (
     <ul class="bars">
-      {shown.map(({ label, name, isOther, heartbeats }) => (
+      {shown.map(({ label, name, isOther, heartbeats }, index) => (
         <li key={`${isOther} ${label}`}>
           <span class={isOther ? 'quiet' : ''}>
             <ValueLabel label={label} name={name} />
           </span>
-          <span class="share">{formatPercent(heartbeats / total)}</span>
+          <span class="share">{formatPercent(percentages[index]! / 100)}</span>
           <span class="track" aria-hidden="true">
             <span
               class={isOther ? 'bar rest' : 'bar'}
