@@ -3,15 +3,14 @@ import { recordAudit } from '../audit/audit.js';
 import { execute, queryOne, queryRows } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
 import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
+import { KEPT_MONTHS } from './kept-months.js';
 
-/** Activations end one month before their license is deleted, so that staff can notice and correct a wrong end. */
-const MONTHS_AFTER_LICENSE_END = 11;
 /** The number of activations that one transaction ends. */
 const ACTIVATION_BATCH_ROWS = 500;
 
 const RETENTION_AUDIT = {
   actor: 'retention',
-  reason: `The license ended, or its end was last changed, over ${MONTHS_AFTER_LICENSE_END} months ago.`,
+  reason: `The license ended, or its end was last changed, over ${KEPT_MONTHS.activation_of_ended_license} months ago.`,
 };
 
 const LICENSE_IS_DUE = `${LICENSE_RETENTION_START} < $1::date
@@ -73,4 +72,4 @@ async function endBatch(manager: EntityManager, asOf: Date, now: Date): Promise<
   return ids.length;
 }
 
-const computeCutoff = (asOf: Date) => firstDayKept(asOf, MONTHS_AFTER_LICENSE_END);
+const computeCutoff = (asOf: Date) => firstDayKept(asOf, KEPT_MONTHS.activation_of_ended_license);

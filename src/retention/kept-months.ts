@@ -2,4 +2,11 @@
  * How many months the rows of these tables are kept. The support page names the periods in its texts, and reads them here, because
  * the retention policy depends on settings that a page does not have.
  */
-export const KEPT_MONTHS = { activation: 12, license: 12, audit_event: 24, erasure_request: 12 } as const;
+export const KEPT_MONTHS = {
+  activation: 12,
+  license: 12,
+  /** Activations end one month before their license is deleted, so that staff can notice and correct a wrong end. */
+  activation_of_ended_license: 11,
+  audit_event: 24,
+  erasure_request: 12,
+} as const;

@@ -407,7 +407,7 @@ export const messages = {
     statuses: {
       active: 'Active',
       suspended: 'Suspended: the application stops, and goes on once it is active again',
-      revoked: `Revoked: the application stops for good, its machines are released after 11 months, and the license is deleted after ${KEPT_MONTHS.license}`,
+      revoked: `Revoked: the application stops for good, its machines are released after ${KEPT_MONTHS.activation_of_ended_license} months, and the license is deleted after ${KEPT_MONTHS.license}`,
     },
     machines: 'Machines allowed',
     machinesHint: 'A limit below the machines in use releases none of them, but allows no new ones.',
