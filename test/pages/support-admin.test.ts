@@ -129,9 +129,13 @@ test('the service view shows warnings, mails that were not delivered and why, an
   const mail = page.getByRole('table', { name: '1 mail was not delivered' });
   await mail
     .getByRole('row', { name: /^License key the mail server/ })
-    .getByText(licenseId)
+    .getByRole('link', { name: 'The license' })
+    .and(page.locator(`[href="#license/${licenseId}"]`))
     .waitFor();
-  await page.getByRole('table', { name: 'Jobs that are not done' }).getByText('mail_license_key').waitFor();
+  await page
+    .getByRole('table', { name: 'Jobs that are not done' })
+    .getByRole('rowheader', { name: 'Mail “License key”' })
+    .waitFor();
   await browser.expectAccessibleLayout(page);
   await service.sql('delete from graphile_worker._private_jobs where key = $1', [`license_key ${licenseId}`]);
 });

@@ -684,6 +684,9 @@ export const messages = {
       passkey_added: 'Added passkey',
       staff_link: 'Sign-in link for staff',
     } as Record<string, string>,
+    theLicense: 'The license',
+    /** `{mail}` is one of `mails`. */
+    mailJob: 'Mail “{mail}”',
     jobsCaption: 'Jobs that are not done',
     job: 'Job',
     jobWaiting: 'Waiting',

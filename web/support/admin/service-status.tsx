@@ -1,10 +1,12 @@
 import { Notice } from '../../shared/notices/notice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { RelativeTime } from '../../shared/dates/relative-time.js';
+import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import type { FailingMail, ServiceStatusAnswer } from '../../shared/api/api-types.js';
+import { hrefOf } from '../route.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 
@@ -14,7 +16,7 @@ type JobCounts = ServiceStatusAnswer['jobs'][number];
 
 const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
   { name: texts.mail, isRowHeader: true, cell: ({ kind }) => texts.mails[kind] ?? kind },
-  { name: texts.mailReason, cell: ({ reason }) => reason },
+  { name: texts.mailReason, cell: ({ reason }) => <span class="reason">{reason}</span> },
   { name: texts.mailAttempts, isNumber: true, cell: ({ attempts }) => formatNumber(attempts) },
   { name: texts.mailSince, cell: ({ waiting_since }) => <RelativeTime at={waiting_since} /> },
   {
@@ -22,15 +24,30 @@ const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
     cell: ({ next_attempt_at }) =>
       next_attempt_at ? <RelativeTime at={next_attempt_at} isPlanned /> : texts.mailGivenUp,
   },
-  { name: texts.mailAbout, cell: ({ about }) => <span class="mono small">{about}</span> },
+  { name: texts.mailAbout, cell: (mail) => <About mail={mail} /> },
 ];
 
 const JOB_COLUMNS: readonly Column<JobCounts>[] = [
-  { name: texts.job, isRowHeader: true, cell: ({ task }) => <span class="mono small">{task}</span> },
+  { name: texts.job, isRowHeader: true, cell: ({ task }) => <JobName task={task} /> },
   { name: texts.jobWaiting, isNumber: true, cell: ({ waiting }) => formatNumber(waiting) },
   { name: texts.jobLate, isNumber: true, cell: ({ late }) => formatNumber(late) },
   { name: texts.jobFailing, isNumber: true, cell: ({ failing }) => formatNumber(failing) },
 ];
+
+/** The kinds of the mails whose subject is a license. */
+const LICENSE_MAIL = /^license_key|^email_changed$/;
+const MAIL_TASK_PREFIX = 'mail_';
+
+function About({ mail: { kind, about } }: { mail: FailingMail }) {
+  if (LICENSE_MAIL.test(kind)) return <a href={hrefOf('license', about)}>{texts.theLicense}</a>;
+  return <span class="mono small">{about}</span>;
+}
+
+/** The name of a job that sends a mail is that of the mail; other jobs have the name that logs and metrics use. */
+function JobName({ task }: { task: string }) {
+  const mail = task.startsWith(MAIL_TASK_PREFIX) && texts.mails[task.slice(MAIL_TASK_PREFIX.length)];
+  return mail ? <>{t(texts.mailJob, { mail })}</> : <span class="mono small">{task}</span>;
+}
 
 /** The warnings of the service, its undelivered mail and its waiting jobs. */
 export function ServiceStatus() {
@@ -45,11 +62,15 @@ export function ServiceStatus() {
               <Notice kind="good">{texts.noWarnings}</Notice>
             ) : (
               <Notice kind="warning">
-                <ul class="flow">
-                  {warnings.map((warning) => (
-                    <li key={warning}>{warning}</li>
-                  ))}
-                </ul>
+                {warnings.length === 1 ? (
+                  <p>{warnings[0]}</p>
+                ) : (
+                  <ul class="flow">
+                    {warnings.map((warning) => (
+                      <li key={warning}>{warning}</li>
+                    ))}
+                  </ul>
+                )}
               </Notice>
             )}
             <p>{plural(mail.waiting, texts.mailWaiting)}</p>
@@ -81,5 +102,9 @@ function FailingMails({ mails }: { mails: readonly FailingMail[] }) {
 
 function Jobs({ jobs }: { jobs: readonly JobCounts[] }) {
   if (jobs.length === 0) return <p class="quiet">{texts.noJobs}</p>;
-  return <Table caption={texts.jobsCaption} columns={JOB_COLUMNS} rows={jobs} idOf={({ task }) => task} />;
+  return (
+    <div class="jobs">
+      <Table caption={texts.jobsCaption} columns={JOB_COLUMNS} rows={jobs} idOf={({ task }) => task} />
+    </div>
+  );
 }
