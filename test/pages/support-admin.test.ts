@@ -167,7 +167,7 @@ test('the audit trail says in sentences who did what to which license or person,
   await expectFocus(title(page, 'Audit trail'));
   for (const sentence of [
     `test changed the license ending in ${hint} status: active → suspended, machines: 1 → 3`,
-    `test changed the license ending in ${hint} last day: never → 4 January 2027`,
+    `test changed the license ending in ${hint} expires: never → 4 January 2027`,
     'test changed the role of bo@example.com role: support → admin',
     `test removed a person who has left (… ${removed.slice(-4)}) from the staff role: support until then`,
     'test made a link for support@example.com to sign in mailed: no',

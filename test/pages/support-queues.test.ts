@@ -204,7 +204,7 @@ test('a request is declined with a reason, and the machine stays', async () => {
   await browser.expectAccessibleLayout(page);
   await page.goto(`/support/#license/${only.license_id}`);
   await page.getByText('1 of 1 machine in use').waitFor();
-  await row(page, /decided about the request to release/)
+  await row(page, /declined to release “Still Mine” of this license$/)
     .getByText('Released one last week')
     .waitFor();
 });

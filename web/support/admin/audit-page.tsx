@@ -29,7 +29,7 @@ export function AuditPage({ query, parameters, events, next_cursor }: Props) {
   }, []);
   const filter = readFilter(query);
   return (
-    <div ref={box} class="flow">
+    <div ref={box} class="flow entries">
       {events.length === 0 ? (
         <NoEvents isFiltered={query !== ''} />
       ) : (

@@ -8,14 +8,17 @@ type Values = Readonly<Record<string, unknown>>;
 
 const { history: texts } = messages;
 
-/** The names of members that are ids. The sentence of the entry names what they identify. */
-const ID_MEMBER = /(^|_)id$/;
+/** The names of members that the sentence of the entry already expresses: the ids of what it names, and the decision. */
+const MEMBER_OF_SENTENCE = /(^|_)id$|^decision$/;
 
 /** Describes what an entry changed: `machines: 1 → 3`. */
 export function changeText({ change }: AuditEvent): string {
   const { before = {}, ...after } = change as Values & { before?: Values };
+  // What the application does after the expiry has no meaning for a new license that never expires.
+  const isMeaningless = (name: string) =>
+    name === 'on_expiry' && !(name in before) && after.expires_at === null;
   return Object.keys({ ...before, ...after })
-    .filter((name) => !ID_MEMBER.test(name))
+    .filter((name) => !MEMBER_OF_SENTENCE.test(name) && !isMeaningless(name))
     .map((name) => `${texts.changes[name] ?? name}: ${differenceText(name, before, after)}`)
     .join(', ');
 }

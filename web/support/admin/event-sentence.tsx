@@ -19,7 +19,7 @@ export function EventSentence({ event, isOfLicense }: Props) {
   const { actor, action, hostname_hint: machine } = event;
   return (
     <>
-      {fill(texts.sentences[action] ?? texts.otherSentence, {
+      {fill(sentenceOf(event), {
         actor: <UntrustedText text={actorText(actor)} />,
         action: <UntrustedText text={action} />,
         license: isOfLicense ? texts.thisLicense : <ConcernedLicense event={event} />,
@@ -30,6 +30,12 @@ export function EventSentence({ event, isOfLicense }: Props) {
       })}
     </>
   );
+}
+
+/** The sentence of the action, or of the decision that the entry records. */
+function sentenceOf({ action, change }: AuditEvent): string {
+  const { decision = '' } = change as { decision?: string };
+  return texts.decisions[decision] ?? texts.sentences[action] ?? texts.otherSentence;
 }
 
 function ConcernedLicense({ event: { license_id, key_hint } }: { event: AuditEvent }) {

@@ -48,13 +48,13 @@ export function Events({ events, caption, isOfLicense = false }: Props) {
 function SentenceAndChange({ event, isOfLicense }: { event: AuditEvent; isOfLicense: boolean }) {
   const change = changeText(event);
   return (
-    <>
+    <span class="event">
       <EventSentence event={event} isOfLicense={isOfLicense} />
       {change && (
         <span class="quiet change">
           <UntrustedText text={change} />
         </span>
       )}
-    </>
+    </span>
   );
 }
