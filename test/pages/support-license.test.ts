@@ -136,6 +136,7 @@ test('a machine is released with a reason, and the page shows that at once, also
 
   await button(page, "Release Ada's Mac").click();
   await dialog(page).getByRole('heading', { name: "Release Ada's Mac?" }).waitFor();
+  expect(await button(dialog(page), 'Release').getAttribute('class')).toContain('danger');
   await button(dialog(page), 'Release').click();
   await dialog(page).getByText('Say why, in a few words.').waitFor();
   await expectFocus(dialog(page).getByLabel('Why?'));

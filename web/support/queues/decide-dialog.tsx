@@ -28,7 +28,8 @@ export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props)
     <ConfirmDialog
       title={<Title targets={targets} decision={decision} />}
       submit={texts.submit[decision]}
-      danger={isRelease}
+      // Without a request, the release stops an application that the holder may still use.
+      danger={isRelease && targets.some(({ request }) => !request)}
       fields={{
         reason: isRelease
           ? reasonField({ usual: reasons.release, value })
