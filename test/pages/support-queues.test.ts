@@ -522,7 +522,7 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
   }
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', '#erasures');
-  await row(page, 'calm@example.com').getByText('30 days').waitFor();
+  await row(page, 'calm@example.com').getByText('in 30 days').waitFor();
   expect(await page.getByRole('rowheader').allTextContents()).toEqual([
     'overdue@example.com',
     'soon@example.com',

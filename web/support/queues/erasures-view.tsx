@@ -90,9 +90,7 @@ export function ErasuresView({ load, isAdmin }: Props) {
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet">
-        {texts.lead} <span class="keys">{isAdmin ? texts.adminKeys : texts.keys}</span>
-      </p>
+      <p class="quiet lede">{texts.lead}</p>
       <Loaded load={load} loadingText={texts.waiting}>
         {({ erasures }) => (
           <ErasureTables
@@ -105,6 +103,7 @@ export function ErasuresView({ load, isAdmin }: Props) {
               RUNS_COLUMN,
               ...(isAdmin ? [runColumn] : []),
             ]}
+            keys={isAdmin ? texts.adminKeys : texts.keys}
             justEndedId={justEnded?.id}
           />
         )}
@@ -129,10 +128,12 @@ const outcomeText = ({ state }: Erasure) => (state === 'honoured' ? texts.done :
 interface ErasureTablesProps {
   readonly erasures: readonly Erasure[];
   readonly columns: readonly Column<Erasure>[];
+  /** Names the shortcuts of the rows. */
+  readonly keys: string;
   readonly justEndedId: string | undefined;
 }
 
-function ErasureTables({ erasures, columns, justEndedId }: ErasureTablesProps) {
+function ErasureTables({ erasures, columns, keys, justEndedId }: ErasureTablesProps) {
   const waiting = erasures
     .filter(({ state }) => state === 'waiting')
     .toSorted((a, b) => (a.days_left ?? 0) - (b.days_left ?? 0));
@@ -144,13 +145,16 @@ function ErasureTables({ erasures, columns, justEndedId }: ErasureTablesProps) {
       {waiting.length === 0 ? (
         <p>{texts.none}</p>
       ) : (
-        <Table
-          caption={plural(waiting.length, texts.caption)}
-          columns={columns}
-          rows={waiting}
-          idOf={idOf}
-          hasRowShortcuts
-        />
+        <>
+          <Table
+            caption={plural(waiting.length, texts.caption)}
+            columns={columns}
+            rows={waiting}
+            idOf={idOf}
+            hasRowShortcuts
+          />
+          <p class="quiet small keys">{keys}</p>
+        </>
       )}
       {ended.length > 0 && (
         <details open={justEndedId !== undefined}>
