@@ -182,7 +182,7 @@ test('the audit trail says in sentences who did what to which license or person,
     .getByRole('link', { name: `the license ending in ${hint}` })
     .first()
     .click();
-  await title(page, /^License …/).waitFor();
+  await title(page, /^License ending in/).waitFor();
   expect(page.url()).toBe(`${origin}/support/#license/${license.license_id}`);
   await row(page, 'test changed this license status: active → suspended, machines: 1 → 3').waitFor();
 });

@@ -80,7 +80,7 @@ test('a long list is filtered, sorted and read page by page, by keyboard, and go
   await browser.expectAccessibleLayout(page);
   const texts = await licenseRows(page).allTextContents();
   await licenseRows(page).nth(7).getByRole('link').click();
-  await title(page, /^License …/).waitFor();
+  await title(page, /^License ending in/).waitFor();
   await page.goBack();
   await page.getByRole('table', { name: '31 of 81 licenses' }).waitFor();
   expect(await licenseRows(page).allTextContents()).toEqual(texts);
@@ -106,7 +106,7 @@ test('the list of an erased holder is reported as missing, and the page of the l
   await page.getByText('There is no license with this id any more').waitFor();
   await browser.expectAccessibleLayout(page);
   await page.goto(`/support/#license/${license_id}`);
-  await title(page, /^License …/).waitFor();
+  await title(page, /^License ending in/).waitFor();
   expect(await page.getByRole('link', { name: 'All licenses of this holder' }).count()).toBe(0);
 });
 

@@ -53,7 +53,7 @@ test('the search finds a license by each kind of text, and the URL then contains
     [activation.toUpperCase(), 'activation id'],
   ] as const) {
     await find(page, text);
-    await expectFocus(kind === 'activation id' ? row(page, 'Four') : title(page, /^License …/));
+    await expectFocus(kind === 'activation id' ? row(page, 'Four') : title(page, /^License ending in/));
     await expectAnnounced(page, `Found one license by its ${kind}.`);
     await row(page, 'Four').waitFor();
     const id = kind === 'activation id' ? `${license.license_id}/${activation}` : license.license_id;
@@ -179,7 +179,7 @@ test('a machine is released by keyboard alone', async () => {
   await expectFocus(page.getByRole('textbox', { name: 'E-mail, license key' }));
   await page.keyboard.type('keys@example.com');
   await page.keyboard.press('Enter');
-  await expectFocus(title(page, /^License …/));
+  await expectFocus(title(page, /^License ending in/));
   // The skip link leads to the content, and to no other view.
   await page.evaluate('document.activeElement.blur()');
   await tabToName('Skip to the content');
@@ -523,7 +523,7 @@ test('a release that fails returns its row, shows an error that stays, and can b
   await error.waitFor();
   await button(page, 'Dismiss').click();
   await error.waitFor({ state: 'detached' });
-  await expectFocus(title(page, /^License …/));
+  await expectFocus(title(page, /^License ending in/));
 });
 
 test('the refusal to mail the key of an imported license is explained', async () => {

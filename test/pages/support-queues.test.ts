@@ -108,7 +108,7 @@ test('Enter opens the license of the focused row, in the queue and in the list o
   await row(page, 'In the queue').waitFor();
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
-  await title(page, /^License …/).waitFor();
+  await title(page, /^License ending in/).waitFor();
   expect(page.url()).toBe(`${origin}/support/#license/${license_id}`);
   await page.goto(`/support/#holder/${license_id}`);
   await page.getByRole('table', { name: '2 licenses' }).waitFor();

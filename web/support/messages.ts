@@ -182,7 +182,6 @@ export const messages = {
     machinesOf: '{used} of {allowed} in use',
   },
   license: {
-    title: 'License … {hint}',
     waiting: 'Asking for the license …',
     notFound: `There is no license with this id. A license is deleted ${KEPT_MONTHS.license} months after it ended.`,
     back: 'Back to the search',

@@ -41,7 +41,9 @@ export function LicenseView({ id, searched, isAdmin, onQueueChange, onLicense }:
         <a href={hrefOf('find')}>{texts.back}</a>
       </p>
       <div class="title">
-        <ViewTitle>{current ? t(texts.title, { hint: current.key_hint }) : messages.find.license}</ViewTitle>
+        <ViewTitle>
+          {current ? t(messages.find.keyLabel, { hint: current.key_hint }) : messages.find.license}
+        </ViewTitle>
         {current && <Status license={current} />}
         {current && <span class="quiet">{statusReason(current)}</span>}
       </div>
