@@ -39,7 +39,7 @@ test('a search by e-mail with several licenses leads to their list, which has a 
   await openAs(page, origin, service, 'support');
   await find(page, 'many@example.com');
   await expectFocus(title(page, 'Licenses of many@example.com'));
-  await page.getByText('1 Active, 1 Suspended').waitFor();
+  await page.getByText('1 active, 1 suspended').waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Copy the e-mail').click();
   await expectToast(page, 'The e-mail is copied.');

@@ -231,7 +231,12 @@ export const messages = {
     waiting: 'Asking for the licenses …',
     notFound: 'There is no license with this id any more, or its holder was erased.',
     licenses: 'Licenses',
-    count: '{count} {status}',
+    counts: {
+      active: '{count} active',
+      suspended: '{count} suspended',
+      revoked: '{count} revoked',
+      refunded: '{count} refunded',
+    },
     filter: 'Show only',
     statuses: {
       all: 'All licenses',

@@ -21,12 +21,7 @@ export function HolderFacts({ page: { email, counts } }: { page: HolderLicensesP
         <dt>{texts.licenses}</dt>
         <dd>
           {STATUSES.filter((status) => counts[status] > 0)
-            .map((status) =>
-              t(texts.count, {
-                count: formatNumber(counts[status]),
-                status: messages.license.status[status],
-              }),
-            )
+            .map((status) => t(texts.counts[status], { count: formatNumber(counts[status]) }))
             .join(', ')}
         </dd>
       </div>
