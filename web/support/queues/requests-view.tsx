@@ -26,13 +26,15 @@ const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
         {email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>}{' '}
         <span class="quiet small">
           <a href={hrefOf('license', id)} aria-label={t(messages.find.keyLabel, { hint: key_hint })}>
-            {t(messages.find.keyHint, { hint: key_hint })}
+            {t(texts.license, { hint: key_hint })}
           </a>
           {': '}
-          {t(messages.find.machinesOf, {
-            used: formatNumber(machines_in_use),
-            allowed: formatNumber(machines_allowed),
-          })}
+          <span class="end">
+            {t(messages.find.machinesOf, {
+              used: formatNumber(machines_in_use),
+              allowed: formatNumber(machines_allowed),
+            })}
+          </span>
         </span>
       </span>
     ),
@@ -65,19 +67,20 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet">
-        {texts.lead} <span class="keys">{texts.keys}</span>
-      </p>
+      <p class="quiet lede">{texts.lead}</p>
       <Loaded load={load} loadingText={texts.waiting}>
         {({ release_requests }) =>
           release_requests.length === 0 ? (
             <p>{texts.none}</p>
           ) : (
-            <RequestTable
-              rows={release_requests}
-              licenseColumns={LICENSE_COLUMNS}
-              onDecide={(requests, decision) => setDeciding({ requests, decision })}
-            />
+            <>
+              <RequestTable
+                rows={release_requests}
+                licenseColumns={LICENSE_COLUMNS}
+                onDecide={(requests, decision) => setDeciding({ requests, decision })}
+              />
+              <p class="quiet small keys">{texts.keys}</p>
+            </>
           )
         }
       </Loaded>
