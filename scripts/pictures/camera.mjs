@@ -7,7 +7,7 @@ const OUTPUT_DIR = join(root, 'docs/pages');
 const SIZE = { width: 1120, height: 900 };
 /** Smaller than each page, to measure the height of its content. */
 const MIN_HEIGHT = 100;
-/** A longer page is cut, so that the pictures of all pages together stay below 3 MB. */
+/** A longer page is cut, so that the pictures of all pages together stay below 5 MB. */
 const MAX_HEIGHT = 1_600;
 
 /** Opens pages of a service in a browser, and takes their pictures. */
@@ -40,9 +40,10 @@ export class Camera {
    * @param {string} section the title of the part of the index
    * @param {string} name of the file, without its ending
    * @param {string} sentence what the picture shows
-   * @param {{ isWhole?: boolean }} options whether the picture has the whole page, or only what is in the window, as for a dialog
+   * @param {{ isWhole?: boolean, hasToasts?: boolean }} options whether the picture has the whole page, or only what is in the
+   * window, as for a dialog; and whether it has the messages in front of the page
    */
-  async take(page, section, name, sentence, { isWhole = true } = {}) {
+  async take(page, section, name, sentence, { isWhole = true, hasToasts = false } = {}) {
     const size = page.viewportSize();
     if (isWhole) {
       // A window of the height of the page, unlike a picture of the full page, has its footer in its place.
@@ -51,10 +52,15 @@ export class Camera {
       await page.setViewportSize({ ...size, height: Math.min(height, MAX_HEIGHT) });
       await page.evaluate(() => globalThis.scrollTo(0, 0));
     }
+    // Nothing is under the pointer.
+    await page.mouse.move(0, 0);
     // Messages in front of the page would cover what the picture shows.
-    await page.evaluate(() => {
-      for (const toast of globalThis.document.querySelectorAll('.toast')) toast.style.display = 'none';
-    });
+    await page.evaluate(
+      (display) => {
+        for (const toast of globalThis.document.querySelectorAll('.toast')) toast.style.display = display;
+      },
+      hasToasts ? '' : 'none',
+    );
     await page.screenshot({ path: join(OUTPUT_DIR, `${name}.png`) });
     await page.setViewportSize(size);
     this.#sections.set(section, [...(this.#sections.get(section) ?? []), { name, sentence }]);

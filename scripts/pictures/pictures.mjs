@@ -35,7 +35,9 @@ async function takePictures(service, dataDir, folder) {
   const vendor = new SampleVendor(service);
   await fillFleet(dataDir);
   await vendor.publishVersions(folder, PUBLISHED_WEEKS_AGO);
-  const browser = await chromium.launch(withSystemFonts(await findChromium(), folder));
+  const options = withSystemFonts(await findChromium(), folder);
+  // The fields of dates have the format of this language, and not that of the page.
+  const browser = await chromium.launch({ ...options, args: [...options.args, '--lang=en-GB'] });
   try {
     const camera = new Camera(browser, service.origin);
     const ada = { license_key: /MOOR_\S+/.exec(service.welcome)[0], email: 'ada@example.com' };

@@ -1,6 +1,7 @@
 // The pictures of the support page: each view, with the data of the vendor and of the holders.
 import { signInStaff } from '../sample-sign-in.mjs';
 import { codeAfter } from './mails.mjs';
+import { takeBatchRelease, takeDialog, takeLicenseDialogs, takeOnPhone } from './support-dialogs.mjs';
 
 const SECTION = 'Support page';
 
@@ -78,9 +79,12 @@ async function takeLicenses(camera, page) {
     'support-search',
     'One field finds a license by its key, address, purchase or machine.',
   );
+  const shoot = shooter(camera, page);
+  await takeDialog(shoot, page, 'Issue a license', 'support-issue', 'A license is issued by hand.');
   await search('bea.lovelace@example.com');
   await page.getByRole('table').first().waitFor();
   await camera.take(page, SECTION, 'support', 'A license with its holder, its machines and its history.');
+  await takeLicenseDialogs(shoot, page);
   await search('coco@example.com');
   await page.getByRole('table').first().waitFor();
   await camera.take(page, SECTION, 'support-holder', 'All licenses of a holder.');
@@ -90,6 +94,9 @@ async function takeQueues(camera, page) {
   await openView(page, 'Release requests');
   await page.getByRole('table').first().waitFor();
   await camera.take(page, SECTION, 'support-requests', 'The queue of the release requests.');
+  const shoot = shooter(camera, page);
+  await takeOnPhone(shoot, page, 'support-phone', 'The same queue on a telephone.');
+  await takeBatchRelease(shoot, page);
   await page.getByRole('button', { name: 'Release Studio Mac, as asked' }).click();
   await takeWindow(
     camera,
@@ -98,6 +105,14 @@ async function takeQueues(camera, page) {
     'A release shows the mail to the holder, with the reason.',
   );
   await page.getByRole('dialog').locator('button[type=submit]').click();
+  await page
+    .getByText(/^Releases in/)
+    .first()
+    .waitFor();
+  await shoot('support-undo', 'For some seconds, a release can be undone.', {
+    isWhole: false,
+    hasToasts: true,
+  });
   await page
     .getByRole('button', { name: /^Decline/ })
     .last()
@@ -133,6 +148,13 @@ async function takeFleet(camera, page) {
   const crashes = page.getByRole('heading', { name: /^Crash/ }).first();
   await crashes.evaluate((heading) => heading.scrollIntoView());
   await takeWindow(camera, page, 'fleet-crashes', 'Crash groups, which staff mark as resolved or muted.');
+  await takeDialog(
+    shooter(camera, page),
+    page,
+    /^Resolve … /,
+    'fleet-crash-state',
+    'A crash group is resolved in a version, and opens again if it crashes there.',
+  );
 }
 
 async function takeAdmin(camera, page) {
@@ -167,6 +189,9 @@ async function openView(page, name) {
   await page.getByRole('link', { name: new RegExp(`^${name}`) }).click();
   await page.getByRole('heading', { level: 1, name: new RegExp(`^${name}`) }).waitFor();
 }
+
+const shooter = (camera, page) => (name, sentence, options) =>
+  camera.take(page, SECTION, name, sentence, options);
 
 const takeWindow = (camera, page, name, sentence) =>
   camera.take(page, SECTION, name, sentence, { isWhole: false });

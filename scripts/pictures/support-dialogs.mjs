@@ -1,0 +1,44 @@
+// The pictures of the dialogs of the support page, and of the page on a telephone.
+const PHONE = { width: 390, height: 844 };
+
+/** Takes pictures of what is done to the license that the page shows. */
+export async function takeLicenseDialogs(shoot, page) {
+  await takeDialog(shoot, page, 'New key …', 'support-rekey', 'A new key is mailed, and not shown.');
+  await takeDialog(
+    shoot,
+    page,
+    'Erase the holder …',
+    'support-erase',
+    'Before a holder is erased, the e-mail is typed once more.',
+  );
+}
+
+/** Takes a picture of the release of all requests of the queue. */
+export async function takeBatchRelease(shoot, page) {
+  await page.getByRole('checkbox', { name: 'Select all shown' }).check();
+  await takeDialog(
+    shoot,
+    page,
+    /^Release selected/,
+    'support-batch',
+    'Several machines are released at once, with one reason.',
+  );
+  await page.getByRole('checkbox', { name: 'Select all shown' }).uncheck();
+}
+
+/** Takes a picture of the dialog that a button opens, and closes it. */
+export async function takeDialog(shoot, page, button, name, sentence) {
+  await page.getByRole('button', { name: button }).first().click();
+  await page.getByRole('dialog').waitFor();
+  await shoot(name, sentence, { isWhole: false });
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
+/** Takes a picture of the view that the page shows, as a telephone shows it. */
+export async function takeOnPhone(shoot, page, name, sentence) {
+  const size = page.viewportSize();
+  await page.setViewportSize(PHONE);
+  await shoot(name, sentence);
+  await page.setViewportSize(size);
+}
