@@ -8,7 +8,7 @@ const SIZE = { width: 1120, height: 900 };
 /** Smaller than each page, to measure the height of its content. */
 const MIN_HEIGHT = 100;
 /** A longer page is cut, so that the pictures of all pages together stay below 5 MB. */
-const MAX_HEIGHT = 1_600;
+const MAX_HEIGHT = 2_400;
 
 /** Opens pages of a service in a browser, and takes their pictures. */
 export class Camera {

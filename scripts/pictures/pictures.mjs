@@ -10,6 +10,7 @@ import { Camera } from './camera.mjs';
 import { fillFleet } from './fleet.mjs';
 import { takeMailPictures } from './mails.mjs';
 import { takePortalPictures } from './portal.mjs';
+import { takePortalVariants } from './portal-variants.mjs';
 import { brandSettings, SampleVendor } from './sample-vendor.mjs';
 import { takeSupportPictures } from './support.mjs';
 
@@ -43,6 +44,7 @@ async function takePictures(service, dataDir, folder) {
     const ada = { license_key: /MOOR_\S+/.exec(service.welcome)[0], email: 'ada@example.com' };
     await takePortalPictures(camera, vendor, ada);
     await takeSupportPictures(camera, vendor, ada, /http\S+#link=\S+/.exec(service.welcome)[0]);
+    await takePortalVariants(camera, vendor);
     await takePrivacyPicture(camera);
     await takeMailPictures(camera, vendor.outbox, service.origin);
     camera.writeIndex();

@@ -68,7 +68,7 @@ async function takeFullLicense(camera, vendor) {
   await page.getByRole('dialog').waitFor();
   await takeWindow(camera, page, 'portal-release', 'The holder releases a machine without support.');
   await page.getByRole('button', { name: 'Release it' }).click();
-  await page.getByText('A place is free.').waitFor();
+  await page.getByText('A place is free: go back').waitFor();
   await camera.take(
     page,
     SECTION,

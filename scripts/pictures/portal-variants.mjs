@@ -1,0 +1,84 @@
+// The pictures of the license portal in other languages, widths and colours, and of what can go wrong.
+import { signInByKey } from '../sample-sign-in.mjs';
+import { codeAfter } from './mails.mjs';
+import { dayFromToday } from './sample-vendor.mjs';
+
+const SECTION = 'License portal: variants';
+const NARROW = { width: 320, height: 640 };
+
+/** Each option of a window in which the page is shown, with what the picture shows. */
+const WINDOWS = [
+  ['portal-320', { viewport: NARROW }, 'The page 320 pixels wide.'],
+  ['portal-french', { locale: 'fr-FR' }, 'The page in French.'],
+  ['portal-dark', { colorScheme: 'dark' }, 'The page in dark mode.'],
+  ['portal-forced-colours', { forcedColors: 'active' }, 'The page in forced colours.'],
+];
+
+/** Takes the pictures, of a holder of their own. */
+export async function takePortalVariants(camera, vendor) {
+  const nora = await vendor.issue('nora@example.com', 3, ['Studio Mac', 'Travel Mac']);
+  for (const [name, options, sentence] of WINDOWS) {
+    const page = await camera.openPage(options);
+    await signInByKey(page, nora);
+    await camera.take(page, SECTION, name, sentence);
+  }
+  await takeErrors(camera, nora);
+  await takeLicenseStates(camera, vendor);
+  await takeDeletion(camera, vendor, nora);
+}
+
+async function takeErrors(camera, { email, license_key }) {
+  const page = await camera.openPage();
+  await page.goto('/portal/');
+  await page.getByRole('button', { name: 'Show my machines' }).click();
+  await page.getByText('Enter your license key.').waitFor();
+  await camera.take(page, SECTION, 'portal-field-error', 'A form says what is missing, beside each field.');
+  const last = license_key.endsWith('2') ? '3' : '2';
+  await page.locator('input[name=email]').fill(email);
+  await page.getByLabel('License key').fill(license_key.slice(0, -1) + last);
+  await page.getByRole('button', { name: 'Show my machines' }).click();
+  await page.getByText('One character looks mistyped.').waitFor();
+  await camera.take(page, SECTION, 'portal-mistyped-key', 'A mistyped key is recognised.');
+  const opened = await camera.openPage();
+  await opened.goto('/portal/#release=expired');
+  await opened.getByRole('button', { name: 'Mail me a code' }).click();
+  await opened.getByText('This link was good for 10 minutes.').waitFor();
+  await camera.take(opened, SECTION, 'portal-expired-link', 'A link of the application has expired.');
+}
+
+async function takeLicenseStates(camera, vendor) {
+  const states = [
+    ['suspended', ['--status', 'suspended'], 'A suspended license keeps its places.'],
+    [
+      'updates-ended',
+      ['--expires', dayFromToday(-30)],
+      'Updates have ended, and the application goes on working.',
+    ],
+    ['over-limit', ['--machines', '1'], 'More machines are in use than are now allowed.'],
+  ];
+  for (const [name, changes, sentence] of states) {
+    const license = await vendor.issue(`${name}@example.com`, 2, ['Studio Mac', 'Travel Mac']);
+    vendor.changeLicense(license, 'For a picture', ...changes);
+    const page = await camera.openPage();
+    await signInByKey(page, license);
+    await camera.take(page, SECTION, `portal-${name}`, sentence);
+  }
+}
+
+async function takeDeletion(camera, vendor, { email }) {
+  const page = await camera.openPage();
+  await page.goto('/portal/');
+  await page.getByRole('button', { name: 'I lost my key' }).click();
+  await page.locator('input[name=email]').fill(email);
+  const code = await codeAfter(vendor.outbox, email, () =>
+    page.getByRole('button', { name: 'Mail me a code' }).click(),
+  );
+  await page.getByLabel('Code', { exact: true }).pressSequentially(code);
+  await page.getByRole('button', { name: 'Delete my data …' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  await camera.take(page, SECTION, 'portal-deletion', 'A deletion says what it ends.', { isWhole: false });
+  await dialog.getByRole('button', { name: 'Delete my data' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await camera.take(page, SECTION, 'portal-deletion-pending', 'For three days a deletion can be taken back.');
+}
