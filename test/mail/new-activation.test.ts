@@ -65,7 +65,7 @@ test('a hostile label and a hostile name of the product stay text, and the mail 
     expect(mail.html).not.toMatch(/<(b|img)\b/);
     const link = `${PUBLIC_URL}/portal/#activation=${json.activation.id}`;
     expect(mail.text.split('\n')).toContain(link);
-    expect(mail.html).toContain(`<a href="${link}">${link}</a>`);
+    expect(mail.html).toContain(`<a href="${link}">Go to the license portal</a>`);
   } finally {
     await harness.close();
   }
