@@ -39,17 +39,6 @@ test('the fleet view shows a message while no week is counted yet', async () => 
   await browser.expectAccessibleLayout(page);
 });
 
-test('a URL of the fleet view loads its script without waiting for the response about the session', async () => {
-  const page = await browser.openPage(origin);
-  const isScriptRequested = page.waitForRequest(/\/fleet-view-[^/]+\.js$/);
-  await page.route('**/support/api/session', async (route) => {
-    await isScriptRequested;
-    await route.continue();
-  });
-  await openAs(page, origin, service, 'support', '#fleet');
-  await title(page, 'Fleet').waitFor();
-});
-
 test('the fleet view shows the telemetry counts as charts, each with a table', async () => {
   const m4 = { mac_model: 'Mac16,1', soc_name: 'Apple M4', ram_gb_bucket: '16' };
   const m1 = { mac_model: 'MacBookPro18,1', soc_name: 'Apple M1 Pro', ram_gb_bucket: '32' };
