@@ -353,7 +353,6 @@ export const messages = {
   requests: {
     title: 'Release requests',
     onLicense: 'Open requests',
-    license: 'License … {hint}',
     lead: 'Holders ask here where they may not release a machine by themselves. Oldest first.',
     keys: 'By keyboard: J and K go through the rows, Enter opens the license of one, X selects one, R releases and D declines it, with Shift all selected ones. Z undoes a release.',
     waiting: 'Asking for the queue …',

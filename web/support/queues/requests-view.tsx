@@ -25,9 +25,7 @@ const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
       <span class="holder">
         {email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>}{' '}
         <span class="quiet small">
-          <a href={hrefOf('license', id)} aria-label={t(messages.find.keyLabel, { hint: key_hint })}>
-            {t(texts.license, { hint: key_hint })}
-          </a>
+          <a href={hrefOf('license', id)}>{t(messages.find.keyLabel, { hint: key_hint })}</a>
           {': '}
           <span class="end">
             {t(messages.find.machinesOf, {
