@@ -176,7 +176,7 @@ test('the page of a release link is in German, and shows a hostile product name 
   await page.locator('header').getByText(PRODUCT, { exact: true }).waitFor();
   await button(page, `Freigeben ${LABEL}`).click();
   await button(page, 'Jetzt freigeben').click();
-  await expectGerman(page, page.getByText('Ein Platz ist frei. Gehen Sie zurück zur Anwendung'));
+  await expectGerman(page, page.getByText('Ein Platz ist frei: Gehen Sie zurück zur Anwendung'));
   expect(await page.getByRole('rowheader').locator('bdi').allTextContents()).toEqual([LABEL]);
   expect(await page.locator('main img, dialog img, header b').count()).toBe(0);
 });
