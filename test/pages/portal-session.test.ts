@@ -5,7 +5,7 @@ import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
-import { activateMachine, expectAnnounced, expectToast, type HolderCredentials } from './steps.js';
+import { activateMachine, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -47,7 +47,7 @@ test('after the end of a session the typed text is kept, and a dialog asks to si
   expect(await again.getByLabel('E-mail address').inputValue()).toBe(license.email);
   await again.getByLabel('License key').fill(license.license_key);
   await again.getByRole('button', { name: 'Show my machines' }).click();
-  await expectToast(page, 'You are signed in again.');
+  await expectAnnounced(page, 'You are signed in again.');
   expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
   await page.getByText('nothing was done').waitFor();
   await page.getByRole('button', { name: 'Send to support' }).click();

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
-import { expectFocus, expectToast } from './steps.js';
+import { expectAnnounced, expectFocus, expectToast } from './steps.js';
 import { button, dialog, find, openAs, row, title } from './support-browser.js';
 
 let service: Service;
@@ -192,7 +192,7 @@ test('without a connection the page says so once, keeps what it shows, and loads
 
   await page.context().setOffline(false);
   await notice.waitFor({ state: 'detached' });
-  await expectToast(page, 'You are online again.');
+  await expectAnnounced(page, 'You are online again.');
   await row(page, /^admin@example.com/).waitFor();
 });
 
