@@ -158,6 +158,7 @@ export const AREAS = {
     minimum: 85,
     mutate: [
       'src/manifest/*.ts',
+      'src/http/parsing/if-none-match.ts',
       '!src/manifest/{coverage,manifest.rules,published-versions}.ts',
       ...WITHOUT_DECLARATIONS,
     ],

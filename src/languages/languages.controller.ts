@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { containsEtag } from '../http/parsing/if-none-match.js';
 import { problem } from '../http/problems/problem.js';
 import { Languages, PAGES, type Page } from './languages.service.js';
 
@@ -21,7 +22,7 @@ export class LanguagesController {
   list(
     @Query('page') page: string | undefined,
     @Headers('accept-language') acceptLanguage: string | undefined,
-    @Headers('if-none-match') knownEtag: string | undefined,
+    @Headers('if-none-match') knownEtags: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): string {
     const tag = this.languages.bestFor(acceptLanguage) ?? 'en';
@@ -32,8 +33,7 @@ export class LanguagesController {
     const body = JSON.stringify(answer);
     const etag = `"${hash('sha256', body).slice(0, 16)}"`;
     void reply.headers({ 'cache-control': CACHE_CONTROL, vary: 'accept-language', etag });
-    // The header is a list of ETags in quotes, each weak or strong.
-    const isKnown = knownEtag?.includes(etag) ?? false;
+    const isKnown = containsEtag(knownEtags, etag);
     void (isKnown ? reply.code(304) : reply.type('application/json; charset=utf-8'));
     return isKnown ? '' : body;
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { containsEtag } from '../http/parsing/if-none-match.js';
 import { SECURITY_HEADERS } from '../http/strip-client-address.js';
 import type { PreparedResponse, PreparedRoute } from '../http/responses/prepared-response.js';
 import { ManifestService, type LiveManifest } from './manifest.service.js';
@@ -36,13 +37,4 @@ function prepareResponses(live: LiveManifest) {
   const ok: PreparedResponse = { status: 200, headers: { ...headers, ...content }, body: live.body };
   const notModified: PreparedResponse = { status: 304, headers, body: '' };
   return { live, ok, notModified };
-}
-
-/** Whether `If-None-Match`, a list of ETags or `*`, contains the ETag. The comparison is weak (RFC 9110, section 13.1.2). */
-function containsEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  // Almost every client sends the ETag as it received it. Reading the list takes longer than the rest of the choice of a response.
-  if (ifNoneMatch === etag) return true;
-  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes(etag) || tags.includes('*');
 }
