@@ -111,24 +111,28 @@ function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> 
  */
 function* checkActivation(call: Attempt, earlier: readonly Attempt[]): Generator<string> {
   if (call.path !== '/v1/activate' || call.isClicked) return;
-  const before = earlier.at(-1);
-  const isRequested =
-    before?.received?.action === 'reactivate' && call.when - before.when <= CALLS_TIMEOUT_MS;
-  if (isRequested || isRepeatedClick(call, earlier)) return;
+  if (isRequested(call, earlier.at(-1)) || isRepeatedClick(call, earlier)) return;
   yield `an activation that was not asked for, at ${call.when}`;
 }
 
+function isRequested(call: Attempt, before: Attempt | undefined): boolean {
+  return before?.received?.action === 'reactivate' && call.when - before.when <= CALLS_TIMEOUT_MS;
+}
+
+/** The activations that heartbeats asked for in between do not change the times of the repetition. */
 function isRepeatedClick(call: Attempt, earlier: readonly Attempt[]): boolean {
   const sinceClick = earlier.slice(
     earlier.findLastIndex(({ path, isClicked }) => path === call.path && isClicked),
   );
   const [click] = sinceClick;
   if (click?.received?.code !== 'machine_limit_reached') return false;
-  const activations = sinceClick.filter(({ path }) => path === call.path);
+  const repeated = sinceClick.filter(
+    (attempt, i) => attempt.path === call.path && !isRequested(attempt, sinceClick[i - 1]),
+  );
   return (
     call.when - click.when <= 10 * MINUTE &&
-    call.when - activations.at(-1)!.when >= 5 * SECOND &&
-    !activations.some(({ received }) => received?.isConfirmed)
+    call.when - repeated.at(-1)!.when >= 5 * SECOND &&
+    !repeated.some(({ received }) => received?.isConfirmed)
   );
 }
 
