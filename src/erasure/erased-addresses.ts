@@ -1,7 +1,8 @@
 import { EntityManager } from 'typeorm';
 import { execute, affectedRows, queryRows } from '../database/sql.js';
-import { deleteAddressData, removeLicenseAddresses } from './erase.js';
+import { deleteAddressData } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
+import { removeLicenseAddresses } from './restored-data.js';
 
 /** The number of addresses that one query reads. */
 const ADDRESS_BATCH_ROWS = 10_000;

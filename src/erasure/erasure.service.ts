@@ -11,11 +11,9 @@ import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import {
-  reapplyErasures,
   erasePersonalData,
   deleteAddressData,
   lockPersonalData,
-  excludeReassignedLicenses,
   type ErasureResult,
   type RowIds,
 } from './erase.js';
@@ -30,6 +28,7 @@ import {
   type ErasureRow,
 } from './erasure.view.js';
 import type { RecordedErasures, ErasedIds } from './erased-ids.js';
+import { excludeReassignedLicenses, reapplyErasures } from './restored-data.js';
 
 /** The name of the job that carries out a request. */
 export const ERASURE_TASK = 'erasure';

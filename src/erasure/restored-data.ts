@@ -1,0 +1,91 @@
+import { EntityManager } from 'typeorm';
+import { execute, queryRows } from '../database/sql.js';
+import { deleteAddressData, erasePersonalData, queryIds, toId, type RowIds } from './erase.js';
+import type { ErasedIds } from './erased-ids.js';
+
+/** Removes personal data that was erased before, and that a restored backup contains again. */
+
+/**
+ * Removes erased personal data that a restored backup contains. A license that got its present address after the erasure is
+ * not changed. If the tombstone file names a purchase but not its license, the license belonged to another holder when the
+ * erasure ran: its restored address is removed, and the license stays valid.
+ * @returns the number of licenses and purchases that contained restored data
+ */
+export async function reapplyErasures(
+  manager: EntityManager,
+  erased: readonly ErasedIds[],
+  at: Date,
+  taxRetentionYears: number,
+): Promise<number> {
+  const purchases = await queryRows<RestoredRow>(
+    manager,
+    'select id, email from purchase where id = any($1) and email is not null for update',
+    [erased.flatMap(({ purchase }) => purchase)],
+  );
+  const erasedLicenses = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
+  const licenses = await queryRows<RestoredRow>(
+    manager,
+    `select l.id, l.email from unnest($1::uuid[], $2::timestamptz[]) as erased (id, at) join license l on l.id = erased.id
+     where coalesce(coalesce(l.email_since, l.created_at) <= erased.at, true) and (l.email is not null or exists
+       (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
+     for update of l`,
+    [erasedLicenses.map(toId), erasedLicenses.map((license) => license.at)],
+  );
+  const restored = { licenses: [...new Set(licenses.map(toId))], purchases: purchases.map(toId) };
+  const reassigned = await queryIds(
+    manager,
+    `select l.id from license l join purchase p on p.id = l.purchase_id
+     where p.id = any($1) and l.email = p.email and l.id <> all($2) for update of l`,
+    [restored.purchases, restored.licenses],
+  );
+  await removeLicenseAddresses(manager, reassigned, at);
+  await erasePersonalData(manager, restored, at, taxRetentionYears);
+  await deleteAddressData(
+    manager,
+    [...purchases, ...licenses].flatMap(({ email }) => email ?? []),
+  );
+  return restored.licenses.length + restored.purchases.length + reassigned.length;
+}
+
+/** Leaves out the licenses that `reapplyErasures` did not erase, because they belong to another holder now. */
+export async function excludeReassignedLicenses(
+  manager: EntityManager,
+  { licenses, purchases }: RowIds,
+): Promise<RowIds> {
+  const sql = 'select id from license where id = any($1) and email is null and address_lost_at is null';
+  return { licenses: await queryIds(manager, sql, [licenses]), purchases };
+}
+
+/** A license or purchase of a restored backup that contains personal data which was erased. */
+interface RestoredRow {
+  readonly id: string;
+  readonly email: string | null;
+}
+
+/**
+ * Removes the address from licenses that stay valid: the backup contains the address of a former holder who was erased,
+ * and the present holder is unknown. Staff set the address again.
+ */
+export async function removeLicenseAddresses(
+  manager: EntityManager,
+  licenses: readonly string[],
+  at: Date,
+): Promise<void> {
+  await execute(manager, 'update license set email = null, address_lost_at = $2 where id = any($1)', [
+    licenses,
+    at,
+  ]);
+  // An active activation keeps its machine id and loses its label, because the former holder may have typed the label.
+  await execute(
+    manager,
+    `update activation set hostname_hint = null, machine_id = case when ended_at is null then machine_id end
+     where license_id = any($1)`,
+    [licenses],
+  );
+  await execute(
+    manager,
+    'delete from release_request where activation_id in (select id from activation where license_id = any($1))',
+    [licenses],
+  );
+  await execute(manager, 'delete from session where license_id = any($1)', [licenses]);
+}
