@@ -5,8 +5,8 @@ import { AppLogger } from '../core/logger.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
-/** Time limit of a run, so that a connection that was lost without an error does not block later runs. */
-const RUN_TIMEOUT_MS = 30 * 60_000;
+/** Time limit of each step of a run, so that a connection that was lost without an error does not block later runs. */
+const STEP_TIMEOUT_MS = 30 * 60_000;
 /** The longest time that a shutdown waits for a run in progress. */
 const SHUTDOWN_WAIT_MS = 2_000;
 
@@ -59,24 +59,29 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private async runOnce(): Promise<void> {
-    const timeout = Promise.withResolvers<never>();
-    const fail = () => timeout.reject(new Error('The retention run exceeds its time limit of 30 minutes'));
-    const timer = setTimeout(fail, RUN_TIMEOUT_MS).unref();
-    try {
-      const report = await Promise.race([this.retention.run(), timeout.promise]);
+    // After a failure the next hourly run tries again. If runs keep failing, the age of the data causes a warning.
+    await this.runStep('retention run failed', async () => {
+      const report = await this.retention.run();
       if (report) this.logReport(report);
-    } catch (error) {
-      // The next hourly run tries again. If runs keep failing, the age of the data causes a warning.
-      this.log.failed('retention run failed', error);
-    } finally {
-      clearTimeout(timer);
-    }
-    try {
-      // Each erasure request has a job that carries it out. `runDue` carries out the requests whose job failed.
+    });
+    // Each erasure request has a job that carries it out. `runDue` carries out the requests whose job failed.
+    await this.runStep('erasures failed', async () => {
       const { errors } = await this.erasures.runDue();
       for (const error of errors) this.log.failed('erasure failed', error);
+    });
+  }
+
+  /** Runs a step within its time limit. Its failure is logged as `failure` and does not prevent the next step. */
+  private async runStep(failure: string, step: () => Promise<void>): Promise<void> {
+    const timeout = Promise.withResolvers<never>();
+    const fail = () => timeout.reject(new Error('The time limit of 30 minutes is exceeded'));
+    const timer = setTimeout(fail, STEP_TIMEOUT_MS).unref();
+    try {
+      await Promise.race([step(), timeout.promise]);
     } catch (error) {
-      this.log.failed('erasures failed', error);
+      this.log.failed(failure, error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 }
