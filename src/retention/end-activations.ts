@@ -10,7 +10,7 @@ const ACTIVATION_BATCH_ROWS = 500;
 
 const RETENTION_AUDIT = {
   actor: 'retention',
-  reason: `The license ended, or its end was last changed, over ${KEPT_MONTHS.activation_of_ended_license} months ago.`,
+  reason: `The license ended over ${KEPT_MONTHS.activation_of_ended_license} months ago, and its end has not been changed in that time.`,
 };
 
 const LICENSE_IS_DUE = `${LICENSE_RETENTION_START} < $1::date

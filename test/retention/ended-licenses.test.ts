@@ -123,7 +123,7 @@ test('an activation that the retention ends is recorded like any release, and no
     {
       actor: 'retention',
       license_id,
-      reason: 'The license ended, or its end was last changed, over 11 months ago.',
+      reason: 'The license ended over 11 months ago, and its end has not been changed in that time.',
       change: { activation_id: activation },
       at,
     },
