@@ -8,7 +8,7 @@ await command(async () => {
   const args = process.argv.slice(2);
   const stdio = ['inherit', 'inherit', 'inherit'];
   // An option such as --passphrase-fd 3 names a file descriptor with a secret, which the command inherits.
-  for (const [, fd] of args.join('\n').matchAll(/^--[a-z-]*fd[=\n](\d)$/gm)) stdio[fd] = Number(fd);
+  for (const [, fd] of args.join('\n').matchAll(/^--[a-z-]*fd[=\n](\d{1,3})$/gm)) stdio[fd] = Number(fd);
   const flags = ['--enable-source-maps', '--disable-warning=ExperimentalWarning', 'dist/cli.js'];
   const child = spawn(node24(), [...flags, ...args], {
     cwd: root,

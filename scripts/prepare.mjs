@@ -1,5 +1,6 @@
-// Functions that all commands share: they ensure a complete node_modules, a current build and a new enough Node.
-// This file has no dependencies, because it runs before they are installed, and on any version of Node.
+// Functions that the commands share: they ensure a complete node_modules, a current build and a new enough Node.
+// This file has no dependencies, because it runs before they are installed. It must run on Node 20.19, the oldest
+// version that package.json allows.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -68,6 +69,7 @@ export const ensureWebBuilt = () =>
       'web/support',
       'web/privacy',
       'web/shared',
+      'src/keys',
       'src/languages',
       'src/retention',
       'vite.config.ts',
@@ -116,10 +118,12 @@ export function node24() {
  */
 export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '--max-old-space-size=512'];
 
-/** An error that is shown to the user as one sentence, without a stack trace. */
+/** An error whose message is shown to the user without a stack trace. */
 export class Fault extends Error {}
 
-/** Runs the work of a script and sets its exit code. A Fault is printed as one sentence and leads to exit code 1. */
+/**
+ * Runs the work of a script and sets its exit code. Only the message of a Fault is printed; the exit code is then 1.
+ */
 export async function command(work) {
   try {
     process.exitCode = await work();
