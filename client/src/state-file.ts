@@ -22,7 +22,10 @@ export interface StoredStop {
   extras: Readonly<Record<string, unknown>>;
 }
 
-/** The highest manifest sequence seen with one key, and the digest of that manifest. */
+/**
+ * The highest manifest sequence seen with one key, and the SHA-256 digest, in hex, of the signed bytes of that
+ * manifest.
+ */
 export interface SeenSequence {
   sequence: number;
   digest: string;
@@ -107,20 +110,20 @@ async function readWithRetries(file: string, pause: Pause): Promise<string | nul
 export async function writeState(file: string, state: State): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const handle = await open(temporary, 'w', 0o600);
   try {
-    // A file left by an earlier crash may have another mode.
-    await handle.chmod(0o600);
-    await handle.writeFile(JSON.stringify(state, null, 2) + '\n');
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, file).catch(async (error: unknown) => {
-    // The temporary file contains the license key, so it is removed.
-    await rm(temporary);
+    const handle = await open(temporary, 'w', 0o600);
+    try {
+      await handle.chmod(0o600); // A file left by an earlier crash may have another mode.
+      await handle.writeFile(JSON.stringify(state, null, 2) + '\n');
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true }); // It contains the license key.
     throw error;
-  });
+  }
   await syncFolder(dirname(file));
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import {
@@ -42,6 +43,13 @@ describe('the state file', () => {
     await chmod(`${file}.${process.pid}.tmp`, 0o644);
     await writeState(file, stateWith('one'));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  test('leaves no temporary file, which would contain the license key, if it cannot be written', async () => {
+    const folder = await temporaryFolder();
+    const unwritable = { ...stateWith('one'), toJSON: () => assert.fail('disk full') };
+    await expect(writeState(join(folder, 'license.json'), unwritable)).rejects.toThrow('disk full');
+    expect(await readdir(folder)).toEqual([]);
   });
 
   const testOfDescriptors = existsSync('/proc/self/fd') ? test : test.skip;
