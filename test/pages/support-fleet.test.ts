@@ -83,7 +83,7 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
 
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
-  await page.getByText(/Numbers are heartbeats, never machines/).waitFor();
+  await page.getByText(/The numbers are heartbeats; machines are only estimated/).waitFor();
   expect(await headline(page)).toBe('46% on 3.2.0, 21 points more than the week before; about 46 machines.');
   await page.getByText(/^Week to 15 November 2026\. The number of machines is an estimate/).waitFor();
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();

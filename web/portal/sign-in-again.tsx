@@ -6,8 +6,9 @@ import { SignIn } from './sign-in.js';
 import { messages } from './messages.js';
 
 /**
- * Why a holder has to sign in again: the session has ended (`later`: the holder closed the dialog), or an action needs a
- * sign-in by code, after which the element with the id `focusAfterwards` gets the focus.
+ * Why a holder has to sign in again: the session has ended, or an action needs a sign-in by code, after which the
+ * element with the id `focusAfterwards` gets the focus. `later`: the session has ended and no dialog is open, because
+ * the holder closed it, or because a read in the background found it out.
  */
 export type SignInReason = 'ended' | 'later' | { readonly focusAfterwards: string };
 
@@ -30,7 +31,7 @@ export function SignInAgain({ holder, reason, onSignedIn, onClose }: Props) {
     >
       {reason === 'ended' && <p>{messages.session.endedLead}</p>}
       {/* The events of all fields of the forms bubble up to here. */}
-      <div onInput={({ target }) => setIsFilled((target as HTMLInputElement).value !== '')}>
+      <div onInput={({ currentTarget }) => setIsFilled(hasText(currentTarget))}>
         <SignIn
           email={holder.email}
           byCode={codeOnly || holder.signed_in_by === 'code'}
@@ -47,3 +48,5 @@ export function SignInAgain({ holder, reason, onSignedIn, onClose }: Props) {
     </Dialog>
   );
 }
+
+const hasText = (form: Element) => [...form.querySelectorAll('input')].some(({ value }) => value !== '');

@@ -14,6 +14,7 @@ const GROUP: Readonly<Record<string, Group>> = {
   license: 'holders',
   activation: 'holders',
   purchase: 'holders',
+  replaced_key: 'holders',
   release_request: 'holders',
   erasure_request: 'holders',
   one_time_code: 'holders',

@@ -736,7 +736,7 @@ export const messages = {
   },
   fleet: {
     title: 'Fleet',
-    lead: 'Whole weeks, counted once when they are over. Numbers are heartbeats, never machines. What has fewer than {threshold} a week is counted under “other”.',
+    lead: 'Whole weeks, counted once when they are over. The numbers are heartbeats; machines are only estimated from them. What has fewer than {threshold} a week is counted under “other”.',
     waiting: 'Asking for the fleet …',
     weeks: 'Weeks',
     weekOptions: { 4: '4 weeks', 12: '12 weeks', 26: '26 weeks', 52: 'A year', 105: 'Two years' },

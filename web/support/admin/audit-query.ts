@@ -8,7 +8,7 @@ export interface AuditFilter {
   readonly to: string;
 }
 
-/** Reads the filters from the part of the URL after `#audit/`. */
+/** Reads the filters from the part of the URL after `#audit/`. A text that is not a day counts as no filter. */
 export function readFilter(query: string): AuditFilter {
   const values = new URLSearchParams(query);
   const read = (name: keyof AuditFilter) => values.get(name) ?? '';
@@ -37,11 +37,12 @@ function isDay(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-/** When a day begins in the reader's time zone; empty without a day. @param later the number of days after it */
+/** The start of a day, or of one `later` days after it, in the time zone of the reader; empty without a day. */
 function startOfDay(day: string, later = 0): string {
   if (day === '') return '';
-  const [year, month, date] = day.split('-').map(Number);
-  return new Date(year!, month! - 1, date! + later).toISOString();
+  const start = new Date(`${day}T00:00`);
+  start.setDate(start.getDate() + later);
+  return start.toISOString();
 }
 
 const withoutEmpty = (values: Readonly<Record<string, string>>) =>

@@ -12,7 +12,7 @@ import { Section } from './section.js';
 
 /** The number of versions with a line of their own; all further versions share one more line. */
 const MAX_VERSION_LINES = 5;
-/** A smaller rest is only a rounding error. */
+/** A line for the rest is drawn only if its share is larger in some week. A smaller rest would be invisible. */
 const MIN_REST_SHARE = 0.0005;
 
 /** A chart of how versions spread: the share of each version by week, with the days on which versions were published. */
@@ -59,7 +59,7 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
               {lines.map(({ label, shares }, index) => (
                 <li key={label}>
                   <LineSample index={index} />
-                  <UntrustedText text={label} /> <span class="share">{legendShare(shares[week] ?? 0)}</span>
+                  <UntrustedText text={label} /> <span class="share">{legendShare(shares[week])}</span>
                 </li>
               ))}
             </ul>
@@ -71,8 +71,9 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
   );
 }
 
-/** A share in whole percent. A version that is in use never has 0 %. */
-function legendShare(share: number): string {
+/** A share in whole percent, or a dash for a week without data. A version that is in use never has 0 %. */
+function legendShare(share: number | null | undefined): string {
+  if (share === null || share === undefined) return '–';
   if (share > 0 && share < 0.005) return t(messages.fleet.lessThan, { share: formatPercent(0.01) });
   return formatPercent(share);
 }
@@ -110,8 +111,8 @@ function linesOf(weeks: readonly FleetWeek[]): Line[] {
     label,
     shares: byWeek.map(({ total, named }) => (total ? (named.get(label) ?? 0) / total : null)),
   }));
-  const rest = byWeek.map(({ total }, week) =>
-    total ? 1 - lines.reduce((sum, { shares }) => sum + (shares[week] ?? 0), 0) : null,
+  const rest = byWeek.map(({ total, named }) =>
+    total ? (total - versions.reduce((sum, label) => sum + (named.get(label) ?? 0), 0)) / total : null,
   );
   return rest.some((share) => share !== null && share > MIN_REST_SHARE)
     ? [...lines, { label: messages.fleet.rest, shares: rest }]

@@ -2,11 +2,14 @@ import { toastWithButton } from '../../shared/notices/toast.js';
 import { findSession } from '../call.js';
 import { isPlainKey, useShortcuts } from '../parts/use-shortcuts.js';
 
-/** The time in which a confirmed action can be undone. Nothing is sent before it has passed, unless the page is left. */
+/**
+ * The time in which a confirmed action can be undone. Nothing is sent earlier, except at a sign-out or if the page is
+ * left.
+ */
 export const UNDO_SECONDS = 10;
 /**
- * The requests that surely fit into the 64 KiB that a browser still sends for a page that was left: a reason of 500 characters
- * has at most 2000 bytes.
+ * The number of requests that fit into the 64 KiB that a browser still sends for a page that was left. A reason of 500
+ * characters has at most 2000 bytes.
  */
 const LEAVE_MAX_REQUESTS = 30;
 
@@ -50,7 +53,7 @@ export function delay(action: DelayedAction): void {
 export function useUndoShortcut(): void {
   useShortcuts((event) => {
     const latest = entries.findLast(({ result }) => result === undefined);
-    if (event.key !== 'z' || !isPlainKey(event) || !latest) return false;
+    if (event.key.toLowerCase() !== 'z' || !isPlainKey(event) || !latest) return false;
     undo(latest);
     return true;
   });
