@@ -38,16 +38,16 @@ export interface LiveManifest extends LiveContent {
 
 type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
 
-/** Keeps the published manifests in memory, so that serving them needs no database. */
+/** Keeps the live manifest and the published versions in memory, so that serving the manifest needs no database. */
 @Injectable()
 export class ManifestService implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   #versions = new PublishedVersions();
   #live: LiveManifest | null = null;
   /** Undefined before and after the time in which the service polls. */
   #timer: NodeJS.Timeout | undefined;
-  // Calls that arrive together, or while a refresh is running, share the next refresh, so each caller sees what was published
-  // before its call. Any number of calls (`Infinity`) shares a refresh, and one refresh runs at a time. A batch must return one
-  // result for each call: it returns the calls themselves, which are null.
+  // Calls that arrive together, or while a refresh is running, share the next refresh, so each caller sees what was
+  // published before its call. All queued calls share one refresh (`Infinity`), and one refresh runs at a time (1). A
+  // batch must return one result for each call: it returns the calls themselves, which are null.
   readonly #refreshes = new Batch<null, null>(
     (calls) => this.readNewerManifests().then(() => calls),
     Infinity,
@@ -98,7 +98,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
 
   /**
    * Publishes a manifest: verifies its signatures, checks it against the live manifest under a lock, and inserts it.
-   * @param document the JSON document that `mooring manifest sign` printed
+   * @param document the JSON document that `mooring manifest sign`, `refresh` or `withdraw` wrote
    * @param isWithdrawal whether the publisher requested a withdrawal
    * @throws ManifestError or PublishRefused with one sentence
    */
@@ -177,12 +177,13 @@ const auditNames = ({ sequence, version }: ManifestContent) => ({ sequence, vers
 
 /** Adds the versions of the manifests in the rows. @returns the manifest of the last row, which is live; null without rows */
 function applyPublished(rows: readonly PublishedRow[], versions: PublishedVersions): LiveManifest | null {
-  let live: LiveManifest | null = null;
-  for (const { signed, signatures } of rows) {
-    const content = parseSigned(signed);
-    const body = JSON.stringify(assembleManifest(signed, signatures));
-    versions.add(content);
-    live = { content, signed, body, etag: `"${hash('sha256', body, 'base64url')}"` };
-  }
-  return live;
+  // All rows are read before the first version is added, so that a row that cannot be parsed changes nothing.
+  const manifests = rows.map(readPublished);
+  for (const { content } of manifests) versions.add(content);
+  return manifests.at(-1) ?? null;
+}
+
+function readPublished({ signed, signatures }: PublishedRow): LiveManifest {
+  const body = JSON.stringify(assembleManifest(signed, signatures));
+  return { content: parseSigned(signed), signed, body, etag: `"${hash('sha256', body, 'base64url')}"` };
 }

@@ -13,9 +13,9 @@ export function compareBuilds(a: string, b: string): number {
   );
 }
 
-/** Splits a version into its dotted numbers and the rest, which begins with `+` or a space if it only names the build. */
+/** Splits a version into its dotted numbers and the rest, which begins with `+`, `(` or a space if it only names the build. */
 function partsOf(version: string) {
   const [numbers = ''] = /^\d+(\.\d+)*/.exec(version) ?? [];
   const rest = version.slice(numbers.length);
-  return { numbers, rest, isPreRelease: /^[^+ ]/.test(rest) };
+  return { numbers, rest, isPreRelease: /^[^+ (]/.test(rest) };
 }
