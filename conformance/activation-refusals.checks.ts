@@ -36,7 +36,7 @@ const INVALID: Record<string, Record<string, unknown>> = {
 const REQUIRED = ['license_key', 'email', 'machine_id', 'app_version'];
 const MEMBERS = [...REQUIRED, 'hostname_hint'];
 
-/** Sends all these members with one value, undefined for none, and demands that all are listed as invalid. */
+/** Sends all these members with one value (undefined leaves them out), and demands that all are listed as invalid. */
 async function demandAllListed(
   service: Deployment,
   what: string,
@@ -57,7 +57,7 @@ const memberChecks = Object.entries(INVALID).map(([member, variants]): Check => 
   },
 }));
 
-/** Returns the parts of a refusal that must be equal for every unknown license: all except the request id. */
+/** Returns the parts of a refusal that are compared: status, two headers, and the body without its request id. */
 function comparableText({ status, headers, body, json }: Answer): string {
   const id = at(json, 'request_id');
   const text = body.toString('utf8');

@@ -28,7 +28,7 @@ export const activationChecks: readonly Check[] = [
       if (reason) throw new NotChecked(reason);
       demand(
         answer.status !== 404,
-        `${describeAnswer(answer)}: is it the license key, and the e-mail address, of this service?`,
+        `${describeAnswer(answer)}: check the license key, the e-mail address and the URL.`,
       );
       demandJson(answer, 200, 201);
     },

@@ -3,7 +3,7 @@ import { NotChecked } from './not-checked.ts';
 
 /** A rule of the contract, and a function that checks it from outside. */
 export interface Check {
-  /** A sentence of the contract. */
+  /** The rule as one sentence. The contract may word it differently. */
   readonly title: string;
   /** Throws an Error with one sentence if the rule does not hold, or NotChecked if that cannot be decided. */
   readonly run: (service: Deployment) => Promise<void>;

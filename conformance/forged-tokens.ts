@@ -19,7 +19,9 @@ function segmentsOf(token: string): { header: string; claims: string } {
   };
 }
 
-/** Replaces a character that is not the last of its segment, because a decoder may ignore bits of the last one. */
+/**
+ * Replaces one character. It must not be the last of its segment, because a decoder may ignore bits of the last one.
+ */
 function replaceCharacter(token: string, position: number): string {
   return token.slice(0, position) + (token[position] === 'A' ? 'B' : 'A') + token.slice(position + 1);
 }

@@ -27,7 +27,9 @@ export interface RequestOptions {
 /** Thrown if no answer was received; its message says why. */
 export class NoAnswer extends Error {}
 
-/** Sends a request on a new connection, with the given headers and those that HTTP requires. */
+/**
+ * Sends a request on a new connection, with the given headers, those that HTTP requires, and for a body the type JSON.
+ */
 export async function ask(
   base: string,
   method: string,

@@ -22,7 +22,7 @@ async function verifyToken(service: Deployment) {
     throw new NotChecked('the contract leaves the format of a token open, and this one is not a JWS');
   const keys = createLocalJWKSet({ keys: [...(await keySet(service)).tokens] as JWK[] });
   const currentDate = new Date(String(at(answer.json, 'server_time')));
-  if (Number.isNaN(currentDate.getTime())) throw new NotChecked('the service does not tell its time');
+  if (Number.isNaN(currentDate.getTime())) throw new NotChecked('server_time is not a time');
   return jwtVerify(token, keys, { algorithms: ['Ed25519'], currentDate });
 }
 

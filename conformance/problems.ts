@@ -1,4 +1,4 @@
-/** The status and the client_action of each code of the client API (docs/errors.md). */
+/** The status and the client_action of each code of the client API, and of `too_many_requests` (docs/errors.md). */
 export const CODES: Record<string, readonly [status: number, client_action: string]> = {
   malformed_request: [400, 'fix'],
   not_found: [404, 'fix'],

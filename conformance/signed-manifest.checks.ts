@@ -19,7 +19,7 @@ const OFFER_SHAPES = {
   minimum_license_expiry: 'timeOrNull',
 } as const;
 
-/** The signatures of the manifest whose key is in /v1/keys. */
+/** The signatures of the manifest that name a key of /v1/keys, each with this key. */
 async function signaturesOfKnownKeys(service: Deployment): Promise<{ key: KeyObject; signature: Buffer }[]> {
   const { manifests } = await keySet(service);
   return (await manifestSignatures(service)).flatMap(({ key_id, signature }) => {
@@ -121,10 +121,7 @@ export const signedManifestChecks: readonly Check[] = [
       const expires = Date.parse(String((await signedContent(service)).content['expires_at']));
       const now = await serverTime(service);
       const when = now.toISOString();
-      demand(
-        expires > now.getTime(),
-        `expires_at of the manifest has passed by the service's own clock, ${when}.`,
-      );
+      demand(expires > now.getTime(), `expires_at of the manifest has passed: it is ${when}.`);
     },
   },
   {
@@ -154,7 +151,7 @@ export const signedManifestChecks: readonly Check[] = [
   },
 ];
 
-/** The time of the service's clock. */
+/** The time of the service's clock; that of this computer if no answer states it. */
 async function serverTime(service: Deployment): Promise<Date> {
   const serverTimeText = await successfulActivation(service).then(
     ({ answer }) => at(answer.json, 'server_time'),
@@ -162,6 +159,6 @@ async function serverTime(service: Deployment): Promise<Date> {
   );
   const { date } = (await publishedManifest(service)).headers;
   const time = new Date(typeof serverTimeText === 'string' ? serverTimeText : (date ?? Date.now()));
-  if (Number.isNaN(time.getTime())) throw new NotChecked('the service does not tell its time');
+  if (Number.isNaN(time.getTime())) throw new NotChecked('the answers contain no valid time');
   return time;
 }

@@ -28,7 +28,7 @@ const PERSONAL = {
   soc_name: '00000000-0000-4000-8000-000000000000',
   ram_gb_bucket: '/Users/unknown/conformance',
 };
-/** Texts that a database cannot store. `dropped` may name these members or not: only the 200 is demanded. */
+/** Texts that a database cannot store. It is not checked whether `dropped` names these members. */
 const UNSTORABLE = { os_version: 'conformance\0', unlock_retry_outcome: '\ud83d' };
 const UNKNOWN = { conformance: 'conformance-canary' };
 

@@ -18,7 +18,7 @@ create index purchase_year_after on purchase ((make_date(extract(year from recor
 comment on table purchase is 'Purchases, as reported by the payment processor: the transaction id, the buyer, the state and the day.';
 comment on column purchase.id is 'Id of the purchase.';
 comment on column purchase.transaction_id is 'The processor''s id of the transaction, by which the processor identifies the buyer.';
-comment on column purchase.email is 'E-mail address of the buyer; null before the first paid report and after an erasure.';
+comment on column purchase.email is 'E-mail address of the buyer, or of the holder if the license existed before the first paid report; null before that report and after an erasure.';
 comment on column purchase.state is 'The highest state reported: paid, disputed, dispute_won or refunded.';
 comment on column purchase.recorded_on is 'The day (UTC) of the first report.';
 comment on column purchase.paid is 'Whether a paid report was received. The license is issued with the first one, once.';
@@ -54,7 +54,7 @@ comment on column license.key_hash is 'SHA-256 of the license key. The key itsel
 comment on column license.key_hint is 'The last two symbols of the key, to tell keys apart.';
 comment on column license.key_generation is 'The generation of the derived key that is valid. A replacement of the key increments it.';
 comment on column license.email is 'E-mail address of the holder, in lower case; null after an erasure, or if a restore lost it (address_lost_at).';
-comment on column license.staff_status is 'Status set by staff: active, suspended or revoked. The status of the purchase is in purchase.state.';
+comment on column license.staff_status is 'Status set by staff: active, suspended or revoked. The status of the purchase is in purchase.state; when retention deletes the purchase, this status takes over its effect.';
 comment on column license.machines_allowed is 'The number of machines on which the license may be active at once.';
 comment on column license.expires_at is 'Time of expiry; null for a license that does not expire.';
 comment on column license.on_expiry is 'Effect of expiry: keep (the application keeps running the versions that the license covers) or stop.';
@@ -96,15 +96,15 @@ create table activation (
   constraint activation_released_by_holder_is_released check (not released_by_holder or ended_reason = 'released')
 );
 -- A machine has one active activation of a license, however often it activates (docs/contract.md#activate).
-create unique index activation_one_seat_a_machine on activation (license_id, machine_id) where ended_at is null;
+create unique index activation_one_active_per_machine on activation (license_id, machine_id) where ended_at is null;
 create index activation_license on activation (license_id);
 create index activation_ended_at on activation (ended_at) where ended_at is not null;
 create index activation_active_machine on activation (machine_id) where ended_at is null;
 comment on table activation is 'Activations of licenses on machines.';
 comment on column activation.id is 'Id of the activation, which its license tokens contain.';
 comment on column activation.license_id is 'The license.';
-comment on column activation.machine_id is 'SHA-256 digest of the hardware UUID, computed by the client; null after an erasure, or after another holder got the license.';
-comment on column activation.hostname_hint is 'Label that the holder typed at activation; null without one, after an erasure, or after another holder got the license.';
+comment on column activation.machine_id is 'SHA-256 digest of the hardware UUID, computed by the client; null after an erasure, or if the activation had ended when another holder got the license.';
+comment on column activation.hostname_hint is 'Label that the holder typed at activation; null without one, after an erasure, or if the activation had ended when another holder got the license.';
 comment on column activation.app_version is 'Version of the application at activation.';
 comment on column activation.activated_at is 'Time of activation.';
 comment on column activation.ended_at is 'Time of the end; null while active.';
@@ -155,19 +155,19 @@ create table release_request (
   constraint release_request_decided_at_a_time check ((decided_at is null) = (decision is null))
 );
 -- An activation has at most one waiting request.
-create unique index release_request_one_open_a_binding on release_request (activation_id) where decided_at is null;
+create unique index release_request_one_open_per_activation on release_request (activation_id) where decided_at is null;
 create index release_request_activation on release_request (activation_id);
 comment on table release_request is 'Requests of holders to release an activation.';
 comment on column release_request.id is 'Id of the request.';
 comment on column release_request.activation_id is 'The activation.';
 comment on column release_request.reason is 'Reason given by the holder; null without one, or after another holder got the license.';
 comment on column release_request.asked_at is 'Time of the request.';
-comment on column release_request.decided_at is 'Time of the decision of staff; null while the request waits.';
-comment on column release_request.decision is 'Decision of staff: release or decline; null while the request waits.';
+comment on column release_request.decided_at is 'Time of the decision, or of the release that ended the activation meanwhile; null for an undecided request.';
+comment on column release_request.decision is 'Decision: release (also if staff or retention released the activation without this request) or decline; null for an undecided request.';
 
--- Telemetry: the reported fields, the day, and a random id. There is no key, no token, no time finer than a day and no
--- order of arrival, so a row cannot be linked to a license or to another row of the same machine
--- (docs/privacy.md#telemetry).
+-- Telemetry: the reported fields, the day, and a random id. There is no key, no token and no time finer than a day. The
+-- file of the inbox has the order of arrival until the rows move to `telemetry` after midnight (UTC). From then on, a
+-- row cannot be linked to a license or to another row of the same machine (docs/privacy.md#telemetry).
 
 create table telemetry_inbox (
   id uuid primary key,
@@ -296,7 +296,7 @@ create index crash_week_sig on crash_week (crash_sig);
 comment on table crash_week is 'Weekly counts of crashes, never combined with hardware.';
 comment on column crash_week.week_end is 'The Sunday on which the week ended.';
 comment on column crash_week.crash_sig is '16 hex digits, equal for similar crashes.';
-comment on column crash_week.app_version is 'The build that crashed; null if it is unknown.';
+comment on column crash_week.app_version is 'The build that crashed or, if it was not reported, the version that reported the crash; null if both are unknown.';
 comment on column crash_week.crash_label is 'Faulting binary or exception type, the most frequent of the group.';
 comment on column crash_week.crash_frame is 'Application-relative frame, the most frequent of the group.';
 comment on column crash_week.crashes is 'The number of heartbeats that reported the crash.';
@@ -357,7 +357,7 @@ comment on column crash_group_state.state is 'resolved (until it crashes in reso
 comment on column crash_group_state.resolved_in is 'The version that resolves the crash; null for a muted group.';
 comment on column crash_group_state.changed_by is 'Id of the staff member who set the state; null once that person is removed.';
 comment on column crash_group_state.changed_at is 'Time of the change.';
-comment on column crash_group_state.last_week_end is 'The Sunday of the last week in which the group crashed.';
+comment on column crash_group_state.last_week_end is 'The Sunday of the last counted week in which the group crashed.';
 
 create table passkey (
   id            uuid primary key,
@@ -455,10 +455,11 @@ comment on column session.license_id is 'The license that the session may read, 
 comment on column session.email is 'The holder whose licenses the session may read, after a sign-in with a mailed code.';
 comment on column session.staff_id is 'The staff member, in a session of the support pages.';
 comment on column session.created_at is 'Time of the sign-in. The session ends at most 12 hours later.';
-comment on column session.expires_at is 'Time of expiry, 30 minutes after the last request.';
+comment on column session.expires_at is 'Time of expiry, 29 to 30 minutes after the last request, and at most 12 hours after the sign-in.';
 
--- A mailed code or link is derived from LICENSE_KEY_SECRET, an id and a nonce that is stored here alone: neither the
--- secret nor the database is enough to derive it (docs/decisions/0027).
+-- A mailed code or link is derived from LICENSE_KEY_SECRET, which is not in the database, and from an id and a nonce,
+-- which are only in its row (of this table or of `staff_link`): neither the secret nor the database is enough to derive
+-- it (docs/decisions/0027).
 create table one_time_code (
   id         uuid primary key,
   email      text not null check (length(email) <= 254),
@@ -508,7 +509,7 @@ create index audit_event_actor on audit_event (actor, at, id);
 create index audit_event_action on audit_event (action, at, id);
 -- Without this index, a filter for an action that an actor never did reads all entries of one of them.
 create index audit_event_actor_action on audit_event (actor, action, at, id);
-comment on table audit_event is 'Audit trail: who did what to which license, why and when.';
+comment on table audit_event is 'Audit trail: who did what, to what, why and when.';
 comment on column audit_event.id is 'Id of the event.';
 comment on column audit_event.actor is 'E-mail address of a staff member, cli, the name given to a command with --as, or retention.';
 comment on column audit_event.action is 'The action, such as license.set.';
@@ -544,7 +545,7 @@ create table erasure_request (
 create unique index erasure_request_one_open on erasure_request (email);
 create index erasure_request_honoured_at on erasure_request (honoured_at);
 create index erasure_request_ended_at on erasure_request ((coalesce(honoured_at, cancelled_at)));
-comment on table erasure_request is 'Erasure requests, each due 30 days after its receipt.';
+comment on table erasure_request is 'Erasure requests. Each must be carried out within 30 days of its receipt.';
 comment on column erasure_request.id is 'Id of the request.';
 comment on column erasure_request.email is 'E-mail address whose data is to be erased; null after the request was carried out or cancelled.';
 comment on column erasure_request.asked_by is 'Who requested the erasure: the holder, or staff on behalf of the holder.';
@@ -607,10 +608,10 @@ create table file_rewrite (
 comment on table file_rewrite is 'Time of the last rewrite of the file of each table with personal data.';
 comment on column file_rewrite.table_name is 'The table.';
 comment on column file_rewrite.is_large is 'Whether the last retention run found the table too large for a daily rewrite.';
-comment on column file_rewrite.rewritten_at is 'Start of the last complete rewrite; at first, the time at which a retention run first saw the table.';
+comment on column file_rewrite.rewritten_at is 'Start of the retention run that last rewrote the file completely; at first, the start of the run that first saw the table.';
 
--- TypeORM creates the table `schema_migration`. If no retention run has ever finished, the age of the database shows whether a
--- run is overdue.
+-- TypeORM creates the table `schema_migration`. The added column shows the age of the database. If no retention run has
+-- ever finished, this age shows whether a run is overdue.
 alter table schema_migration add column applied_at timestamptz not null default now();
 comment on table schema_migration is 'Applied migrations.';
 comment on column schema_migration.id is 'Number of the row.';

@@ -1,4 +1,5 @@
-// Finds a Chromium for tests and pictures: the one in CHROMIUM_PATH, an installed one, or the one of a package from npm.
+// Finds a Chromium for tests, pictures and a bench: that of CHROMIUM_PATH, an installed one, or that of a package from
+// npm.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -27,6 +27,7 @@ export async function withSampleService(dataDir, work, settings = {}) {
   });
   const end = waitForExit(service);
   try {
+    // The last line of the welcome text (`src/server/welcome.ts`) names `--help`.
     const welcome = await waitForOutput(service.stderr, '--help');
     return await work({ origin: `http://localhost:${port}`, welcome, environment });
   } finally {

@@ -1,4 +1,4 @@
-/** Runs one call at a time, in the order of the requests. */
+/** Runs one call at a time, in the order in which they were passed to `run`. */
 export class CallQueue {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -17,11 +17,14 @@ export interface TokenReading {
   /** Undefined if this client does not know the format of the token. The token is stored and sent back nevertheless. */
   claims: TokenClaims | undefined;
   /**
-   * False if the token keys shipped with the application show that the service did not issue the token. The application
+   * False if the application ships token keys and the token fails the checks of `readToken` with them. The application
    * then needs a response of the service to start.
    */
   isBelievable: boolean;
-  /** The last moment of an offline start: the earliest of `offline_until`, `exp`, and 7 days after `iat`. RFC 3339. */
+  /**
+   * The last moment of an offline start: the earliest of `offline_until`, `exp`, and 7 days after `iat`. Without
+   * `claims` it is `offline_until` alone. RFC 3339.
+   */
   offline_until: string;
 }
 

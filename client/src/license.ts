@@ -44,14 +44,15 @@ export class License {
   }
 
   /**
-   * Decides whether the application may run. Before the token's end, the application runs at once. After the token's end, and
-   * after a stop, the client first sends a heartbeat, not an activation, so that a released machine is not activated again. A
-   * token that was issued for another machine is never sent: `heartbeat` then activates this machine instead.
+   * Decides whether the application may run. Before the end of a believable token, the application runs at once.
+   * Otherwise, and after a stop, the client first sends a heartbeat, not an activation, so that a released machine is
+   * not activated again. A token that was issued for another machine is never sent: `heartbeat` then activates this
+   * machine instead, and after a stop nothing is sent.
    */
   async start(): Promise<CallEnd> {
     const { license, stopped } = this.#dependencies.store.state;
     if (!license) return NOT_CALLED;
-    // `isBelievable` is false if the shipped token keys show that the service did not issue the token.
+    // `isBelievable` is false if the application ships token keys and the token fails the checks with them.
     const { claims, isBelievable, offline_until } = this.#dependencies.tokens.read(license);
     if (claims) this.#dependencies.time.atLeast(claims.iat * 1000);
     if (stopped) this.#status = stoppedBy(stopped);
@@ -64,7 +65,10 @@ export class License {
     return NOT_CALLED;
   }
 
-  /** Activates, for the Activate button. @throws the error of `errorOf`, which changes neither status nor stored license */
+  /**
+   * Activates, for the Activate button. @throws the error of `errorOf`, or that of `machineId`. The status and the
+   * stored license are then unchanged.
+   */
   async activate(activation: Activation): Promise<CallEnd> {
     const outcome = await this.#callActivate(activation);
     if (outcome.kind !== 'confirmed') throw errorOf(outcome);
@@ -86,7 +90,7 @@ export class License {
     return this.#handle(await this.#reactivate(license), license, { isActivation: true });
   }
 
-  /** Stores the highest time seen (`SeenTime`). */
+  /** Stores the values of `SeenTime`, if a license is stored. */
   async rememberTime(): Promise<void> {
     const { store, time } = this.#dependencies;
     if (store.state.license) await store.save({ time: time.toStored() });
@@ -102,7 +106,8 @@ export class License {
     if (hasResponse) log(`heartbeat sent (telemetry: ${telemetry ? 'on' : 'off'})`);
     if (outcome.kind === 'no_answer') log(`heartbeat not confirmed: ${outcome.reason}`);
     if (outcome.kind === 'problem') log(`heartbeat answered with ${outcome.problem.code}`);
-    // A crash signature is sent once. If the heartbeat was refused as malformed, it would be refused again, so it is deleted too.
+    // A crash signature is sent with one heartbeat. It is also deleted after a refusal with `fix`, because the service
+    // would refuse it again.
     const isDelivered = outcome.kind === 'confirmed' || actionOf(outcome) === 'fix';
     if (telemetry && isDelivered && crash && crash === store.state.crash) await store.save({ crash: null });
     return outcome;

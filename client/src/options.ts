@@ -12,7 +12,9 @@ import { isVersion } from './version.js';
 export interface ClientOptions {
   /** URL of the service: https, or http on a loopback address. The client appends `/v1/…`. */
   baseUrl: string;
-  /** The prefix of the environment variable `<APP>_TELEMETRY_DISABLED`. */
+  /**
+   * The name of the application. In capitals it is the prefix of the environment variable `<APP>_TELEMETRY_DISABLED`.
+   */
   app: string;
   /** The product that manifests must be for, such as `com.example.app`. */
   product: string;
@@ -20,7 +22,10 @@ export interface ClientOptions {
   appVersion: string;
   /** The manifest keys shipped with the application, JWK `x`: the current key and the next one. */
   trustedKeys: string[];
-  /** Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. Without them no signature is checked. */
+  /**
+   * Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. Without them no token signature is
+   * checked.
+   */
   tokenKeys?: string[];
   /** The path of the JSON file with the state, in the user's own application folder. */
   stateFile: string;
@@ -46,7 +51,7 @@ export interface ClientOptions {
   machineId?: () => Promise<string>;
 }
 
-/** Applies defaults and catches errors of callbacks. @throws if an option of the application is invalid */
+/** Applies defaults and catches errors of callbacks. @throws if `appVersion` or a token key is invalid */
 export function withDefaults(options: ClientOptions) {
   if (!isVersion(options.appVersion)) throw new Error('appVersion must be dotted numeric, one to four parts');
   const log = catchErrors(options.log ?? ((message: string) => console.info(message)));

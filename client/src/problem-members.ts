@@ -55,7 +55,8 @@ export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof 
 
 /**
  * Removes each member that fails the check of `PROBLEM_MEMBERS` for this code. Members of unknown codes, and unknown members, are
- * kept unchanged, because a newer service may have added them. Only members that are nested too deeply to be stored are removed.
+ * kept unchanged, because a newer service may have added them. Only members with more than four levels of objects are
+ * removed: the client could not store a very deep one as JSON.
  */
 export function checkedMembers(code: string, members: Members): Members {
   const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};

@@ -24,7 +24,7 @@ export interface ProblemFacts {
   extras: Readonly<Record<string, unknown>>;
 }
 
-/** The service refused the request. */
+/** A refusal of the service, or of `readLicenseKey`, which makes the same problem without a request. */
 export class LicenseProblem extends Error implements ProblemFacts {
   readonly status: number;
   readonly code: string;

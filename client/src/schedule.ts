@@ -17,7 +17,10 @@ export const ACTIVATION_REPEAT_RETRY_MS = MINUTE;
 
 const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
-/** Delay until the next heartbeat. @param failures consecutive calls that were not confirmed */
+/**
+ * Delay until the next heartbeat. `isLateRestart` says whether the status is `needs_network`; `failures` counts the
+ * consecutive calls that were not confirmed.
+ */
 export function afterCallMs(
   end: CallEnd,
   { isLateRestart, failures }: { isLateRestart: boolean; failures: number },
@@ -62,7 +65,10 @@ export function retryHeartbeatMs(
   return clamp(retry_after_seconds * SECOND, atLeast, 6 * HOUR) * between(1, 1.1, random);
 }
 
-/** Delay after a failure while the user waits for a late restart: 30 seconds, doubled with each failure up to 15 minutes. */
+/**
+ * Delay after a failure while the status is `needs_network`: 30 seconds, doubled with each failure up to 15 minutes, or
+ * a longer `retry-after` up to 6 hours.
+ */
 export function retryLateRestartMs(
   failures: number,
   retry_after_seconds: number | undefined,

@@ -23,7 +23,8 @@ export interface StoredTime {
  *   clock, and the client subtracts it until the clock is corrected.
  * - A clock that jumps ahead after the last confirmation may make a restart wait for one heartbeat. Its confirmation sets
  *   the highest time seen to the service's time.
- * - A clock that is behind is not corrected: otherwise its correction would count as elapsed time.
+ * - The client does not compensate for a clock that is behind. Otherwise, when the user sets the clock right, the
+ *   difference would count as elapsed time.
  * - The time is never before the token's `iat`, even if the highest time seen was deleted from the file.
  * - The highest time seen is limited to times that the file can hold. A later one could not be read at the next start,
  *   which would then use the wall clock alone.

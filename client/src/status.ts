@@ -9,12 +9,15 @@ export type Status =
       offline_until: string;
       license_expires_at: string | null;
       /**
-       * Set if this machine could not be activated because other machines use the whole license. The application stops
-       * after `offline_until`. Let the user release a machine at `portal_url`.
+       * Set if this machine could not be activated because other machines use the whole license. The first such refusal
+       * after `offline_until` stops the application. Let the user release a machine at `portal_url`.
        */
       machine_limit_reached?: ProblemExtras<'machine_limit_reached'>;
     }
-  /** The application was restarted after `offline_until` and not confirmed since. The client keeps trying; offer Retry. */
+  /**
+   * The application was started after `offline_until`, or with a token that is not believable, and was not confirmed
+   * since. The client keeps trying; offer Retry.
+   */
   | { kind: 'needs_network'; offline_until: string; reason: string }
   /** The service answered that this license is not valid on this machine. Show `detail`; offer Retry and Activate. */
   | { kind: 'stopped'; reason: string; detail: string; extras: Readonly<Record<string, unknown>> };

@@ -65,7 +65,10 @@ const CRASH_FIELDS: Record<keyof CrashSignature, Check> = {
   crash_abort_reason: isText,
 };
 
-/** Whether the user opted out: `<APP>_TELEMETRY_DISABLED=1`, read once, at start (docs/clients.md#telemetry). */
+/**
+ * Whether the user opted out with `<APP>_TELEMETRY_DISABLED=1` (docs/clients.md#telemetry). The constructor of the
+ * client reads it once.
+ */
 export function isTelemetryDisabled(app: string, environment: Record<string, string | undefined>): boolean {
   const prefix = app.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
   const value = environment[`${prefix}_TELEMETRY_DISABLED`]?.trim().toLowerCase() ?? '';

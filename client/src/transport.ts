@@ -42,7 +42,10 @@ export interface Call {
 export const CALL_TIMEOUT_MS = 10_000;
 export const ANSWER_LIMIT_BYTES = 256 * 1024;
 
-/** Makes one call, limited to ten seconds and 256 KiB. It follows no redirect and sends no cookie or credential. Never throws. */
+/**
+ * Makes calls, each limited to ten seconds and 256 KiB. They follow no redirect and send no cookie. `call` never
+ * throws.
+ */
 export class Transport {
   readonly #baseUrl: string;
   readonly #dependencies: TransportDependencies;

@@ -20,7 +20,7 @@ export type NoUpdateReason =
 export type UpdateCheck =
   | {
       available: true;
-      /** The version to offer: the newest one, or for an expired license the newest one that it covers. */
+      /** The version to offer: the newest one that the license covers. */
       offer: Offer;
       /** The newest published version, which differs from `offer.version` if the license does not cover it. */
       newest_version: string;
@@ -86,7 +86,7 @@ function offerOf(signed: Signed, running: Running): UpdateCheck {
   const { newest } = signed;
   if (!isAbove(newest.version, running.app_version)) return { available: false, reason: 'up_to_date' };
 
-  // An expired license is offered the newest version that it covers. The choice is made here, so the service does not learn it.
+  // The newest version that the license covers is offered. The choice is made here, so the service does not learn it.
   const offer = [newest, ...signed.also_available]
     .filter((entry) => isAbove(entry.version, running.app_version) && isCovered(entry, running))
     .reduce<Offer | undefined>(
@@ -97,7 +97,10 @@ function offerOf(signed: Signed, running: Running): UpdateCheck {
   return { available: true, offer, newest_version: newest.version };
 }
 
-/** Covered: the license never expires, the version has no minimum, or the expiry is not before it (docs/contract.md#versions). */
+/**
+ * Whether the license never expires, the version has no minimum, or the license expires at or after the minimum
+ * (docs/contract.md#versions).
+ */
 function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Running): boolean {
   if (minimum_license_expiry === null || license_expires_at === null) return true;
   return (
@@ -105,7 +108,10 @@ function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Ru
   );
 }
 
-/** Returns the texts in `signatures`; the outer `signature` is a copy of the first. Key ids are not read: they are unsigned. */
+/**
+ * Returns each `signature` in `signatures`, unchecked; the outer one is a copy of the first. Unsigned key ids are not
+ * read.
+ */
 function signaturesOf({ signatures }: Record<string, unknown>): unknown[] {
   return Array.isArray(signatures) ? signatures.map((entry) => asObject(entry)?.['signature']) : [];
 }

@@ -26,7 +26,8 @@ export class WaitingActivation {
   }
 
   /**
-   * Activates with the key as the user typed it, for a click on Activate. It replaces an activation that is repeated.
+   * Activates for a click on Activate. It reads the key as typed, and sends its canonical text. It replaces an
+   * activation that is repeated.
    * @throws the error of `activate`; without a request, a LicenseProblem for a text that is no license key
    */
   async start(typed: Activation): Promise<Status> {

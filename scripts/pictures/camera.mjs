@@ -52,7 +52,7 @@ export class Camera {
       await page.setViewportSize({ ...size, height: Math.min(height, MAX_HEIGHT) });
       await page.evaluate(() => globalThis.scrollTo(0, 0));
     }
-    // Nothing is under the pointer.
+    // The pointer moves to a corner, so that no element looks hovered.
     await page.mouse.move(0, 0);
     // Messages in front of the page would cover what the picture shows.
     await page.evaluate(

@@ -40,7 +40,7 @@ const SHEETS = [
   },
 ];
 
-/** Waits for a mail and returns it. @param isWanted receives a mail: its recipient, its subject and its HTML part */
+/** Waits for a mail and returns it. @param isWanted receives a mail: `file`, `to`, `subject`, `html` */
 export async function waitForMail(outbox, isWanted) {
   for (;;) {
     const found = readMails(outbox).find(isWanted);

@@ -14,7 +14,7 @@ import { takePortalVariants } from './portal-variants.mjs';
 import { brandSettings, SampleVendor } from './sample-vendor.mjs';
 import { takeSupportPictures } from './support.mjs';
 
-/** When the versions were published, in weeks before now: that of the sample data, and those of `fillFleet`. */
+/** When the versions were published, in weeks before now: that of the sample data first, then three of `fillFleet`. */
 const PUBLISHED_WEEKS_AGO = { '1.0.0': 20, '3.0.0': 11, '3.1.0': 8, '3.2.0': 5 };
 
 await command(async () => {

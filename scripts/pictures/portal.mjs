@@ -1,4 +1,4 @@
-// The pictures of the license portal: each state of a license, and the steps of a sign-in and of a release.
+// The pictures of the license portal: licenses in several states, and the steps of a sign-in and of a release.
 import { signInByKey } from '../sample-sign-in.mjs';
 import { codeAfter } from './mails.mjs';
 import { dayFromToday } from './sample-vendor.mjs';

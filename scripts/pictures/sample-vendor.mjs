@@ -79,7 +79,11 @@ export class SampleVendor {
     return this.mooring('license', 'set', license_id, ...changes, '--reason', reason);
   }
 
-  /** Publishes versions on top of the one of the sample data. @param weeksAgo the weeks since the publication of each, also of that one */
+  /**
+   * Publishes versions in addition to that of the sample data.
+   * @param weeksAgo the weeks since the publication of each version; the first entry is the version of the sample data,
+   * which is published already
+   */
   async publishVersions(folder, weeksAgo) {
     const dmg = join(folder, 'App.dmg');
     writeFileSync(dmg, 'a disk image');

@@ -19,7 +19,7 @@ export async function takeSupportPictures(camera, vendor, ada, link) {
   await takeAdmin(camera, page);
 }
 
-/** Changes licenses, asks for releases and erasures, and makes the other mails. */
+/** Changes licenses and requests releases and erasures, which also causes mails that `mails.mjs` shows. */
 async function prepare(camera, vendor, ada) {
   const bea = await vendor.issue('bea@example.com', 1, ['Reception']);
   vendor.changeLicense(bea, 'Bought two more on the phone', '--machines', '3');

@@ -76,12 +76,12 @@ function stateOf(change) {
 /**
  * Makes a case. `by` are the trusted keys whose signature is valid, and `content` is what they signed. `offer` is the entry
  * that the client offers. If it offers none, `reason` says why, and `newest` is the version that the license does not cover.
- * `remembers` says whether the client remembers the sequence, and `isUnpublishable` that the publisher's tools refuse the
- * document. The other members differ from `STATE`.
+ * `remembers` says whether the client remembers the sequence, and `isUnverifiable` that `mooring manifest verify`
+ * refuses the document. The other members differ from `STATE`.
  */
 function manifestCase(
   name,
-  { answer, by = [CURRENT], content, offer, reason, newest, remembers = true, isUnpublishable, ...state },
+  { answer, by = [CURRENT], content, offer, reason, newest, remembers = true, isUnverifiable, ...state },
 ) {
   const before = stateOf(state);
   const seen = remembers ? { ...before.seen, ...seenAt(content, ...by) } : before.seen;
@@ -93,7 +93,7 @@ function manifestCase(
     name,
     state: before,
     body: answer,
-    expected: { ...result, signed_by, verifies: !isUnpublishable, seen },
+    expected: { ...result, signed_by, verifies: !isUnverifiable, seen },
   };
 }
 
@@ -121,7 +121,7 @@ function untrustedCase(name, answer, more = {}) {
     content: FIRST,
     reason: 'untrusted',
     remembers: false,
-    isUnpublishable: true,
+    isUnverifiable: true,
     ...more,
   });
 }
@@ -134,13 +134,13 @@ function malformedCase(name, answer) {
     content: FIRST,
     reason: 'malformed',
     remembers: false,
-    isUnpublishable: true,
+    isUnverifiable: true,
   });
 }
 
 /** A signed manifest whose content is malformed. */
 function unreadableCase(name, change) {
-  return refusedCase(name, 'malformed', { ...PLAIN, ...change }, { isUnpublishable: true });
+  return refusedCase(name, 'malformed', { ...PLAIN, ...change }, { isUnverifiable: true });
 }
 
 export function manifests() {
@@ -234,7 +234,7 @@ export function manifests() {
           key_id: UNKNOWN.published.kid,
           signatures: [{ ...published.signatures[0], key_id: UNKNOWN.published.kid }],
         },
-        isUnpublishable: true,
+        isUnverifiable: true,
       }),
       offerCase(
         'The unsigned copies differ from the signed content: the client offers the signed content.',
@@ -242,7 +242,7 @@ export function manifests() {
         latest,
         {
           outer: { version: '99.0.0', dmg_sha256: sha256('another image'), minimum_license_expiry: null },
-          isUnpublishable: true,
+          isUnverifiable: true,
         },
       ),
       offerCase(
@@ -262,7 +262,7 @@ export function manifests() {
         'An unknown signed member is ignored: a newer publisher may add some.',
         { ...PLAIN, channel: 'stable' },
         entryOf(PLAIN),
-        { isUnpublishable: true },
+        { isUnverifiable: true },
       ),
       offerCase(
         'A license that expires exactly at the minimum covers the version.',
@@ -344,7 +344,7 @@ export function manifests() {
         signed: undefined,
       }),
       refusedCase('A trusted key has signed a text that is not JSON.', 'malformed', 'not JSON', {
-        isUnpublishable: true,
+        isUnverifiable: true,
       }),
       malformedCase('signed must be a text: an object has no exact bytes.', { ...published, signed: FIRST }),
 
@@ -397,7 +397,7 @@ export function manifests() {
         'Another type of document is refused, although the same key has signed it.',
         'wrong_product',
         { ...PLAIN, _type: 'update-manifest/v2' },
-        { isUnpublishable: true },
+        { isUnverifiable: true },
       ),
 
       unreadableCase('A sequence that is text is malformed.', { sequence: '42' }),
@@ -511,7 +511,7 @@ export function manifests() {
         content: breaksEveryRule,
         reason: 'untrusted',
         remembers: false,
-        isUnpublishable: true,
+        isUnverifiable: true,
         ...stateForOrder,
       }),
       refusedCase(

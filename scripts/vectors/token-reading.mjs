@@ -32,7 +32,7 @@ export function tokenReadings() {
       ...expected,
     },
   });
-  /** Makes a case of a text that is not in the format of this service, so that only offline_until counts. */
+  /** Makes a case of a token whose format this client does not know, so that only offline_until counts. */
   const otherFormatCase = (name, token) =>
     readingCase(name, { token, offline_until: late }, { claims: null, offline_until: late });
   const withShippedKey = { token_keys: [CURRENT.published.x] };

@@ -44,8 +44,8 @@ export class ReleaseRequestBody {
 }
 
 /**
- * Body of `POST /portal/api/erasure`: the address whose holder confirmed it. All tabs of a browser share one session, so that
- * another holder may have signed in since.
+ * Body of `POST /portal/api/erasure`: the address that the page showed when the holder confirmed the erasure. All tabs
+ * of a browser share one session, so another holder may have signed in since then; the request is then refused.
  */
 @OptionalBody()
 export class ErasureConfirmationRequest {

@@ -3,7 +3,10 @@ import type { FastifyReply } from 'fastify';
 import { pagesAreBuilt } from '../http/pages.js';
 import { problem } from '../http/problems/problem.js';
 
-/** `GET /`: redirects a browser to the license portal. Other clients get `not_found`, as for each unknown path. */
+/**
+ * `GET /`: redirects a browser to the license portal. Other clients get `not_found`, as for each unknown path. If the
+ * pages are not built, browsers get `not_found` too.
+ */
 @Controller()
 export class RootController {
   @Get()

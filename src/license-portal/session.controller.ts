@@ -40,9 +40,10 @@ export class HolderSessionController {
   }
 
   /**
-   * Mails a code. The response does not reveal whether a license has this address. A session is optional. In a session that was
-   * created with a license key, codes for the address of this license have a separate limit, which other callers cannot use up.
-   * With the hint of a refused activation, the page need not know the address, and gets a part of it to show.
+   * Mails a code. The response to an address does not reveal whether a license has this address. A session is optional:
+   * if it was created with a license key, codes for the address of this license have a separate limit, which other
+   * callers cannot use up. Instead of an address, the page may send the hint of a refused activation. The response to a
+   * valid hint has a part of the address of the license.
    */
   @Post('code')
   @AllowedWithoutSession()

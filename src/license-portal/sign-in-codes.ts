@@ -49,7 +49,7 @@ export class SignInCodes implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    // Any client can cause these mails. They have workers of their own, so that mails about purchases do not wait for them.
+    // Any client can cause these mails. They have a worker pool of their own, so that no other mail waits for them.
     const options = { pool: 'sign_in_codes', timeoutMs: DELIVERY_TIMEOUT_MS } as const;
     this.mail.register(CODE_MAIL, (id, language) => this.compose(id, language), options);
   }
@@ -57,7 +57,7 @@ export class SignInCodes implements OnModuleInit {
   /**
    * Creates a code and queues its mail.
    * @param email in the form of `canonicalEmail`
-   * @param isUrgent whether the mail is sent before mails that are not urgent @param language of the page
+   * @param isUrgent whether the mail is sent before other waiting code mails @param language of the page
    * @returns the id of the code
    */
   async send(email: string, { isUrgent = false, language }: CodeMailOptions = {}): Promise<string> {
@@ -76,9 +76,10 @@ export class SignInCodes implements OnModuleInit {
   }
 
   /**
-   * Compares a typed code with the requested one, and deletes the requested one if they are equal. The caller's transaction
-   * must commit whether they are equal or not: each try is counted before the comparison, so that concurrent tries count too.
-   * @returns null if the browser requested no code that can still be used
+   * Compares a typed code with the requested one, and deletes the requested one if they are equal. The caller's
+   * transaction must commit whether they are equal or not, because it counts the try. A try is counted before the
+   * comparison, so that concurrent tries count too.
+   * @returns null if the browser requested no code that can still be used, or requested it for another address
    */
   async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<CodeTry | null> {
     if (!id || !isUuid(id)) return null;

@@ -14,8 +14,9 @@ import { SignInCodes } from './sign-in-codes.js';
 const DAY_SECONDS = 86_400;
 
 /**
- * Limits the code mails of one instance to all addresses (docs/decisions/0027). The rate is far above what holders request,
- * and one worker sends the mails of a full bucket within a minute, at half a second each.
+ * Limits the code mails of one instance, over all addresses (docs/decisions/0027). Mails that a session by license key
+ * requests for the address of its license are not limited by it. The rate is far above what holders request, and one
+ * worker sends the mails of a full bucket within a minute, at half a second each.
  */
 const CODE_MAIL_BUCKET = { perSecond: 2, capacity: 100 };
 
@@ -23,9 +24,9 @@ const CODE_MAIL_BUCKET = { perSecond: 2, capacity: 100 };
 @Injectable()
 export class SignInService {
   readonly #allCodeMails: TokenBucket;
-  /** Limits the code mails to each address. */
+  /** Limits the code mails to each address, without those of `#codeMailsByLicense`. */
   readonly #codeMailsByAddress = new RateLimit(10, DAY_SECONDS);
-  /** Limits the code mails that sessions by license key request for the address of this license. No other request counts. */
+  /** Limits the code mails that the sessions by license key of each license request for the address of that license. */
   readonly #codeMailsByLicense = new RateLimit(10, DAY_SECONDS);
   // Limits the wrong codes for each address to the tries of ten codes. A right code is neither counted nor refused, so that an
   // attacker who knows an address cannot lock its owner out.
@@ -44,7 +45,9 @@ export class SignInService {
 
   /**
    * Creates a session for one license, in any state.
-   * @returns the session token @throws Problem `license_not_found` for an unknown key and for a wrong e-mail
+   * @returns the session token
+   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `unavailable` if a production
+   *   database has no licenses
    */
   async signInWithKey(email: string, typedKey: string): Promise<string> {
     const key_hash = this.keys.hash(typedKey);
@@ -81,7 +84,8 @@ export class SignInService {
    * Mails a code to the holder of a license whose activation was refused at the machine limit.
    * @param hint the text after `#release=` in the `release_url` of the refusal
    * @returns the id of the code, and the address with only its first character and its domain
-   * @throws Problem as `requestCode`, and `invalid_request` if the hint has expired or the address has changed since
+   * @throws Problem as `requestCode`, and `invalid_request` if the hint is forged or has expired, or if the license has
+   *   another address or none since
    */
   async requestCodeByHint(
     hint: string,

@@ -7,7 +7,10 @@ type ChangeableByStaff = Pick<
   'staff_status' | 'machines_allowed' | 'expires_at' | 'on_expiry' | 'email' | 'key_generation'
 >;
 
-/** Identifies the values of a license that staff can change. The number of its key changes when staff replace the key. */
+/**
+ * Returns the revision of a license: an identifier of the values that staff can change (`revisionOf`). They include
+ * `key_generation`, which increases when staff replace the key.
+ */
 export function licenseRevision(license: ChangeableByStaff): string {
   const { staff_status, machines_allowed, expires_at, on_expiry, email, key_generation } = license;
   const expiry = rfc3339OrNull(expires_at);

@@ -65,7 +65,8 @@ export class LicensesService {
 
   /**
    * Issues the license of a purchase in the transaction that records the purchase, and mails its key to the buyer.
-   * @param email in the form of `canonicalEmail` @param isRefunded whether the purchase is already refunded; the key is then not mailed
+   * @param email in the form of `canonicalEmail`
+   * @param isRefunded whether the purchase is already refunded; the key is then not mailed
    */
   async issueForPurchase(
     manager: EntityManager,
@@ -80,7 +81,8 @@ export class LicensesService {
   /**
    * Links an existing license to its purchase: an imported license whose key is the one that is derived for this purchase, or a
    * license whose purchase was already deleted.
-   * @returns the address of the license (null after an erasure); undefined if there is no such license
+   * @returns the address of the license, which is null after an erasure or if a restore lost it; undefined if there is
+   *   no such license
    */
   async linkToPurchase(
     manager: EntityManager,
@@ -123,7 +125,8 @@ export class LicensesService {
   /**
    * Changes the given columns. Lowering `machines_allowed` ends no activation. A change of the e-mail address is mailed to the
    * old and the new address; it ends the sessions of the license and removes data of the former holder.
-   * @param revisions those `licenseRevision` on which the change may be based; undefined accepts every revision
+   * @param revisions the revisions (`licenseRevision`) on which the change may be based; undefined accepts every
+   *   revision
    * @throws Problem `not_found`, `license_changed`, `license_erased`
    */
   async set(
@@ -242,7 +245,7 @@ export class LicensesService {
   /**
    * Called before a response says that a license has expired, because a wrong clock would stop a valid license
    * (docs/contract.md#no-false-stop, docs/decisions/0015).
-   * @param at the time at which the license has expired
+   * @param at the time for which the caller found that the license has expired: that of the request, not `expires_at`
    * @throws Problem `unavailable` if the clocks of service and database differ, or if the clock of the service jumped ahead
    */
   async assertTimeIsCertain(at: Date): Promise<void> {
@@ -277,7 +280,11 @@ async function readPurchaseState(manager: EntityManager, id: string): Promise<Pu
   return purchase?.state ?? null;
 }
 
-/** Locks a license until the end of the transaction, against changes of it and of its activations. Throws `not_found`. */
+/**
+ * Locks a license until the end of the transaction. Changes of the license, new activations and releases wait for this
+ * lock. Retention deletes ended activations without it.
+ * @throws Problem `not_found`
+ */
 export async function lockLicense(manager: EntityManager, id: string): Promise<License> {
   const lock = { mode: 'pessimistic_write' } as const;
   const license = isUuid(id) && (await manager.findOne(License, { where: { id }, lock }));

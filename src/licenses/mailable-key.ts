@@ -5,8 +5,8 @@ import type { License } from './license.entity.js';
 import type { PurchaseState } from './license.rules.js';
 
 /**
- * The reason why a key cannot be mailed. `erased`: the license does not exist or has no address, also after a restore that lost it.
- * `not_made_here`: the key cannot be derived, because it was imported or LICENSE_KEY_SECRET has changed.
+ * The reason why a key cannot be mailed. `erased`: the license does not exist or has no address, also if a restore lost
+ * the address. `not_made_here`: the key cannot be derived, because it was imported or LICENSE_KEY_SECRET has changed.
  */
 export type NotMailableReason = 'erased' | 'refunded' | 'revoked' | 'not_made_here';
 
@@ -29,8 +29,9 @@ const FIND_LICENSE = `
   from license l left join purchase p on p.id = l.purchase_id where l.id = $1`;
 
 /**
- * Derives the current key of a license (docs/keys.md#license-keys), or returns why it cannot be mailed. The key is compared with its hash, so that a wrong key
- * is never mailed if the license was imported or LICENSE_KEY_SECRET has changed.
+ * Derives the current key of a license (docs/keys.md#license-keys), or returns why it cannot be mailed. The hash of the
+ * derived key is compared with the stored one, so that a wrong key is never mailed if the license was imported or
+ * LICENSE_KEY_SECRET has changed.
  */
 export async function mailableKey(
   manager: EntityManager,

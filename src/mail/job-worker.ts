@@ -22,7 +22,7 @@ export type JobPool = keyof typeof POOLS;
 const JOB_POLL_INTERVAL_MS = 2_000;
 /** The interval at which the jobs of killed instances are unlocked. */
 const UNLOCK_INTERVAL_MS = 5_000;
-/** On shutdown, running jobs are aborted after this time. They are tried again later. */
+/** When a worker pool shuts down, jobs that still run after this time are aborted. They are tried again later. */
 const SHUTDOWN_GRACE_MS = 1_500;
 /** The delay before an ended worker pool is started again. */
 const RESTART_DELAY_MS = 1_000;
@@ -35,7 +35,7 @@ const UNLOCK_ABANDONED_JOBS = `
   where locked_by is not null and locked_by not in (select application_name from pg_stat_activity)
   having count(*) > 0`;
 
-/** Runs a job. @param signal is aborted on shutdown */
+/** Runs a job. @param signal is aborted SHUTDOWN_GRACE_MS after the worker pool began to shut down */
 type Task = (ids: JobIds, signal: AbortSignal) => Promise<void>;
 
 /**

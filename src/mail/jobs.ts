@@ -5,7 +5,7 @@ import { EntityManager } from 'typeorm';
 export type JobIds = Readonly<Record<string, string>>;
 
 interface JobOptions {
-  /** A waiting job with the same key is replaced. A running one goes on, and loses its key. */
+  /** A waiting job with the same key is replaced. A running one goes on, but loses its key and is not tried again. */
   readonly key: string;
   /** The job does not run before this time; the default is now. */
   readonly runAt?: Date;

@@ -112,7 +112,7 @@ function blockHtml(block: Block): string {
   }
   if ('footer' in block) {
     const parts = block.footer.map((part) =>
-      // The links keep their contrast.
+      // Only texts are faded, because a faded link would have too little contrast.
       typeof part === 'string'
         ? `<span style="opacity: 0.75">${escapeHtml(part)}</span>`
         : linkHtml(part.url, contactText(part)),

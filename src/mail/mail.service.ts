@@ -25,10 +25,11 @@ interface MailOptions {
 }
 
 /**
- * Enqueues a mail in the caller's transaction. Without `to` it replaces a waiting mail of the same kind about the same subject.
+ * Enqueues a mail in the caller's transaction. Without `to` it replaces a waiting mail of the same kind with the same
+ * `about`.
  * @param kind a kind that was registered with `MailService.register`
- * @param about the id of the subject of the mail, such as a license; operators see it for failing mails
- * @param at the time since which the recipient is stored
+ * @param about the id of the row that the mail is about, such as a license; operators see it for failing mails
+ * @param at the time since which the recipient `to` is stored
  */
 export async function enqueueMail(
   manager: EntityManager,
@@ -51,13 +52,13 @@ export async function enqueueMail(
   );
 }
 
-/** The worker pool and the time limit of a kind of mail. */
+/** How the mails of a kind are sent. */
 interface MailKindOptions {
   /** The worker pool; the default is `main`. */
   readonly pool?: JobPool;
   /** The time limit for one attempt to deliver; the default is one minute. */
   readonly timeoutMs?: number;
-  /** Whether the recipients are staff, whose page is in English. */
+  /** Whether the recipients are staff: the mail is in English, as the support page is, and names no support contact. */
   readonly isForStaff?: boolean;
 }
 
@@ -73,7 +74,7 @@ export class MailService {
 
   /**
    * Registers a kind of mail.
-   * @param compose composes the mail from the current state when it is sent; null if the mail is no longer needed
+   * @param compose composes the mail from the current state when it is sent, or returns null if it is no longer needed
    */
   register(
     kind: string,

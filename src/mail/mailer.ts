@@ -21,7 +21,7 @@ const DELIVERY_TIMEOUT_MS = 60_000;
 
 interface DeliveryOptions {
   readonly language: Language;
-  /** Aborted on shutdown. */
+  /** Aborted shortly after the worker pool began to shut down. */
   readonly signal: AbortSignal;
   /** The time limit for this attempt; the default is DELIVERY_TIMEOUT_MS. */
   readonly timeoutMs?: number | undefined;

@@ -3,13 +3,16 @@ import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
 import { MAIL_TASK_PREFIX } from './mail.service.js';
 
-/** The kind of mail that every client can request, once for each address. */
+/**
+ * The kind of the mails with sign-in codes. Each client can request them for each address, within the limits of
+ * `SignInService`.
+ */
 export const CODE_MAIL = 'sign_in_code';
 
 /** A mail with a failed attempt to deliver, which may be tried again. */
 export interface FailingMail {
   readonly kind: string;
-  /** The id of the subject of the mail. */
+  /** The id of the row that the mail is about, such as a license. */
   readonly about: string;
   readonly reason: string;
   readonly attempts: number;
@@ -18,7 +21,7 @@ export interface FailingMail {
   readonly next_attempt_at: string | null;
 }
 
-/** The mails that are not sent, as operators see them. */
+/** The mails that have not been sent yet, as operators see them. */
 export interface WaitingMail {
   /** Mails that will be attempted, including those that have failed before. */
   readonly waiting: number;

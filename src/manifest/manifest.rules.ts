@@ -97,7 +97,8 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
   else refuseWrongFirst(next, isWithdrawal);
   const publishedVersion = versions.find(next.version);
   if (publishedVersion) refuseChangedVersion(next, publishedVersion);
-  // Without a live manifest the versions that another server published are unknown.
+  // Without a live manifest (a new server, or a lost database) the earlier published versions are unknown, so
+  // `also_available` cannot be checked against them.
   if (!live) return;
   for (const older of next.also_available) refuseWrongOlderVersion(older, versions.find(older.version));
   if (!isWithdrawal) refuseMissingVersions(next, live.content);

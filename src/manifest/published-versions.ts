@@ -7,11 +7,14 @@ import {
   type ManifestEntry,
 } from '../keys/manifests/signed-manifest.js';
 
-/** A published version, as its latest manifest describes it. */
+/**
+ * A published version, as the latest manifest of this version describes it. A version that was only listed in
+ * `also_available` is as the first such manifest describes it.
+ */
 export interface PublishedVersion extends ManifestEntry {
   /** The sequence of the latest manifest of this version; 0 if it was only listed in `also_available`. */
   readonly sequence: number;
-  /** Whether a later manifest had a lower version. */
+  /** Whether a later manifest had a lower version, and this version was not published again after that. */
   readonly isWithdrawn: boolean;
 }
 
@@ -30,7 +33,8 @@ export class PublishedVersions {
   add(content: ManifestContent): void {
     const { version, sequence, also_available } = content;
     for (const known of this.#versions.values()) {
-      // A manifest with a lower version withdraws the higher versions. They are not offered again.
+      // A manifest with a lower version withdraws the higher versions. They are not offered until they are published
+      // again.
       if (compareVersions(known.version, version) > 0) this.#set({ ...known, isWithdrawn: true });
     }
     for (const older of also_available) {

@@ -5,7 +5,10 @@ import { PurchaseReport } from './purchase.dto.js';
 import { PurchasesService } from './purchases.service.js';
 import { WebhookGuard } from './webhook.guard.js';
 
-/** `POST /v1/purchases`: signed reports of the payment processor. A replay gets the same response and changes nothing. */
+/**
+ * `POST /v1/purchases`: reports about purchases, which the vendor's glue code signs and sends for the payment
+ * processor. A replay gets the same response and changes nothing.
+ */
 @Controller('v1/purchases')
 @UseGuards(WebhookGuard)
 export class PurchasesController {

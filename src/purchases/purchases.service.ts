@@ -15,6 +15,9 @@ import { higherState } from './purchase.rules.js';
 interface Purchase {
   readonly id: string;
   readonly state: PurchaseState;
+  /**
+   * Whether a report with the status `paid` was recorded. `state` does not show it: a dispute may be reported first.
+   */
   readonly paid: boolean;
 }
 
@@ -34,7 +37,8 @@ export class PurchasesService {
 
   /**
    * Records a report and its effects in one transaction: a license and its mail, or the end of a license.
-   * @param audit given if staff record the purchase; reports of the processor have no audit entry
+   * @param audit given if an operator records the purchase (`mooring purchase record`); reports of the processor have
+   *   no audit event
    */
   async record(
     report: PurchaseReport,

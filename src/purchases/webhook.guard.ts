@@ -10,7 +10,10 @@ import { RateLimit } from '../http/limits/rate-limit.js';
 /** The form of the timestamp, in Unix seconds. The library does not check it: it ignores characters after the number. */
 const TIMESTAMP = /^[1-9]\d*$/;
 
-/** Accepts requests that PURCHASE_WEBHOOK_SECRET signed within the last 5 minutes (Standard Webhooks). */
+/**
+ * Accepts requests that are signed with PURCHASE_WEBHOOK_SECRET and whose timestamp differs by at most 5 minutes from
+ * the current time (Standard Webhooks). Without this setting the route is `not_found`.
+ */
 @Injectable()
 export class WebhookGuard implements CanActivate {
   readonly #webhook: Webhook | undefined;
@@ -25,7 +28,8 @@ export class WebhookGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (!this.#webhook) throw problem('not_found');
     const { body, headers } = context.switchToHttp().getRequest<FastifyRequest<{ Body: Buffer }>>();
-    // The library verifies the decoded text, in which all invalid bytes are one character. Other invalid bytes would pass too.
+    // The library verifies the decoded text, in which each invalid byte becomes U+FFFD. A body with other invalid bytes
+    // in the same places would have the same signature.
     if (Buffer.isBuffer(body) && !isUtf8(body)) throw problem('malformed_request');
     if (Buffer.isBuffer(body) && isSigned(this.#webhook, body, headers)) return true;
     this.#wrongSignatures.count('purchases');

@@ -2,8 +2,9 @@ import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
 
 /**
- * Returns what the mails to holders say about a decision, for the support page, which shows it before the decision is confirmed:
- * the paragraphs of each mail, in which the page fills in `{product}`, `{machine}` and `{reason}`.
+ * Returns the main paragraphs of the mails to holders about a decision. The support page shows them before staff
+ * confirm the decision, and fills in `{product}`, `{machine}` and `{reason}`. Other facts and links of the mails are
+ * left out.
  */
 export function decisionMailTexts({ tag, messages }: Language) {
   const { facts, release, releaseDeclined } = messages.mail;

@@ -49,8 +49,8 @@ export class ReleaseDecisions {
   ) {}
 
   /**
-   * Decides an open request, releases the activation if that is the decision, and mails the decision to the holder. For a
-   * decided request it returns the first decision.
+   * Decides an open request, releases the activation if that is the decision, and mails the decision to the holder
+   * unless the activation has ended meanwhile. For a decided request it returns the first decision.
    * @throws Problem `not_found`
    */
   async decide(id: string, decision: Decision, audit: AuditContext): Promise<ReleaseDecision> {

@@ -38,7 +38,7 @@ const WAITING_REQUESTS = `
   from release_request r join activation a on a.id = r.activation_id
   where r.decided_at is null and a.ended_at is null order by r.asked_at, r.id limit ${RELEASE_QUEUE_LIMIT}`;
 
-/** Finds the requests that wait for a decision, oldest first. */
+/** Finds the requests that wait for a decision, oldest first, at most `RELEASE_QUEUE_LIMIT`. */
 export async function findWaitingRequests(dataSource: DataSource): Promise<WaitingRequest[]> {
   const rows = await queryRows<Row>(dataSource, WAITING_REQUESTS);
   return rows.map(({ id, asked_at, reason, license, activation_id, ...activation }) => ({

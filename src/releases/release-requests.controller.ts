@@ -23,7 +23,10 @@ export class ReleaseRequestsController {
     return { release_requests: await findWaitingRequests(this.dataSource) };
   }
 
-  /** The mails about decisions by staff are in the language of MAIL_LANGUAGE, because they are not caused in the portal. */
+  /**
+   * Returns the texts of the mails about decisions, which the support page shows before a decision is confirmed. They
+   * are in MAIL_LANGUAGE, because such a mail is not caused by a request of a portal page, which would have a language.
+   */
   @Get('mails')
   mails() {
     return decisionMailTexts(this.languages.find(undefined));

@@ -63,7 +63,11 @@ export class ReleaseService {
     });
   }
 
-  /** Runs `work` while the license of an activation is locked. @returns the activation after `work` */
+  /**
+   * Runs `work` while the license of an activation is locked.
+   * @param work must release the activation if it is active, or throw
+   * @returns the activation after `work`; `was_active` is whether it was active before
+   */
   private async withLockedLicense(
     id: string,
     work: (manager: EntityManager, activation: Activation, license: License) => Promise<void>,

@@ -3,7 +3,10 @@ import { DAY_MS } from '../core/clock.js';
 import { queryOne } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
-/** The period for which releases by holders are counted. Retention keeps ended activations at least as long. */
+/**
+ * The period for which releases by holders are counted. Retention keeps ended activations for 12 months, counted in
+ * whole days, so a release can be deleted up to a day before this period ends.
+ */
 const SELF_RELEASE_WINDOW_MS = 365 * DAY_MS;
 
 /** The time since which releases by holders are counted. */

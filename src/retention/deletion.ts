@@ -17,7 +17,7 @@ interface RunTimes {
   readonly now: Date;
 }
 
-/** The number of rows that one statement deletes, small enough that other transactions do not wait long for locks. */
+/** The most rows of a table that one statement deletes, so few that other transactions do not wait long for locks. */
 const DELETE_BATCH_ROWS = 5_000;
 
 /**
@@ -47,7 +47,7 @@ function createParameters(rule: RetentionRule, { asOf, now }: RunTimes): unknown
 
 /**
  * Creates the query for the `keptFrom` day of the oldest row that is due, even if `deleteCondition` prevents its deletion. If
- * no row is due, the query reads only the index on `keptFrom`.
+ * no row is due, the query reads only the index on `keptFrom`. The table of the job queue has no such index.
  * @returns the SQL, and the value of its placeholder
  * @param placeholder the SQL placeholder of the returned value, such as `$1`
  */

@@ -5,7 +5,7 @@ import { firstDayKept } from './cutoff.js';
 import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
 import { KEPT_MONTHS } from './kept-months.js';
 
-/** The number of activations that one transaction ends. */
+/** The largest number of activations that one transaction ends. */
 const ACTIVATION_BATCH_ROWS = 500;
 
 const RETENTION_AUDIT = {
@@ -16,7 +16,8 @@ const RETENTION_AUDIT = {
 const LICENSE_IS_DUE = `${LICENSE_RETENTION_START} < $1::date
   and exists (select 1 from activation a where a.license_id = license.id and a.ended_at is null)`;
 
-// The license is locked first, as in each activation and each change of a license, so that a concurrent correction is seen.
+// The license is locked first, as in each activation and each change of a license. A license that another transaction
+// has locked is skipped, and the next run tries again, because that transaction may correct its end.
 const SELECT_DUE_ACTIVATIONS = `
   with due as (select id from license where ${LICENSE_IS_DUE} limit ${ACTIVATION_BATCH_ROWS} for update skip locked)
   select id from activation where license_id in (select id from due) and ended_at is null limit ${ACTIVATION_BATCH_ROWS}`;
@@ -37,10 +38,11 @@ export async function countDueActivations(runner: QueryRunner, asOf: Date): Prom
 }
 
 /**
- * Releases the activations of licenses that ended 11 months ago, because no license with an active activation is deleted. The
- * holder gets no mail, because the application stopped when the license ended.
+ * Releases the activations of licenses whose end, or the last change of this end, was more than 11 months ago, because
+ * no license with an active activation is deleted. The holder gets no mail, because the application stopped with the
+ * license.
  * @param asOf the time that decides what is due; never in the future, so that no activation ends early
- * @returns the number of ended activations
+ * @returns the number of activations found to be due, including those that another transaction released meanwhile
  */
 export async function endActivations(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
   for (let ended = 0; ;) {

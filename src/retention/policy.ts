@@ -142,7 +142,7 @@ export const createRetentionPolicy = ({
   // condition excludes these entries.
   {
     table: 'audit_event',
-    description: 'Audit trail: actions of staff, and activations that retention ended',
+    description: 'Audit trail: actions of staff and of commands, and activations that retention ended',
     ...keptFor(KEPT_MONTHS.audit_event),
     keptFrom: 'at',
     condition: `at <= now() - interval '24 months'`,

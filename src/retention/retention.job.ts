@@ -13,6 +13,8 @@ const SHUTDOWN_WAIT_MS = 2_000;
 /**
  * Runs the retention five minutes after midnight (UTC) and every hour after that, so that an outage at midnight delays it by
  * an hour and not by a day. It also runs at start, to catch up on runs that were missed while no instance was running.
+ * After each run, also after a failed one, it carries out the erasure requests that are due, in case their own job
+ * failed.
  */
 @Injectable()
 export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationShutdown {

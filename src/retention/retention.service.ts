@@ -24,7 +24,7 @@ export interface RetentionReport {
   readonly as_of: Date;
   readonly telemetry_rows_moved: number;
   readonly weeks_counted: number;
-  /** The number of activations that were ended because their license ended 11 months ago. */
+  /** The number of activations that were due, because their license ended more than 11 months ago. */
   readonly activations_ended: number;
   /** The number of deleted rows by table, without zeros. The number of rows in dropped partitions may be an estimate. */
   readonly deleted: Readonly<Record<string, number>>;
@@ -56,8 +56,8 @@ export class RetentionService {
 
   /**
    * Runs the retention. Only one instance runs it at a time, and a run can be repeated safely. It creates future partitions,
-   * moves telemetry of past days out of the inbox, counts whole weeks, ends activations of licenses that ended 11 months ago,
-   * deletes rows that are due, rewrites files and records the run.
+   * moves telemetry of past days out of the inbox, counts whole weeks, ends activations of licenses that ended more
+   * than 11 months ago, deletes rows that are due, rewrites files and records the run.
    * @param asOf the time for which the policy is applied; by default the current time
    * @returns null if another run is in progress, also one of another instance
    * @throws TimeUncertain if the clocks differ; a dry run does not compare them

@@ -27,7 +27,10 @@ export const REWRITTEN_TABLES: readonly string[] = [
 export const LARGE_TABLE_BYTES = 16 * 1024 * 1024;
 /** With hourly runs, a file is rewritten within 24 hours of any erasure. */
 const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
-/** The promise is 30 days. A holder can cancel for 3 days and an interval has 21, so 6 days remain for retries. */
+/**
+ * Erased data must be gone from the files 30 days after the request (docs/decisions/0025). A holder can cancel the
+ * request for 3 days, and this interval has 21, so 6 days remain for retries.
+ */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
 
 interface FileState {

@@ -24,13 +24,16 @@ const SAMPLE_AUDIT = { actor: 'npm start', reason: 'sample for development' };
 /** The sample data of development. */
 export interface Sample {
   readonly email: string;
-  /** Null if the sample license is missing or its key cannot be derived. */
+  /** Null if the sample license is missing, refunded or revoked, or if its key cannot be derived. */
   readonly license_key: string | null;
   /** A sign-in link of the support page; null unless the database is the embedded one of DATA_DIR and has ADMIN as staff. */
   readonly staff: { readonly email: string; readonly link: string } | null;
 }
 
-/** Creates a license and a manifest if the database has no license, and always a sign-in link. Used in development only. */
+/**
+ * Creates a license if the database has none, and then also a manifest if none is live and the development key may sign
+ * it. It creates a sign-in link at each start with the embedded database. Used in development only.
+ */
 export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);

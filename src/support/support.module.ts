@@ -13,7 +13,10 @@ import { LicensesController } from './licenses/licenses.controller.js';
 import { ManifestsController } from './manifests/manifests.controller.js';
 import { RetentionController } from './retention.controller.js';
 
-/** The API with which staff manage licenses, and the data of the other views of the support page. */
+/**
+ * The support API for licenses, activations, the fleet, the audit trail, manifests and retention runs. The controllers
+ * for release requests, erasures and staff are in their own modules.
+ */
 @Module({
   imports: [
     KeysModule,

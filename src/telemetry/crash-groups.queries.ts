@@ -42,8 +42,9 @@ interface CrashGroupFilter {
 }
 
 /**
- * Reads the crash groups of the last `weeks` counted weeks, the largest first. The first and the last version are those of all
- * counted weeks, so that they do not depend on the number of weeks.
+ * Reads the largest crash groups of the last `weeks` counted weeks, at most `MAX_SHOWN_CRASH_GROUPS`, the largest
+ * first. The first and the last version are those of all counted weeks, so that they do not depend on the number of
+ * weeks.
  */
 export async function readCrashGroups(dataSource: DataSource, weeks: number, filter: CrashGroupFilter) {
   const groups = await queryRows<CrashRow>(dataSource, READ_CRASH_GROUPS, [

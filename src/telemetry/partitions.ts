@@ -24,7 +24,8 @@ export async function createPartitions(runner: QueryRunner, from: Date, until: D
     const name = partitionOf(first);
     const state = existing.find((partition) => partition.name === name)?.state ?? 'detached';
     if (state !== 'detached') continue;
-    // Creating the table as a partition would lock `telemetry` exclusively, and inserts would wait behind each long query.
+    // Creating the table as a partition would lock `telemetry` exclusively. The lock would wait for each long query,
+    // and all readers of `telemetry`, such as the check of its age in /health/ready, would wait behind the lock.
     await execute(runner, `create table if not exists ${name} (like telemetry)`);
     await execute(
       runner,
@@ -58,14 +59,19 @@ export async function findExpiredPartitions(runner: QueryRunner, firstKept: stri
   });
 }
 
-/** Finishes an interrupted detach, because until then PostgreSQL detaches no other partition, and a drop would block writers. */
+/**
+ * Finishes an interrupted detach, because until then PostgreSQL detaches no other partition concurrently, and a drop
+ * without a detach would lock `telemetry` exclusively.
+ */
 export async function finishInterruptedDetach(runner: QueryRunner): Promise<void> {
   for (const { name, state } of await queryRows<Partition>(runner, PARTITIONS)) {
     if (state === 'pending') await execute(runner, `alter table telemetry detach partition ${name} finalize`);
   }
 }
 
-/** Detaches a partition without blocking inserts, and drops it. An interrupted run may have detached it. */
+/**
+ * Detaches a partition without blocking readers of `telemetry`, and drops it. An interrupted run may have detached it.
+ */
 export async function dropPartition(runner: QueryRunner, { name, state }: Partition): Promise<void> {
   if (state === 'attached')
     await execute(runner, `alter table telemetry detach partition ${name} concurrently`);

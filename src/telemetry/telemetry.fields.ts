@@ -2,7 +2,7 @@ import { characterCount, isStorableText } from '../core/text.js';
 import { isVersion } from '../keys/manifests/signed-manifest.js';
 import { frameLooksPersonal, looksPersonal } from './personal-data.js';
 
-/** A dotted version with a build part: `3.2.0+451`, `3.2.0 (451)`, `3.2.0-rc.1+451`, `3.2.0.dev0`. */
+/** A version, with or without a build part: `3.2.0`, `3.2.0+451`, `3.2.0 (451)`, `3.2.0-rc.1+451`, `3.2.0.dev0`. */
 const BUILD_VERSION = /^\d[0-9A-Za-z]*([.+-][0-9A-Za-z]+)*( ?\([0-9A-Za-z. ]{1,20}\))?$/;
 
 /** An identifier in source code, or the name that Python gives to code without one. */
@@ -18,7 +18,10 @@ interface ValueRule {
 interface TelemetryField extends ValueRule {
   /** The meaning of the field in docs/privacy.md and in the comments of its columns. */
   readonly meaning: string;
-  /** The weekly table that counts the field. Two fields of one table are counted as pairs. */
+  /**
+   * The dimension of the weekly counts (`fleet_cell.dimension`). Two fields with the same dimension are counted as
+   * pairs.
+   */
   readonly dimension?: string;
 }
 
@@ -99,8 +102,8 @@ export type TelemetryName = keyof typeof TELEMETRY_FIELDS;
 export const TELEMETRY_NAMES = Object.keys(TELEMETRY_FIELDS) as TelemetryName[];
 
 /**
- * The weekly tables and the fields that each one counts. No two tables share a field, so no table can be subtracted from
- * another (docs/privacy.md#telemetry).
+ * The dimensions of the weekly counts, and the one or two fields of each. No two dimensions share a field, so the
+ * counts of one cannot be subtracted from those of another (docs/privacy.md#telemetry).
  */
 export const DIMENSIONS: Readonly<Record<string, readonly TelemetryName[]>> = collectDimensions();
 

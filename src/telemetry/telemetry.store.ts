@@ -28,11 +28,15 @@ export interface TelemetryOutcome {
 
 type Values = readonly (string | number | null)[];
 
-/** Stores telemetry so that no row can be linked to a license, a machine or a time of day (docs/privacy.md#telemetry). */
+/**
+ * Stores telemetry without a license, a machine or a time of day. From the next day on, no row can be linked to one of
+ * these: until then, the place of a row in the file of the inbox shows about when it arrived
+ * (docs/privacy.md#telemetry).
+ */
 @Injectable()
 export class TelemetryStore {
   readonly #inserts = new Batch<Values, true>((rows) => this.insert(rows));
-  /** The number of rows in each insert. */
+  /** A histogram of the number of rows in an insert. */
   readonly batchSizes = this.#inserts.sizes;
   /** The number of blocks since the start of the process, by result. */
   readonly blocks = { stored: 0, refused: 0, over_limit: 0, failed: 0 };
@@ -66,7 +70,8 @@ export class TelemetryStore {
     }
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
     this.droppedMembers += dropped.length;
-    // No time is left: the client would get the response before the commit, and might send the block again.
+    // No time is left to wait for the commit. The block is not stored, because the response would say `stored: false`
+    // before the commit, and a client that sends the block again would store it twice.
     if (timeoutMs <= 0) {
       this.#dailyLimit.discount(now);
       this.blocks.failed += 1;
@@ -74,7 +79,8 @@ export class TelemetryStore {
     }
     try {
       const insert = this.#inserts.add(values);
-      // An insert may also fail after the time limit. One that succeeds after it has stored the row, which counts.
+      // The insert can end after the time limit. If it fails, the row no longer counts for the daily limit; if it
+      // succeeds, the row is stored and counts, although the response had `stored: false`.
       insert.catch(() => this.#dailyLimit.discount(now));
       const stored = await withTimeout(insert, timeoutMs);
       this.blocks.stored += 1;
@@ -87,7 +93,8 @@ export class TelemetryStore {
     }
   }
 
-  // The limit keeps one client from filling the disk. The log contains one line for each day on which the limit is reached.
+  // The limit keeps one client from filling the disk. Each instance has its own limit, and logs one line on each day on
+  // which telemetry above it arrives.
   private isOverLimit(now: Date): boolean {
     const outcome = this.#dailyLimit.count(now);
     if (outcome === 'reached')
@@ -95,7 +102,8 @@ export class TelemetryStore {
     return outcome !== 'counted';
   }
 
-  // Sorts the rows of a batch by their random ids, so that the table does not record the order of arrival.
+  // Sorts the rows of a batch by their random ids, so that their places in the inbox do not show in which order they
+  // arrived. The inbox still has the batches in the order of arrival, until `moveInbox` reorders all rows.
   private async insert(rows: readonly Values[]): Promise<true[]> {
     const shuffled = rows
       .map((values) => [uuidv4(), ...values] as const)

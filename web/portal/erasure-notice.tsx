@@ -9,7 +9,7 @@ import { takeErasureBack } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
 
-/** Shows a requested deletion, with a button that cancels it. */
+/** Shows a requested deletion and, until it runs, a button that cancels it, or that leads to the sign-in by code. */
 export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const { holder, update, openSignInByCode } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());

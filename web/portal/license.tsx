@@ -62,7 +62,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   );
 }
 
-/** A link to renew an expired license, or to buy another one after a refund. */
+/** A link to renew a license whose expiry has passed, or to buy another one after a refund. */
 function NextLicense({ status }: { status: DisplayStatus }) {
   const hasExpired = status === 'expired' || status === 'updates_ended';
   const url = hasExpired ? (brand.renewal_url ?? brand.shop_url) : brand.shop_url;

@@ -10,7 +10,9 @@ interface Props {
   readonly day?: ComponentChild;
 }
 
-/** What distinguishes machines with the same label: when and with which version it was activated, and the end of the id. */
+/**
+ * Distinguishes machines with the same label: the day and version of the activation, and the end of the activation id.
+ */
 export function MachineDetails({ activation, day }: Props) {
   const { id, app_version, activated_at } = activation;
   const details = {

@@ -14,7 +14,7 @@ import { messages } from './messages.js';
 import { YourData } from './your-data.js';
 
 interface Props extends HolderSession {
-  /** Whether the session has ended, and the holder has postponed signing in again. */
+  /** Whether the session has ended and no dialog asks to sign in again, so that a notice does. */
   readonly isStale: boolean;
 }
 

@@ -33,7 +33,8 @@ export function Portal() {
   const latestStage = useRef(stage);
   latestStage.current = stage;
   const signedIn = typeof stage === 'object' ? stage : null;
-  // The license of the hint belongs to another holder than the signed-in one.
+  // The signed-in holder does not see the license of the hint: it belongs to another holder, or the holder signed in
+  // with the key of another license.
   const isHintOfOther = hint !== null && signedIn !== null && !signedIn.licenses.some(isToBeFreed);
   const holder = isHintOfOther ? null : signedIn;
 
@@ -62,7 +63,7 @@ export function Portal() {
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
-    // None of the licenses is that of the hint: it got another holder after the hint was made.
+    // None of the licenses is that of the hint: it got another holder after the hint was made, or the hint is too old.
     if (!found.licenses.some(isToBeFreed)) setHint(null);
     show(found, openedElement(found) ?? 'headline');
   };
@@ -149,7 +150,10 @@ interface SignedOutPageProps {
   readonly onOther: () => void;
 }
 
-/** The page while no holder is signed in, or while it is not yet known whether one is. */
+/**
+ * The page while no holder is signed in, while this is not known yet, or while a hint is for a license that is not
+ * shown.
+ */
 function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutPageProps) {
   const isToFree = stage === 'signed-out' && hint !== null;
   const headline = isToFree ? messages.freeAPlace.headline : messages.question;

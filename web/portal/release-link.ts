@@ -6,7 +6,7 @@ const LIFETIME_MS = 10 * 60_000;
 
 /**
  * The hint with which the application opened the page after the machine limit refused an activation: `/portal/#release=<hint>`
- * (docs/contract.md#activate); null in a page that is reloaded much later.
+ * (docs/contract.md#activate). Null if the URL has none, and from ten minutes after the hint has expired.
  */
 export function releaseHint(): string | null {
   const hint = new URLSearchParams(location.hash.slice(1)).get('release');
@@ -19,7 +19,7 @@ const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_
 /** Whether the application opened the page to free a place of this license. */
 export const isToBeFreed = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
 
-/** The machine that was activated since the application opened the page, so that no place has to be freed for it any more. */
+/** The machine that was activated since the service made the hint, so that no place has to be freed for it any more. */
 export function newMachine({ activations }: HolderLicense): HolderActivation | undefined {
   const hint = releaseHint();
   if (hint === null) return undefined;

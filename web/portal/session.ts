@@ -19,7 +19,7 @@ export const Session = createContext<HolderSession | null>(null);
 
 export const useHolderSession = () => useContext(Session)!;
 
-/** Returns a function that turns an error into a message, and tells the page when the session has ended. */
+/** Returns a function that turns an error into a message, and calls `onEnded` if the session has ended. */
 export function useHolderError(): (error: unknown) => string {
   const { onEnded } = useHolderSession();
   return (error) => {

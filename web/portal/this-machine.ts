@@ -9,7 +9,10 @@ export const isThisMachine = ({ id }: HolderActivation): boolean => activationId
 export const isAnotherMachine = (holder: HolderLicensesAnswer): boolean =>
   activationIdOfUrl() !== null && !findThisMachine(holder);
 
-/** The id of the element that shows the machine or the license for which the application opened the page. */
+/**
+ * The id of the element that shows the machine or the license for which the application opened the page. It is the
+ * headline if a place is free, and undefined if the page was opened for neither.
+ */
 export function openedElement(holder: HolderLicensesAnswer): string | undefined {
   const machine = findThisMachine(holder);
   const license = holder.licenses.find(isToBeFreed);

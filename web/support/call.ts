@@ -24,7 +24,11 @@ export async function findSession(): Promise<StaffSessionAnswer> {
   return (current = answer);
 }
 
-/** Sends a request to the staff API, to a path below `api/`. Dispatches `ended` if the session has ended. Throws as `ask` does. */
+/**
+ * Sends a request to the staff API, to a path below `api/`. If it is refused because its session has ended, this
+ * dispatches `ended`. If a newer session was read meanwhile, it dispatches nothing and sends a GET again. Throws as
+ * `ask` does.
+ */
 export async function call<T = undefined>(
   method: string,
   path: string,

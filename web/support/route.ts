@@ -25,7 +25,9 @@ export interface Route {
   readonly details: readonly string[];
 }
 
-/** @param details the id of a license and further parts of the route */
+/**
+ * @param details the further parts of the route (`id` and `details` of `Route`); an empty or undefined part is left out
+ */
 export const hrefOf = (view: View, ...details: (string | undefined)[]) =>
   `#${[view, ...details.filter(Boolean)].join('/')}`;
 

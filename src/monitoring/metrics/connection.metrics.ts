@@ -22,7 +22,8 @@ export class ConnectionMetrics implements MetricsSource {
     private readonly replica: Replica,
   ) {}
 
-  // The state is read before the queries of other sources take a connection.
+  // This method does not wait, and this source precedes `DataMetrics` in the list of sources. So the state is read
+  // before the queries of a scrape take a connection.
   prepare(): void {
     const { pool: replica } = this.replica;
     const pools = { primary: poolOf(this.dataSource), ...(replica && { replica }) };
@@ -52,7 +53,7 @@ export class ConnectionMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_database_connections_max',
-      'Connections that this instance may open.',
+      'Connections that this pool may open; the instance opens others for jobs and retention.',
       forEachPool(({ max }) => max),
     );
     registry.gauge(

@@ -85,7 +85,7 @@ export class DataMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_retention_age_seconds',
-      'Seconds since a retention run of any instance ended; before the first, since the database was created.',
+      'Seconds since the last retention run of any instance ended; before the first, since the database was created.',
       () => {
         const ages = this.#state?.ages;
         return ages && (this.clock.now().getTime() - lastRetentionOrCreation(ages).getTime()) / 1000;
@@ -119,7 +119,7 @@ export class DataMetrics implements MetricsSource {
     registry.gauge('mooring_jobs_late', 'Jobs due for over 5 minutes that no instance runs, by task.', () =>
       this.forEachTask(({ late }) => late),
     );
-    registry.gauge('mooring_jobs_failing', 'Jobs whose last attempt failed, by task.', () =>
+    registry.gauge('mooring_jobs_failing', 'Unfinished jobs with a failed attempt, by task.', () =>
       this.forEachTask(({ failing }) => failing),
     );
   }

@@ -31,7 +31,7 @@ export class HeartbeatMetrics implements MetricsSource {
     ]);
     registry.counter(
       'mooring_telemetry_blocks_total',
-      'Telemetry blocks by outcome: stored, refused (not an object, or too large), over_limit (of the day), failed (not committed).',
+      'Telemetry blocks by outcome: stored, refused (no object, or too large), over_limit (of the day), failed (no commit in time).',
       () => Object.entries(this.telemetry.blocks).map(([outcome, count]) => [{ outcome }, count] as const),
     );
     registry.counter(

@@ -6,7 +6,7 @@ import { stripClientAddress } from '../../http/strip-client-address.js';
 import { AppLogger } from '../../core/logger.js';
 import { MetricsRegistry, type MetricsSource } from './registry.js';
 
-/** Injection token of every `MetricsSource`, in the order in which their metrics are shown. */
+/** Injection token of the list of all `MetricsSource` providers, in the order in which their metrics are shown. */
 export const METRICS_SOURCES = Symbol('metrics sources');
 
 /** Serves the metrics in Prometheus's text format on METRICS_PORT. No label contains personal data. */

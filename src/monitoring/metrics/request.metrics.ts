@@ -18,7 +18,7 @@ export class RequestMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_http_requests_under_way',
-      'Requests that are not answered yet.',
+      'Requests whose body has arrived and whose response is not ready yet, without probes and manifests.',
       () => requestCounts.load.underWay,
     );
     registry.counter('mooring_http_requests_shed_total', 'Requests refused because of load, by reason.', () =>

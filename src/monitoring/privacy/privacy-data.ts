@@ -26,8 +26,8 @@ const TABLES = `
   where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition
   order by 1`;
 
-// Reads the last finished run whose `as_of` is the day on which it started. A manual run with another `as_of` does not show the
-// current state.
+// Reads the last finished run whose `as_of` is on the day on which it started. A manual run for another day does not
+// show the current state.
 const LAST_RUN = `
   select as_of, finished_at, oldest from retention_run where finished_at is not null and as_of::date = started_at::date
   order by started_at desc limit 1`;
@@ -37,7 +37,10 @@ const LAST_DELETED = `
   select distinct on (key) key as "table", value::integer as rows, (finished_at at time zone 'UTC')::date::text as "on"
   from retention_run, jsonb_each_text(deleted) where finished_at is not null and deleted <> '{}' order by key, started_at desc`;
 
-/** Reads what is stored and for how long, what was last deleted, and the age of the oldest row (docs/privacy.md). */
+/**
+ * Reads, for each table, what is stored and for how long, how many rows were last deleted and when, and the day of the
+ * oldest row after the last retention run (docs/privacy.md).
+ */
 export async function privacyData(dataSource: DataSource, config: Config) {
   const tables = await queryRows<TableRow>(dataSource, TABLES);
   const run = await queryRow<RetentionRunRow>(dataSource, LAST_RUN);

@@ -2,7 +2,7 @@ import { DIMENSIONS, TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.j
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
 /**
- * Creates the generated tables of `docs/privacy.md`, by the name in their markers.
+ * Creates the generated tables of `docs/privacy.md`, and its list of dimensions, by the name in their markers.
  * @param taxRetentionYears the default of the setting
  */
 export function privacyTables(taxRetentionYears: number): Record<string, string> {

@@ -5,7 +5,7 @@ import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { privacyData } from './privacy-data.js';
 
-/** The page is public, so the database is queried once a minute at most. */
+/** The page is public, so each result is reused for a minute. Only a failed query is repeated earlier. */
 const CACHE_MS = 60_000;
 
 /** `GET /privacy/data`: the data of the public privacy page. */

@@ -19,13 +19,19 @@ export interface DataAges {
   readonly erasure_due: string | null;
   /** The earliest day, past or future, for which a waiting erasure request is scheduled; null if none waits. */
   readonly erasure_runs: string | null;
-  /** By table of the policy: the day of the oldest row that should have been deleted a day ago; null if there is none. */
+  /**
+   * By table of the policy: the day on which the period of the oldest overdue row started (`RetentionRule.keptFrom`);
+   * null if no row should have been deleted a day ago.
+   */
   readonly overdue: Readonly<Record<string, string | null>>;
-  /** When the last retention run finished whose `as_of` is the day on which it started; null before the first such run. */
+  /** When the last retention run finished whose `as_of` is on the day of its start; null before the first such run. */
   readonly retention_finished: Date | null;
   /** When the database was created. */
   readonly database_since: Date;
-  /** The oldest day on which a table file was last rewritten, if the last retention run should have rewritten it; or null. */
+  /**
+   * The day of the last rewrite of the table file that waits longest, if its rewrite was overdue when the last finished
+   * retention run started; null if no rewrite was overdue.
+   */
   readonly file_rewrite: string | null;
   /** The tables of the steps that failed in the last finished retention run. */
   readonly failed: readonly string[];

@@ -12,7 +12,7 @@ export interface JobCounts {
   readonly waiting: number;
   /** The waiting jobs that are due for over 5 minutes and that no instance runs. */
   readonly late: number;
-  /** Jobs whose last attempt failed, including those that will not be attempted again. */
+  /** Jobs with a failed attempt, including those that will not be attempted again. */
   readonly failing: number;
 }
 

@@ -3,7 +3,10 @@ import { StaffGuard } from '../../staff/identity/staff.guard.js';
 import { JobBacklog } from './job-backlog.js';
 import { WarningsService } from './warnings.service.js';
 
-/** `GET /support/api/service`: the warnings, mails and jobs of `mooring status`, for staff who have no command line. */
+/**
+ * `GET /support/api/service`: the warnings and mails that `mooring status` prints, for staff who have no command line,
+ * and the numbers of unfinished jobs.
+ */
 @Controller('support/api/service')
 @UseGuards(StaffGuard)
 export class ServiceStatusController {

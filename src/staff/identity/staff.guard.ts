@@ -15,8 +15,10 @@ export const AdminOnly = Reflector.createDecorator<object>();
 export const SessionOnly = Reflector.createDecorator<object>();
 
 /**
- * Marks a route whose requests may name in `staff-id` the staff member who confirmed the action. All tabs of a browser share one
- * session, and the support page sends a release some seconds after its confirmation.
+ * Marks a route whose requests may name, in the header `staff-id`, the staff member who confirmed the action.
+ * `StaffGuard` refuses a request that names another person than the one who is signed in (`another_person`). This can
+ * happen because all tabs of a browser share one session, and the support page sends a release some seconds after its
+ * confirmation.
  */
 export const ConfirmedEarlier = Reflector.createDecorator<object>();
 

@@ -26,7 +26,7 @@ export class StaffLinks {
     private readonly clock: Clock,
   ) {}
 
-  /** Creates a link for the command line. Its secret is not stored. @throws Problem `not_found` */
+  /** Creates a link that is printed, not mailed. Only a hash of its secret is stored. @throws Problem `not_found` */
   async create(email: string, audit: AuditContext): Promise<StaffLink> {
     const secret = randomBytes(32).toString('base64url');
     return this.dataSource.transaction(async (manager) => {

@@ -24,7 +24,7 @@ interface StoredPasskey {
 /** Sign-in of staff with a passkey. */
 @Injectable()
 export class PasskeySignIn {
-  /** Limits the wrong answers of passkeys to 10 in 15 minutes for each staff member. */
+  /** Limits the wrong answers of passkeys to 10 in 15 minutes for each staff member, in the memory of this instance. */
   readonly #wrongAnswers = new RateLimit(10, 900);
 
   constructor(
@@ -69,14 +69,16 @@ export class PasskeySignIn {
 
   /**
    * Stores the signature count and begins a session.
-   * @returns the session token; null if this count was used before, or the passkey was removed meanwhile
+   * @returns the session token; null if an authenticator that counts sent no higher count than the stored one, or if
+   *   the passkey was removed meanwhile
    */
   private async beginSession({ id, staff_id }: StoredPasskey, count: number): Promise<string | null> {
     return this.dataSource.transaction(async (manager) => {
       // The staff row is locked first, as in each removal of a person.
       await execute(manager, 'select 1 from staff where id = $1 for key share', [staff_id]);
-      // A repeated count comes from a copy of the passkey. Authenticators that do not count always send 0, and then only the
-      // first sign-in of a day writes the row. The lock makes a concurrent removal of the passkey wait in either case.
+      // A count that has not increased comes from a copy of the passkey. Authenticators that do not count always send
+      // 0, and then only the first sign-in of a day writes the row. The lock makes a concurrent removal of the passkey
+      // wait in either case.
       const accepted = await queryRow<unknown>(
         manager,
         `with accepted as (

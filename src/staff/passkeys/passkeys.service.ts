@@ -15,7 +15,7 @@ export interface PasskeyView {
   readonly id: string;
   readonly created_at: string;
   readonly transports: string[];
-  /** Null until its owner names it. */
+  /** Null if its owner gave it no name, or removed the name. */
   readonly name: string | null;
   /** The day (UTC) of the last sign-in; null before the first one. */
   readonly last_used_on: string | null;

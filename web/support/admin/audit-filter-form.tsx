@@ -13,12 +13,15 @@ import { actionText, actorText } from './event-texts.js';
 const { audit: texts } = messages;
 
 interface Props {
-  /** The filters of the URL. */
+  /** The filters of the URL, and the cursor of a page of older entries. */
   readonly query: string;
   readonly choices: AuditFiltersAnswer;
 }
 
-/** The filters of the audit trail. They are applied by a button, because a day that is typed passes through other days. */
+/**
+ * The filters of the audit trail. A button applies them, because a date field has other valid days while a day is
+ * typed.
+ */
 export function AuditFilterForm({ query, choices }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [filter, setFilter] = useState(readFilter(query));

@@ -10,7 +10,7 @@ import { toParameters } from './audit-query.js';
 
 const { audit: texts } = messages;
 
-/** The audit trail of all licenses and staff. @param query the filters, from the URL */
+/** The audit trail of all licenses and staff. @param query the filters and the cursor of the URL */
 export function AuditView({ query }: { query: string }) {
   const filters = useLoad<AuditFiltersAnswer>('audit/filters');
   const parameters = toParameters(query);

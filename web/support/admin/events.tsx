@@ -11,7 +11,10 @@ const { history: texts } = messages;
 interface Props {
   readonly events: readonly AuditEvent[];
   readonly caption: string;
-  /** Whether all entries concern one license and are shown on its page. They then do not name the license. */
+  /**
+   * Whether all entries concern one license and are shown on its page. They then call it "this license", without a
+   * link.
+   */
   readonly isOfLicense?: boolean;
 }
 

@@ -10,7 +10,7 @@ import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 
 const ROWS_SHOWN_AT_FIRST = 10;
-/** If the live manifest expires within this time, the page asks to renew it. */
+/** If the live manifest has at most this many whole days left, the page asks to renew it. */
 const RENEWAL_DAYS = 14;
 const texts = messages.service;
 

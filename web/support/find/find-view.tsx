@@ -21,6 +21,7 @@ import { SearchForm } from './search-form.js';
 /** The text in the search field, and the results of the last search. */
 export interface Search {
   readonly text: string;
+  /** The kind that found the licenses; before and without a result, the first kind that the text may be. */
   readonly kind: QueryKind;
   readonly licenses?: readonly LicenseView[];
   /** The id of the activation that was found, in lower case as the service writes it. */

@@ -9,7 +9,11 @@ const texts = messages.fleet.headline;
 /** The number of heartbeats that a machine sends in a week: four a day. */
 const HEARTBEATS_PER_MACHINE = 28;
 
-/** Says in a sentence how many machines run the live version, and how that changed in a week. */
+/**
+ * States in a sentence the share of the heartbeats that came from the live version, how it changed in a week, and an
+ * estimate of the number of all machines. If the live version is not shown, the sentence is about the most frequent
+ * version.
+ */
 export function Headline({ fleet: { weeks, publications, threshold } }: { fleet: FleetAnswer }) {
   const [newest, before] = weeks as [FleetWeek, ...FleetWeek[]];
   const shares = sharesOf(newest);

@@ -1,6 +1,7 @@
 /**
- * The names that Apple gives the models on its support pages "Identify your Mac". Models before 2018 are left out, and also
- * identifiers whose name is not certain: they are shown without a name.
+ * The names that Apple gives the models on its support pages "Identify your Mac". If models of several years share an
+ * identifier, the name has both years. Models before 2018 are left out, and also identifiers whose name is not certain:
+ * they are shown without a name.
  */
 const IDENTIFIERS: Readonly<Record<string, readonly string[]>> = {
   'MacBook Air (Retina, 13-inch, 2018)': ['MacBookAir8,1'],

@@ -10,9 +10,9 @@ const DAY_MS = 86_400_000;
 /** A publication in the chart of the versions. */
 export interface PublicationMark {
   readonly publication: Publication;
-  /** Its place on the axis, on which the weeks have the numbers from 0 at their last days. */
+  /** Its position on the x axis, in weeks since the last day of the first shown week; negative within that week. */
   readonly at: number;
-  /** The number of the week in which it was published; that of the newest week if its own is not counted yet. */
+  /** The index of the week in which it was published; that of the newest week if its own is not counted yet. */
   readonly week: number;
   readonly label: string;
 }

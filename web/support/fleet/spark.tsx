@@ -41,7 +41,7 @@ export function Spark({ counts }: { counts: readonly number[] }) {
   );
 }
 
-/** @param counts newest first; more than two are needed to tell a new row from a rising one */
+/** @param counts newest first; a trend is "new" only if there are more than two, and all but the newest are 0 */
 function trendText([last = 0, before = 0, ...earlier]: readonly number[]): string {
   const { trends } = messages.fleet;
   if (last > 0 && before === 0 && earlier.length > 0 && earlier.every((count) => count === 0))

@@ -1,7 +1,7 @@
 import { UntrustedText } from '../../shared/texts/text.js';
 
 interface Props {
-  /** A telemetry value. */
+  /** A telemetry value, or another label of a row, such as the name of a crash group. */
   readonly label: string;
   /** The name of the value, if this page knows one. */
   readonly name?: string | undefined;

@@ -16,7 +16,10 @@ export interface Queues {
   readonly erasuresWaiting: number;
 }
 
-/** Loads what waits for a decision, and loads it again every minute while the page is visible and used. */
+/**
+ * Loads the release requests and the erasure requests, and loads them again each minute while the page is visible and
+ * used.
+ */
 export function useQueues(): Queues {
   const requests = useLoad<ReleaseQueueAnswer>('release-requests');
   const erasures = useLoad<ErasureListAnswer>('erasures');

@@ -13,7 +13,9 @@ export interface HolderList {
   readonly cursor: string;
 }
 
-/** Reads the parts of the route after the license id. An unknown part counts as absent. */
+/**
+ * Reads the parts of the route after the license id. An unknown status or order counts as absent; any cursor is kept.
+ */
 export function parseHolderList([status = '', sort = '', cursor = '']: readonly string[]): HolderList {
   const { statuses, sorts } = messages.holder;
   return {

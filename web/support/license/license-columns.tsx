@@ -7,10 +7,10 @@ import { messages } from '../messages.js';
 import { Expiry } from './expiry.js';
 import { Status } from './status.js';
 
-// The columns of each table of licenses.
+// The columns that several tables of licenses share.
 const texts = messages.find;
 
-/** @param activationId the activation that the link opens the license with */
+/** @param activationId the id of the activation that the linked page lists first; undefined for none */
 export const licenseColumn = (activationId?: string): Column<LicenseLine> => ({
   name: texts.license,
   isRowHeader: true,

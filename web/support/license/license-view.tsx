@@ -85,12 +85,12 @@ function LicenseSections({
   onChange,
 }: LicenseSectionsProps) {
   const [toRelease, setToRelease] = useState<readonly Activation[]>([]);
-  const [released, setReleased] = useState<readonly string[]>([]);
+  const [decidedIds, setDecidedIds] = useState<readonly string[]>([]);
   useRowKeys();
   useOnDecided(async (ids) => {
     if (!license.activations.some(({ id }) => ids.includes(id))) return;
     // Set before the license is loaded again, so that the rows stay where they are.
-    setReleased([...released, ...ids]);
+    setDecidedIds([...decidedIds, ...ids]);
     await onReload();
   });
   const closeDialog = () => setToRelease([]);
@@ -106,7 +106,7 @@ function LicenseSections({
         onChange={onChange}
       />
       <OpenRequests license={license} />
-      <Machines license={license} searched={searched} changed={released} onRelease={setToRelease} />
+      <Machines license={license} searched={searched} changed={decidedIds} onRelease={setToRelease} />
       <History license={license} />
       {toRelease.length > 0 && (
         <DecideDialog

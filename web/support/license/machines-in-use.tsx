@@ -23,7 +23,7 @@ const texts = messages.machines;
 interface Props {
   readonly rows: readonly Activation[];
   readonly searched: string;
-  /** The ids of the activations whose release the holder has requested. */
+  /** The ids of the activations with a release request that is not decided yet. */
   readonly requestedIds: ReadonlySet<string>;
   readonly changed: readonly string[];
   readonly onRelease: (activations: readonly Activation[]) => void;

@@ -27,7 +27,10 @@ interface Props {
   readonly license: LicenseDetail;
   /** The id of the activation that is listed first, marked and focused; empty for none. */
   readonly searched: string;
-  /** The ids of the activations that were released since the view was opened. */
+  /**
+   * The ids of the activations about which staff decided here since the view was opened, also of those whose release
+   * was declined or failed. Their rows are highlighted and stay in the list of the machines in use.
+   */
   readonly changed: readonly string[];
   readonly onRelease: (activations: readonly Activation[]) => void;
 }

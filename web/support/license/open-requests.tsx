@@ -9,7 +9,7 @@ interface Props {
   readonly license: LicenseDetail;
 }
 
-/** The release requests on this license that are not decided yet. */
+/** The release requests on this license that are not decided yet, and whose activation has not ended. */
 export function OpenRequests({ license }: Props) {
   const [deciding, setDeciding] = useState<{
     requests: readonly RequestWithActivation[];

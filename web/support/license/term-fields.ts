@@ -11,7 +11,7 @@ interface MachinesFieldOptions {
   readonly isOptional?: boolean;
 }
 
-/** A number of machines. */
+/** A field for the machine limit. */
 export const machinesField = ({
   hint,
   value = '',
@@ -27,7 +27,7 @@ export const machinesField = ({
 const isMachines = (text: string) =>
   /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= MACHINES_MAX;
 
-/** A day, or empty if the license never expires. */
+/** A field for the last day of a license; it is empty if the license never expires. */
 export const expiresField = (hint: string, value = ''): DialogField => ({
   label: texts.expires,
   value,

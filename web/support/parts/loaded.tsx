@@ -15,8 +15,9 @@ interface Props<T> {
 }
 
 /**
- * Shows the loaded data, or a message while there is none. After a failed reload it shows the earlier data and the error, unless
- * the device is offline, which the page says already.
+ * Shows the loaded data, or a message while there is none. After a failed reload it shows the earlier data and the
+ * error. It shows no error after the end of the session, which a dialog reports, nor while the device is offline and
+ * there is data: the page reports that already.
  */
 export function Loaded<T>({ load, loadingText, notFoundText, children }: Props<T>) {
   const { data, error, busy, reload } = load;

@@ -8,11 +8,14 @@ interface ReasonFieldOptions {
   /** Usual reasons, each of which can be entered with one click. */
   readonly usual?: readonly string[];
   readonly hint?: string;
-  /** The first value, such as the reason of the holder. */
+  /** The value that the field has at first, such as the reason that the holder gave. */
   readonly value?: string;
 }
 
-/** A field for the reason of an action on a license or its holder, which the holder may read. */
+/**
+ * A field for the reason of an action. Without `hint`, the field states that the holder can read it; an action that is
+ * not about a license or its holder needs another hint.
+ */
 export const reasonField = ({
   usual,
   hint = texts.hint,

@@ -4,7 +4,8 @@ import { rowId } from './table.js';
 
 /**
  * Shows a message about a change, and moves the focus to its row.
- * @param row the id of the row; if it is not shown, the heading of the view gets the focus
+ * @param row the id of the row; if no row with this id is shown, the heading of the view gets the focus; undefined
+ * leaves the focus where it is
  */
 export function showChange(text: string, row?: string): void {
   toast(text);

@@ -17,7 +17,7 @@ interface Props<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly idOf: (row: Row) => string;
-  /** The ids of the rows that have just changed; they are highlighted. */
+  /** The ids of the rows that are highlighted, because they have just changed or were searched for. */
   readonly changed?: readonly (string | undefined)[];
   /** Whether keyboard shortcuts act on the rows (`useRowKeys`). */
   readonly hasRowShortcuts?: boolean;

@@ -1,6 +1,10 @@
 import { useEffect } from 'preact/hooks';
 
-/** Calls `handle` for each key that is pressed while no dialog is open. `handle` returns whether the key was a shortcut. */
+/**
+ * Calls `handle` for each key that is pressed while no dialog is open. The `handle` of the first render is kept, so it
+ * must not read props or state.
+ * @param handle returns whether the key was a shortcut, so that the browser must not handle it
+ */
 export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
@@ -11,7 +15,7 @@ export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
   }, []);
 }
 
-/** Whether a key has no modifier and is not typed into a field. */
+/** Whether a key has no modifier except Shift, and is not typed into a field. */
 export const isPlainKey = ({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean =>
   !metaKey &&
   !ctrlKey &&

@@ -24,12 +24,14 @@ export interface Target {
   readonly request?: Pick<ReleaseRequestLine, 'id' | 'reason'>;
 }
 
-/** What a decision led to. `meanwhile`: another person had decided or released before. */
+/**
+ * What a decision led to. `meanwhile`: another person had made the other decision, or had released the machine, before.
+ */
 type Outcome = 'released' | 'declined' | 'meanwhileReleased' | 'meanwhileDeclined';
 
 const texts = messages.decided;
 
-/** Releases machines, which can be undone for some seconds. */
+/** Releases machines after `UNDO_SECONDS`. Until then the person can undo it, because nothing is sent. */
 export function release(targets: readonly Target[], reason: string): void {
   const ids = idsOf(targets);
   const { requests, report } = prepare(targets, 'release', reason);
@@ -131,7 +133,7 @@ function failureText(
   return `${countText(targets, decision, outcomes)} ${plural(failed, texts.someFailed)}`;
 }
 
-/** Says how many of the decisions succeeded, and how many another person had made before. */
+/** Returns a text with the number of outcomes `released` or `declined`, and the number of the `meanwhile` outcomes. */
 function countText(targets: readonly Target[], decision: Decision, outcomes: readonly Outcome[]): string {
   const done = outcomes.filter((outcome) => outcome === 'released' || outcome === 'declined').length;
   const meanwhile = outcomes.length - done;

@@ -67,7 +67,7 @@ interface Props {
   readonly isAdmin: boolean;
 }
 
-/** The erasure requests, those with the fewest days left first. */
+/** The waiting erasure requests, those with the fewest days left first, and below them the ended ones. */
 export function ErasuresView({ load, isAdmin }: Props) {
   const [erasureToRun, setErasureToRun] = useState<Erasure>();
   const [justEnded, setJustEnded] = useState<Erasure>();

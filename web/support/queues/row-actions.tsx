@@ -8,7 +8,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** The actions of a row: its buttons, or that a decision is pending. After a failure, also the reason. */
+/** The actions of a row: its buttons, or a tag while a decision is pending. After a failure, also the error. */
 export function RowActions({ state, children }: Props) {
   return (
     <>

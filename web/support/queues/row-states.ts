@@ -38,7 +38,10 @@ export function useRowStates(): ReadonlyMap<string, RowState> {
 
 export const isPending = (state: RowState | undefined): state is Decision => typeof state === 'string';
 
-/** Calls `load` with the ids of the activations each time that decisions were carried out. */
+/**
+ * Calls `load` each time that decisions were carried out, with the ids of all their activations, also of those whose
+ * request failed or was declined.
+ */
 export function useOnDecided(load: (ids: readonly string[]) => Promise<unknown>): void {
   useEffect(() => {
     listeners.add(load);

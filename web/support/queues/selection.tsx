@@ -9,7 +9,7 @@ import { machineText, shortId } from '../parts/machine.js';
 
 const texts = messages.selection;
 
-/** The rows that are selected, by the ids of their activations. */
+/** The rows that can be selected and those that are selected, as ids of their activations. */
 export interface Selection {
   readonly selectable: readonly string[];
   readonly selected: readonly string[];
@@ -18,8 +18,8 @@ export interface Selection {
 }
 
 /**
- * @param selectable the rows that are shown and can be selected now. The choice of a row outlasts the time in which it cannot be,
- * so that a row whose release fails or is undone is selected again.
+ * @param selectable the rows that are shown and can be selected now. The choice of a row is kept while the row cannot
+ * be selected, so that a row whose release fails or is undone is selected again.
  */
 export function useSelection(selectable: readonly string[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());

@@ -21,7 +21,9 @@ export interface SessionState {
   readonly retry: () => void;
   /** Notes that the signed-in person has a passkey now. */
   readonly markEnrolled: () => void;
-  /** Removes the session after a sign-out, and reports that. */
+  /**
+   * Removes the session from this page after a sign-out, or after its end if the person leaves, and shows "Signed out".
+   */
   readonly clear: () => void;
 }
 
