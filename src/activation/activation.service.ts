@@ -150,7 +150,7 @@ export class ActivationService {
   private async unknownLicenseProblem({ key }: ActivationCredentials): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
     if (hasValidCheckSymbol(key)) return problem('license_not_found');
-    return invalidMembers({ license_key: 'One character looks mistyped.' });
+    return invalidMembers({ license_key: 'has one character that looks mistyped' });
   }
 
   // `release_url` opens the portal for this license, so that the holder can release a machine and return to the application.

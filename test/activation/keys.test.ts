@@ -59,7 +59,7 @@ test('422 says that one character looks mistyped, with any e-mail', async () => 
     expect(answer.status).toBe(422);
     expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
     expect(answer.json.errors).toEqual([
-      { pointer: '/license_key', detail: 'One character looks mistyped.' },
+      { pointer: '/license_key', detail: 'has one character that looks mistyped' },
     ]);
   }
   expect(await activeMachines(license)).toEqual([]);
