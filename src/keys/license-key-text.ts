@@ -16,20 +16,33 @@ const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
 
 /**
  * Reads a license key as a person typed or pasted it: without regard to case and separators, `O` as `0`, `I` and `L` as `1`.
- * @param defaultPrefix the prefix of a key that was typed without one
- * @returns the canonical text, which is hashed and compared, without a prefix if neither the text nor `defaultPrefix` has one;
- *   null if the text does not have the shape of a key
+ * @returns the text in canonical form, with the prefix that was typed, or without one (`withServicePrefix`); null if the text does
+ *   not have the shape of a key
  */
-export function readLicenseKey(text: string, defaultPrefix = ''): string | null {
+export function readLicenseKey(text: string): string | null {
   // A key that was pasted from its mail is canonical already.
   if (CANONICAL.test(text)) return text;
   if (text.length > MAX_TYPED_LENGTH) return null;
   const typed = withoutSeparators(text);
   const shape = WITH_UNDERSCORE.exec(typed) ?? WITHOUT_UNDERSCORE.exec(typed);
   if (!shape?.[2]) return null;
-  const prefix = shape[1]?.toUpperCase() ?? defaultPrefix;
-  const symbols = shape[2].toUpperCase().replaceAll('_', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
-  return formatLicenseKey(prefix, symbols);
+  const symbols = readLookAlikes(shape[2].toUpperCase().replaceAll('_', ''));
+  return formatLicenseKey(shape[1]?.toUpperCase() ?? '', symbols);
+}
+
+/**
+ * Returns the canonical text of a key, which is hashed and compared. A key that was typed without a prefix, or with a look-alike
+ * of the service's prefix such as `M00R`, gets this prefix. Any other prefix stays, because imported keys have their own.
+ * @param key the result of `readLicenseKey` @param prefix LICENSE_KEY_PREFIX
+ */
+export function withServicePrefix(key: string, prefix: string): string {
+  const end = key.indexOf('_');
+  const isOfService = end === -1 || readLookAlikes(key.slice(0, end)) === readLookAlikes(prefix);
+  return isOfService ? `${prefix}_${key.slice(end + 1)}` : key;
+}
+
+function readLookAlikes(text: string): string {
+  return text.replaceAll('O', '0').replaceAll(/[IL]/g, '1');
 }
 
 /** Returns the canonical text of a key. @param prefix empty for a key without a prefix @param symbols the 16 symbols as one text */

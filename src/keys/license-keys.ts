@@ -1,6 +1,7 @@
 import { deriveAuditActorId } from './audit-actor.js';
 import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
+import { withServicePrefix } from './license-key-text.js';
 import { deriveSignInCode, deriveStaffLink, type DerivationInput } from './mailed-secrets.js';
 import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
@@ -26,9 +27,9 @@ export class LicenseKeys {
     this.#secret = secret;
   }
 
-  /** Returns the hash of a key. @param key in the form of `readLicenseKey`; a key without a prefix gets LICENSE_KEY_PREFIX */
+  /** Returns the hash of a key. @param key in the form of `readLicenseKey` */
   hash(key: string): Buffer {
-    return licenseKeyHash(key.includes('_') ? key : `${this.prefix}_${key}`);
+    return licenseKeyHash(withServicePrefix(key, this.prefix));
   }
 
   /** Derives a license key, with its hash and hint. @param generation increases when staff replace the key */

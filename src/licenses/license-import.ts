@@ -9,7 +9,7 @@ import { emailField } from '../fields/email.js';
 import { completeLicenseKeyField } from '../fields/license-key.js';
 import { expiryTextField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
 import { licenseKeyHash, licenseKeyHint } from '../keys/license-key.js';
-import { hasValidCheckSymbol, readLicenseKey } from '../keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey, withServicePrefix } from '../keys/license-key-text.js';
 import type { NewLicense } from './licenses.service.js';
 
 /** The hash of a key that another license has or had. */
@@ -134,7 +134,8 @@ export async function importLicenses(
     await execute(manager, 'lock table license in share update exclusive mode');
     const at = clock.now();
     const { defaultMachinesPerLicense: machines_allowed, defaultOnExpiry: on_expiry } = config;
-    const writer = new LicenseWriter(manager, columns, { machines_allowed, on_expiry }, at);
+    const defaults = { machines_allowed, on_expiry };
+    const writer = new LicenseWriter(manager, columns, defaults, config.licenseKeyPrefix, at);
     const batch: ImportRow[] = [];
     for await (const row of rows) {
       if (batch.push(row) === BATCH_ROWS) await writer.add(batch.splice(0));
@@ -174,6 +175,7 @@ class LicenseWriter {
     private readonly manager: EntityManager,
     private readonly columns: readonly ImportColumn[],
     private readonly defaults: Defaults,
+    private readonly servicePrefix: string,
     private readonly at: Date,
   ) {}
 
@@ -185,7 +187,7 @@ class LicenseWriter {
       const { key, license, faults: rowFaults } = parseRow(this.columns, cells, this.defaults);
       for (const text of rowFaults) faults.push({ line, text });
       if (key === undefined) continue;
-      const key_hash = licenseKeyHash(key);
+      const key_hash = licenseKeyHash(withServicePrefix(key, this.servicePrefix));
       const firstLine = this.#lines.get(key_hash.toString('base64'));
       if (firstLine !== undefined) {
         faults.push({ line, text: `this key is already in line ${firstLine} (O counts as 0, I and L as 1)` });

@@ -17,6 +17,7 @@ test.each([
   ['spaces around the key and the e-mail address', ' \tMOOR_0101-0101-0101-0101\n', ' ada@example.com '],
   ['a key in lower case', 'moor_0101-0101-0101-0101', 'ada@example.com'],
   ['a key with O, I and L in place of 0 and 1', 'MOOR_OIOI-OLOL-oioi-olol', 'ada@example.com'],
+  ['a key with 0 in place of O in its prefix', 'm00r-0101-0101-0101-0101', 'ada@example.com'],
   ['an e-mail address in capitals', 'MOOR_0101-0101-0101-0101', '\tADA@Example.COM'],
 ])('accepts %s', async (_what, license_key, email) => {
   const license = await service.issue();

@@ -58,7 +58,9 @@ describe('license', () => {
       created_at: expect.stringMatching(UTC_TIME),
       activations: [],
     });
-    expect(await terminal.json(['license', 'show', ` ${license_key.toLowerCase()}`])).toEqual(shown);
+    const lookAlike = license_key.replace('MOOR', 'M00R');
+    for (const typed of [` ${license_key.toLowerCase()}`, lookAlike])
+      expect(await terminal.json(['license', 'show', typed])).toEqual(shown);
   });
 
   test('set changes only the given options, and prints the changed license', async () => {

@@ -408,6 +408,15 @@ describe('an imported license', () => {
     expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
   });
 
+  test('has the prefix of the service if the file has a look-alike of it', async () => {
+    const symbols = newKey().slice('ACME_'.length);
+    const [canonical, typed] = [`MOOR_${symbols}`, `M00R_${symbols}`];
+    await importContent([HEAD, `${typed},prefix@example.com`]);
+    expect(await rowsOf([canonical])).toMatchObject([{ email: 'prefix@example.com' }]);
+    for (const license_key of [canonical, typed])
+      expect((await service.activate({ license_key, email: 'prefix@example.com' })).status).toBeLessThan(300);
+  });
+
   test('has its key in no table and no log, in any form', async () => {
     const [key] = newKeys(1) as [string];
     await importContent([HEAD, `${key},leak@example.com`]);

@@ -8,7 +8,7 @@ import { readLicenseKey as readKeyInClient } from '../../client/src/license-key.
 import { readMachineId, type Host } from '../../client/src/machine-id.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
-import { hasValidCheckSymbol, readLicenseKey } from '../../src/keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey, withServicePrefix } from '../../src/keys/license-key-text.js';
 import {
   machineDigest,
   verifyLicenseToken,
@@ -77,14 +77,15 @@ describe('license-keys.json', () => {
   });
 
   test.each(canonical)('$name', (vector) => {
-    const key = readLicenseKey(vector.text, 'MOOR');
+    const typed = readLicenseKey(vector.text);
+    const key = typed && withServicePrefix(typed, 'MOOR');
     expect(key).toBe(vector.canonical);
     expect(key === null ? undefined : licenseKeyHash(key).toString('hex')).toBe(vector.key_hash);
     expect(key === null ? undefined : licenseKeyHint(key)).toBe(vector.key_hint);
     // The client does not know the prefix of the service. It refuses only what the service refuses.
     const inClient = () => readKeyInClient(vector.text);
     if (key === null) expect(inClient).toThrow('invalid_request');
-    else expect(inClient()).toBe(readLicenseKey(vector.text));
+    else expect(inClient()).toBe(typed);
   });
 
   test.each(check_symbol)('$name', ({ canonical: key, holds }) => {

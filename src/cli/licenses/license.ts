@@ -4,7 +4,7 @@ import { findLicenses, type ActivationView, type LicenseView } from '../../activ
 import { utcDay } from '../../core/clock.js';
 import type { OnExpiry } from '../../core/config.js';
 import { licenseKeyHash } from '../../keys/license-key.js';
-import { hasValidCheckSymbol, readLicenseKey } from '../../keys/license-key-text.js';
+import { hasValidCheckSymbol, readLicenseKey, withServicePrefix } from '../../keys/license-key-text.js';
 import type { StaffStatus } from '../../licenses/license.rules.js';
 import type { LicenseChange } from '../../licenses/licenses.service.js';
 import { createLicensesService, withDatabase, type CommandContext } from '../context/command-context.js';
@@ -159,8 +159,9 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
 
 /** Finds a license by its id, its key or the transaction id of its purchase. @throws Refused if no license is found */
 async function findLicense({ config, dataSource }: CommandContext, idOrKey: string): Promise<LicenseView> {
-  const key = readLicenseKey(idOrKey, config.licenseKeyPrefix);
-  const query = isUuid(idOrKey) ? { id: idOrKey } : key && { key_hash: licenseKeyHash(key) };
+  const key = readLicenseKey(idOrKey);
+  const key_hash = key && licenseKeyHash(withServicePrefix(key, config.licenseKeyPrefix));
+  const query = isUuid(idOrKey) ? { id: idOrKey } : key_hash && { key_hash };
   const found = query ? await findLicenses(dataSource, query) : [];
   // A transaction id can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
