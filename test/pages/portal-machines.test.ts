@@ -11,6 +11,7 @@ import { headline, machineRow, openByCode, openByKey } from './portal-browser.js
 import { codeAfter } from '../license-portal/harness.js';
 import {
   activateMachine,
+  expectApart,
   expectFocus,
   expectAnnounced,
   expectToast,
@@ -285,6 +286,24 @@ test('the row of a machine says why its release was declined, and the release ca
   await row.getByText('Asked on').waitFor();
   expect(await row.getByText('Support declined').count()).toBe(0);
 });
+
+test.each([320, 760, 1280])(
+  'at a width of %d pixels an error and a message do not cover a dialog',
+  async (width) => {
+    await activateMachine(service, license, 'Studio');
+    const page = await browser.openPage(origin, { viewport: { width, height: 640 } });
+    await openByCode(page, origin, service, license.email);
+    await page.route('**/portal/api/**', (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.locator('.toast.danger').waitFor();
+    await page.unroute('**/portal/api/**');
+    await page.getByRole('button', { name: 'Send me the key' }).click();
+    await expectToast(page, `The key is on its way to ${license.email}.`);
+    await page.getByRole('button', { name: 'Release Studio' }).click();
+    await expectApart(page.locator('.toasts'), page.getByRole('dialog'));
+    expect(await page.locator('.toast').count()).toBe(2);
+  },
+);
 
 test('a message disappears by itself, and an error stays until it is dismissed', async () => {
   const page = await browser.openPage(origin);

@@ -19,6 +19,19 @@ export async function expectToast(page: Page, text: string | RegExp): Promise<vo
   await page.locator('.toast').getByText(text).waitFor();
 }
 
+/** Waits until two elements do not overlap, and neither is cut off by the window. */
+export async function expectApart(one: Locator, other: Locator): Promise<void> {
+  const size = one.page().viewportSize()!;
+  await until(async () => {
+    const [a, b] = [(await one.boundingBox())!, (await other.boundingBox())!];
+    const isInWindow = ({ x, y, width, height }: typeof a) =>
+      x >= 0 && y >= 0 && x + width <= size.width && y + height <= size.height;
+    const isBeside = a.x + a.width <= b.x || b.x + b.width <= a.x;
+    const isAboveOrBelow = a.y + a.height <= b.y || b.y + b.height <= a.y;
+    return isInWindow(a) && isInWindow(b) && (isBeside || isAboveOrBelow);
+  });
+}
+
 /** Waits until an element has the focus, which the page moves after it has rendered a change. */
 export async function expectFocus(locator: Locator): Promise<void> {
   await locator.waitFor();

@@ -3,7 +3,7 @@ import type { Locator } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
-import { activateMachine, expectToast } from './steps.js';
+import { activateMachine, expectApart, expectToast, tabTo } from './steps.js';
 import { button, dialog, insertReleaseRequest, openAs, row, submitReason } from './support-browser.js';
 
 const HOLDER = 'a.holder.with.a.long.address@department.university.example';
@@ -59,15 +59,21 @@ test('the label of a machine is on one line with the other cells of its row', as
   expect(Math.abs(label.y + label.height / 2 - checkbox.y - checkbox.height / 2)).toBeLessThan(2);
 });
 
-test('a toast is beside a dialog, and covers neither its title nor its buttons', async () => {
-  const page = await browser.openPage(origin, { viewport: { width: 1120, height: 760 } });
-  await openAs(page, origin, service, 'support', '#requests');
-  await button(page, 'Release Studio, as asked').click();
-  await submitReason(page, 'Sold', 'Release');
-  await button(page, 'Release Laptop, as asked').click();
-  await expectToast(page, 'Releases in 10 seconds: Studio');
-  const toast = await boxOf(page.locator('.toast'));
-  expect(toast.x + toast.width).toBeLessThanOrEqual((await boxOf(dialog(page))).x);
-  await button(dialog(page), 'Cancel').click();
-  await page.keyboard.press('z');
-});
+test.each([320, 760, 1280])(
+  'at a width of %d pixels a toast does not cover a dialog, and its button is reached by keyboard',
+  async (width) => {
+    const page = await browser.openPage(origin, { viewport: { width, height: 640 } });
+    await openAs(page, origin, service, 'support', '#requests');
+    await button(page, 'Release Studio, as asked').click();
+    await submitReason(page, 'Sold', 'Release');
+    await button(page, 'Release Laptop, as asked').click();
+    await expectToast(page, 'Releases in 10 seconds: Studio');
+    await expectApart(page.locator('.toast'), dialog(page));
+    const { y } = await boxOf(dialog(page));
+    await tabTo(button(dialog(page), 'Undo: release Studio'));
+    await page.keyboard.press('Enter');
+    await page.locator('.toast').getByText('Not released: Studio.').waitFor();
+    await expectApart(page.locator('.toast'), dialog(page));
+    expect((await boxOf(dialog(page))).y).toBe(y);
+  },
+);

@@ -9,6 +9,10 @@ const region = document.createElement('div');
 region.className = 'toasts';
 region.popover = 'manual';
 region.role = 'region';
+// The style sheet leaves this height below what toasts must not cover.
+new ResizeObserver(() =>
+  document.documentElement.style.setProperty('--toasts-height', `${region.getBoundingClientRect().height}px`),
+).observe(region);
 
 /** Shows that something was done, for some seconds, in place of an earlier such message, and announces it to screen readers. */
 export function toast(text: string): void {
@@ -98,6 +102,7 @@ function show(element: HTMLElement): void {
   region.ariaLabel = common.toasts;
   region.append(element);
   placeToasts();
+  region.scrollTo(0, region.scrollHeight);
 }
 
 function remove(element: HTMLElement): void {
