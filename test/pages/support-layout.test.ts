@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Locator } from 'playwright-core';
+import { until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
@@ -12,7 +13,7 @@ let service: Service;
 let origin: string;
 let licenseId: string;
 beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
+  ({ service, origin } = await startForBrowser({ environment: { PRODUCT_NAME: 'Tidewater Studio' } }));
   const license = await service.issue({ email: HOLDER, machines_allowed: 2 });
   licenseId = license.license_id;
   for (const label of ['Studio', 'Laptop'])
@@ -47,6 +48,24 @@ test.each([760, 1120, 1280])(
     }
   },
 );
+
+test('at a width of 320 pixels the header has two lines, and a button shows the tabs until a view is chosen', async () => {
+  const page = await browser.openPage(origin, { viewport: { width: 320, height: 640 } });
+  await openAs(page, origin, service, 'support', '#requests');
+  const header = page.getByRole('banner');
+  const isCollapsed = async () => (await boxOf(header)).height < 60;
+  await until(isCollapsed);
+  await tabTo(button(header, 'Menu 2 wait'));
+  await page.keyboard.press('Enter');
+  await button(header, 'Sign out').waitFor();
+  await browser.expectAccessible(page);
+  await tabTo(page.getByRole('link', { name: 'Service' }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Service' }).waitFor();
+  await until(isCollapsed);
+  expect(await button(header, 'Menu 2 wait').getAttribute('aria-expanded')).toBe('false');
+  expect(await button(header, 'Sign out').count()).toBe(0);
+});
 
 test('the label of a machine is on one line with the other cells of its row', async () => {
   const page = await browser.openPage(origin);

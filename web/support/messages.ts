@@ -42,6 +42,7 @@ export const messages = {
   roles: { support: 'Support', admin: 'Admin' },
   nav: {
     label: 'Views',
+    menu: 'Menu',
     find: 'Find',
     requests: 'Release requests',
     erasures: 'Erasure requests',

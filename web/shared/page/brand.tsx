@@ -42,10 +42,9 @@ export function BrandMark({ page }: { page: string }) {
     <span class="brand">
       <img src={brand.has_logo ? '../brand/logo' : icon} alt="" height="22" />
       {brand.product_name ? (
-        <>
-          <UntrustedText text={brand.product_name} />
-          <span class="quiet">{page}</span>
-        </>
+        <span>
+          <UntrustedText text={brand.product_name} /> <span class="quiet">{page}</span>
+        </span>
       ) : (
         page
       )}

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
@@ -13,10 +14,22 @@ interface Props {
   readonly waiting: Readonly<Partial<Record<View, number>>>;
 }
 
+/** The tabs of the views. On a narrow screen a button shows them; they are hidden again when another view opens. */
 export function Nav({ role, view, waiting }: Props) {
+  const [isOpen, setIsOpen] = useState(false);
+  useEffect(() => setIsOpen(false), [view]);
   const tabs = role === 'admin' ? [...TABS, 'staff' as const] : TABS;
   return (
     <nav aria-label={messages.nav.label}>
+      <button
+        type="button"
+        class="button link menu"
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        {messages.nav.menu}
+        <Waiting count={tabs.reduce((sum, tab) => sum + (waiting[tab] ?? 0), 0)} />
+      </button>
       <ul>
         {tabs.map((tab) => (
           <li key={tab}>
