@@ -142,6 +142,7 @@ describe('the export of the audit trail', () => {
       '',
     ];
     const formulas = ['=1+1', '+1', '-1', '@SUM(A1)', '\t1', '\r1', '=HYPERLINK("http://x.example","a")'];
+    formulas.push(' =1+1', '＝1+1', '＋1', '－1', '＠SUM(A1)');
     for (const reason of [...reasons, ...formulas]) await insertEvent(reason);
     await insertEvent(null, { text: '=1, "2"' });
     // A spreadsheet that separates lists by semicolons splits the cell at them.

@@ -18,9 +18,10 @@ const LINE_END = '\r\n';
 
 /**
  * The places at which a spreadsheet could read the start of a formula, which could send the other cells to a server. Where lists are
- * separated by semicolons, as in German, a spreadsheet also splits a cell at each semicolon, even in quotes.
+ * separated by semicolons, as in German, a spreadsheet also splits a cell at each semicolon, even in quotes. In Japanese, it also reads
+ * the wide forms of the signs.
  */
-const FORMULA_STARTS = /^(?=[=+\-@\t\r])|(?<=[;\t\r\n])(?=\s*[=+\-@])/g;
+const FORMULA_STARTS = /^(?=[\t\r]|\s*[=+\-@＝＋－＠])|(?<=[;\t\r\n])(?=\s*[=+\-@＝＋－＠])/g;
 
 /**
  * Writes the audit trail as CSV (RFC 4180, docs/operations/staff.md#audit-trail), a chunk for each batch. Labels of machines
