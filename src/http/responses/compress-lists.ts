@@ -14,17 +14,18 @@ const ENCODERS = {
   gzip: (text: string) => gzipAsync(text),
 };
 
-/** The responses that are compressed: lists of the staff API, such as the audit trail, and the public data of the pages. */
-const COMPRESSED_ROUTES = /^\/(support\/api\/|languages|privacy\/data)/;
+/** The responses that are compressed: lists of the portal and of the staff API, and the public data of the pages. */
+const COMPRESSED_ROUTES =
+  /^(GET \/(portal\/api\/|support\/api\/|languages|privacy\/data)|POST \/support\/api\/licenses\/search$)/;
 
 /**
- * Compresses the responses of COMPRESSED_ROUTES. Other responses are short, or contain a token: the length of
- * a compressed response that also contains text of an attacker could reveal the token.
+ * Compresses the responses of COMPRESSED_ROUTES, none of which contains a secret (docs/decisions/0039). Other responses are
+ * short, or contain a token: the length of a compressed response that also contains text of an attacker could reveal the token.
  */
 export function compressLists(fastify: FastifyInstance): void {
   // The hook is added to these routes only, so that it does not run for other requests, such as heartbeats.
   fastify.addHook('onRoute', (route) => {
-    if (route.method !== 'GET' || !COMPRESSED_ROUTES.test(route.url)) return;
+    if (!COMPRESSED_ROUTES.test(`${String(route.method)} ${route.url}`)) return;
     route.onSend = [...[route.onSend ?? []].flat(), compress];
   });
 }
