@@ -71,7 +71,7 @@ const VARIANTS: Partial<Record<ProblemCode, readonly Variant[]>> = {
         machines_in_use: 1,
         portal_url: 'https://licenses.example.org/shop/portal/',
         release_url:
-          'https://licenses.example.org/shop/portal/#release=0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6.1795086600.4yJq0N3kVQ3m8y5rW1cYt7dEoZbXl2uHf9aGsKpTnRk',
+          'https://licenses.example.org/shop/portal/#release=0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6.1795086600.4yJq0N3kVQ3m8y5rW1cYt7dEoZbXl2uHf9aGsKpTnRk&machine=Studio+Mac&version=3.2.0',
       },
     ],
   ],

@@ -114,11 +114,12 @@ export class ActivationService {
   private async insertActivation(
     attempt: FoundAttempt,
     { email, machineId }: ActivationCredentials,
-    { hostname_hint, app_version }: ActivateRequest,
+    request: ActivateRequest,
     now: Date,
   ): Promise<{ activation: SuccessfulAttempt; created: boolean } | null> {
     const id = uuidv7();
     const { license_id, revision } = attempt;
+    const { hostname_hint, app_version } = request;
     const values = [license_id, revision, id, machineId, hostname_hint ?? null, app_version, now];
     const written = await (this.config.mailsNewActivations
       ? this.activateAndMail(values, id, now)
@@ -126,7 +127,7 @@ export class ActivationService {
     if (!written) return null;
     const result = { ...attempt, ...written };
     if (!isSuccessful(result))
-      throw this.machineLimitProblem(result, this.keys.releaseHint(license_id, email, now));
+      throw this.machineLimitProblem(result, this.keys.releaseHint(license_id, email, now), request);
     return { activation: result, created: result.activation_id === id };
   }
 
@@ -153,13 +154,15 @@ export class ActivationService {
     return invalidMembers({ license_key: 'has one character that looks mistyped' });
   }
 
-  // `release_url` opens the portal for this license, so that the holder can release a machine and return to the application.
+  // `release_url` opens the portal for this license, so that the holder can release a machine and return to the application. The
+  // label and version in it let the page name the machine that waits. Browsers do not send a fragment.
   private machineLimitProblem(
     { machines_allowed, machines_in_use }: ActivationAttempt,
-    releaseHint: string,
+    release: string,
+    { hostname_hint: machine, app_version: version }: ActivateRequest,
   ): Problem {
     const portal_url = `${this.config.publicUrl}/portal/`;
-    const release_url = `${portal_url}#release=${releaseHint}`;
+    const release_url = `${portal_url}#${new URLSearchParams({ release, ...(machine && { machine }), version })}`;
     return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url, release_url });
   }
 }

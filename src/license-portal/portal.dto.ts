@@ -8,7 +8,7 @@ import { Member, OptionalBody } from '../http/parsing/member.js';
 
 const signInCode = textField('must be 8 digits', readSignInCode);
 
-const releaseHint = textField('must be the text after #release= in a release_url', (text) =>
+const releaseHint = textField('must be the value of release in the fragment of a release_url', (text) =>
   licenseIdOfHint(text) === null ? null : text,
 );
 

@@ -82,7 +82,7 @@ export class SignInService {
 
   /**
    * Mails a code to the holder of a license whose activation was refused at the machine limit.
-   * @param hint the text after `#release=` in the `release_url` of the refusal
+   * @param hint the value of `release` in the fragment of the refusal's `release_url`
    * @returns the id of the code, and the address with only its first character and its domain
    * @throws Problem as `requestCode`, and `invalid_request` if the hint is forged or has expired, or if the license has
    *   another address or none since

@@ -149,10 +149,13 @@ test('machine_limit_reached contains the numbers of machines and the URLs of the
     machines_allowed: 2,
     machines_in_use: 2,
     portal_url: 'http://localhost:3000/portal/',
-    release_url: expect.stringMatching(/^http:\/\/localhost:3000\/portal\/#release=[\w.-]+$/),
+    release_url: expect.stringMatching(
+      /^http:\/\/localhost:3000\/portal\/#release=[\w.-]+&machine=Canary\+Third&version=3\.2\.0$/,
+    ),
     request_id: expect.any(String),
   });
-  expect(text).not.toContain('Canary');
+  expect(text).not.toContain('Studio');
+  expect(text).not.toContain('Laptop');
   for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
 });
 

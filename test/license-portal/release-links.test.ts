@@ -54,6 +54,22 @@ test('with the release link and one code a holder can move the license to a new 
   expect((await service.activate({ ...license, email }, 'new')).status).toBe(201);
 });
 
+test('the release link names the refused machine by the label and version of the request, which are stored and logged nowhere', async () => {
+  const license = await service.issue({ machines_allowed: 1 });
+  await service.activate(license, 'old');
+  const fragmentFor = async (hostname_hint?: string) => {
+    const { json } = await service.activate(license, 'new', { hostname_hint });
+    return Object.fromEntries(new URLSearchParams(new URL(json['release_url'] as string).hash.slice(1)));
+  };
+  const release = expect.stringMatching(license.license_id);
+  const label = '<b>Anna’s Mac & Co</b> #1+%&release=😀';
+  const machine = label.padEnd(100, '😀');
+  expect(await fragmentFor(` \u202e${machine}`)).toEqual({ release, machine, version: '3.2.0' });
+  expect(await fragmentFor()).toEqual({ release, version: '3.2.0' });
+  expect((await everyRow(service)).join('\n')).not.toContain('Anna’s Mac');
+  expect(service.logged.join('')).not.toContain('Anna’s Mac');
+});
+
 test('a hint is valid for ten minutes, and only for its license and the address of this license', async () => {
   const { hint, email, license_id } = await fullLicense();
   const browser = new Browser(service);

@@ -163,10 +163,11 @@ test('a German holder asks support for a release in German', async () => {
 });
 
 test('the page of a release link is in German, and shows a hostile product name and label as text', async () => {
-  const { json } = await service.activate(license, 'new');
+  const { json } = await service.activate(license, 'new', { hostname_hint: LABEL });
   const page = await open();
   await page.goto(json['release_url'] as string);
   await expectGerman(page, page.getByText('Alle Geräte Ihrer Lizenz sind in Verwendung'));
+  await page.getByText(`Wartet auf einen freien Platz: ${LABEL} (Version 3.2.0)`, { exact: true }).waitFor();
   expect(await page.title()).toBe(`Alle Geräte Ihrer Lizenz sind in Verwendung · ${PRODUCT}`);
   const mail = () => button(page, 'Code per E-Mail senden').click();
   const code = await codeAfter(service, license.email, mail);

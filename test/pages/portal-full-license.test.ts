@@ -102,6 +102,7 @@ test('from a full license to a running application: four clicks and one code', a
     await page.goto(application.releaseUrl);
     await page.getByRole('heading', { name: 'All machines of your license are in use' }).waitFor();
     expect(await page.title()).toBe('All machines of your license are in use · com.example.app');
+    await page.getByText('Waiting for a free place: New Mac (version 3.2.0)', { exact: true }).waitFor();
     await browser.expectAccessibleLayout(page);
     const code = await codeAfter(service, license.email, () => click('Mail me a code'));
     await page.getByText(`A code is on its way to ${license.email[0]}…@example.com.`).waitFor();
@@ -110,6 +111,7 @@ test('from a full license to a running application: four clicks and one code', a
     await page.keyboard.type(code);
     await headline(page).waitFor();
     await expectFocus(page.getByRole('heading', { name: /^License key ending in/ }));
+    await page.getByRole('status').getByText('Waiting for a free place: New Mac').waitFor();
     await page.getByText('Release the machine that you no longer use.').waitFor();
     await browser.expectAccessibleLayout(page);
     await click('Release Old Mac');
@@ -316,6 +318,37 @@ test('a holder who is signed in for another license can sign in for this one, or
   await page.getByText(`Signed in as ${other.email}`).waitFor();
   await page.getByRole('button', { name: 'Sign in another way' }).click();
   await headline(page).waitFor();
+});
+
+test('the link names the machine that waits, also one without a label or with a hostile one', async () => {
+  const license = await issueFullLicense();
+  const hostile = `<img src=x onerror=alert(1)> {version} \u05d0\u05d1${'😀'.repeat(59)}`;
+  const page = await browser.openPage(origin);
+  const open = (url: string) => page.goto('about:blank').then(() => page.goto(url));
+  const waiting = page.getByText('Waiting for a free place');
+  for (const [hostname_hint, name] of [
+    ['', 'Unnamed machine'],
+    [hostile, hostile],
+  ]) {
+    const { json } = await service.activate(license, 'new', { hostname_hint });
+    await open(json['release_url'] as string);
+    await waiting.waitFor();
+    expect(await waiting.textContent()).toBe(`Waiting for a free place: ${name} (version 3.2.0)`);
+    await browser.expectAccessibleLayout(page);
+  }
+  // A link that the service did not make may have any text.
+  const forged = new URLSearchParams({ release: 'x', machine: `\u202e${'W'.repeat(300)}`, version: '1.0' });
+  await open(`/portal/#${forged}`);
+  await waiting.waitFor();
+  expect(await waiting.textContent()).toBe(
+    `Waiting for a free place: \u202e${'W'.repeat(199)} (version 1.0)`,
+  );
+  await browser.expectAccessibleLayout(page);
+  forged.set('version', 'call 555');
+  await open(`/portal/#${forged}`);
+  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
+  expect(await waiting.count()).toBe(0);
+  expect(await page.locator('main img').count()).toBe(0);
 });
 
 test('markup in the hash of the URL is not rendered', async () => {

@@ -10,7 +10,7 @@ import { explain } from './explain.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
-import { isFree, newMachine } from './release-link.js';
+import { isFree, newMachine, refusedMachine } from './release-link.js';
 
 interface Props {
   /** The hint in the URL with which the application opened the page. */
@@ -65,6 +65,14 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   );
 }
 
+/** Names the machine that the application could not activate. */
+export function RefusedMachine() {
+  const machine = refusedMachine();
+  if (!machine) return null;
+  const parts = { machine: <MachineName activation={machine} />, version: machine.version };
+  return <p>{fill(messages.freeAPlace.waiting, parts)}</p>;
+}
+
 /**
  * Says what remains to be done, so that the refused machine can be activated on this license, or that it is activated. The
  * headline of the page says that a place is free.
@@ -77,6 +85,7 @@ export function WaitingMachine({ license }: { license: HolderLicense }) {
     <div role="status">
       {!isFree(license) && (
         <Notice kind={activation ? 'good' : 'info'}>
+          {!activation && <RefusedMachine />}
           <p>
             {activation
               ? fill(messages.freeAPlace.activated, { machine: <MachineName activation={activation} /> })

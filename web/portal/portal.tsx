@@ -10,7 +10,7 @@ import { Page } from '../shared/page/page.js';
 import { useReturn } from '../shared/api/return.js';
 import { toast } from '../shared/notices/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
-import { SignInToFreeAPlace } from './free-a-place.js';
+import { RefusedMachine, SignInToFreeAPlace } from './free-a-place.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { isToBeFreed, releaseHint } from './release-link.js';
@@ -171,6 +171,7 @@ function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutP
       {stage === 'signed-out' && (
         <>
           <p class="lead">{isToFree ? messages.freeAPlace.lead : messages.questionLead}</p>
+          {isToFree && <RefusedMachine />}
           {isToFree ? (
             <SignInToFreeAPlace key={hint} hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
           ) : (

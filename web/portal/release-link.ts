@@ -1,17 +1,31 @@
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
 import { freePlaces, isUsable } from './holder.js';
 
+/** The longest label of an activation, and the form of its version. A link that the service did not make may have any text. */
+const MAX_LABEL_UTF16_UNITS = 200;
+const VERSION = /^[\d.]{1,32}$/;
+
 /** How long a hint is valid, and how long after that the page still shows what it was opened for. */
 const LIFETIME_MS = 10 * 60_000;
 
 /**
- * The hint with which the application opened the page after the machine limit refused an activation: `/portal/#release=<hint>`
+ * The hint with which the application opened the page after the machine limit refused an activation: `/portal/#release=<hint>&…`
  * (docs/contract.md#activate). Null if the URL has none, and from ten minutes after the hint has expired.
  */
 export function releaseHint(): string | null {
-  const hint = new URLSearchParams(location.hash.slice(1)).get('release');
+  const hint = memberOfUrl('release');
   return hint !== null && Date.now() > issuedAt(hint) + 2 * LIFETIME_MS ? null : hint;
 }
+
+/** The machine that the application could not activate, as the link names it; null if it does not. */
+export function refusedMachine() {
+  const version = memberOfUrl('version') ?? '';
+  const hostname_hint = memberOfUrl('machine')?.slice(0, MAX_LABEL_UTF16_UNITS) ?? null;
+  return VERSION.test(version) ? { hostname_hint, version } : null;
+}
+
+/** A value that the application put into the hash of the URL. */
+export const memberOfUrl = (name: string) => new URLSearchParams(location.hash.slice(1)).get(name);
 
 /** A hint has the license id, the time of its expiry in Unix seconds, and a signature, with dots between. */
 const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_MS;

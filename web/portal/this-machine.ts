@@ -1,6 +1,6 @@
 import type { HolderActivation, HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { findActivation } from './holder.js';
-import { isFree, isToBeFreed } from './release-link.js';
+import { isFree, isToBeFreed, memberOfUrl } from './release-link.js';
 
 /** Whether the application opened the page for this machine: `/portal/#activation=<id>`. */
 export const isThisMachine = ({ id }: HolderActivation): boolean => activationIdOfUrl() === id;
@@ -21,7 +21,6 @@ export function openedElement(holder: HolderLicensesAnswer): string | undefined 
 }
 
 /** An application may write the id in upper case; the service writes ids in lower case. */
-const activationIdOfUrl = () =>
-  new URLSearchParams(location.hash.slice(1)).get('activation')?.toLowerCase() ?? null;
+const activationIdOfUrl = () => memberOfUrl('activation')?.toLowerCase() ?? null;
 
 const findThisMachine = (holder: HolderLicensesAnswer) => findActivation(holder, activationIdOfUrl());
