@@ -152,7 +152,9 @@ create table release_request (
   asked_at      timestamptz not null,
   decided_at    timestamptz,
   decision      text check (decision in ('release', 'decline')),
-  constraint release_request_decided_at_a_time check ((decided_at is null) = (decision is null))
+  language      text,
+  constraint release_request_decided_at_a_time check ((decided_at is null) = (decision is null)),
+  constraint release_request_language_until_decided check (language is null or decided_at is null)
 );
 -- An activation has at most one waiting request.
 create unique index release_request_one_open_per_activation on release_request (activation_id) where decided_at is null;
@@ -164,6 +166,7 @@ comment on column release_request.reason is 'Reason given by the holder; null wi
 comment on column release_request.asked_at is 'Time of the request.';
 comment on column release_request.decided_at is 'Time of the decision, or of the release that ended the activation meanwhile; null for an undecided request.';
 comment on column release_request.decision is 'Decision: release (also if staff or retention released the activation without this request) or decline; null for an undecided request.';
+comment on column release_request.language is 'Language of the page on which the holder requested it, for the mail about the decision; null for the language of mails, and after the decision.';
 
 -- Telemetry: the reported fields, the day, and a random id. There is no key, no token and no time finer than a day. The
 -- file of the inbox has the order of arrival until the rows move to `telemetry` after midnight (UTC). From then on, a

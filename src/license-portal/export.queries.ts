@@ -39,6 +39,7 @@ interface ReleaseRequestRow {
   readonly activation_id: string;
   readonly asked_at: Date;
   readonly reason: string | null;
+  readonly language: string | null;
   readonly decided_at: Date | null;
   readonly decision: 'release' | 'decline' | null;
 }
@@ -61,7 +62,7 @@ export async function readActivationFields(
   );
   const requests = await queryRows<ReleaseRequestRow>(
     manager,
-    `select r.activation_id, r.asked_at, r.reason, r.decided_at, r.decision
+    `select r.activation_id, r.asked_at, r.reason, r.language, r.decided_at, r.decision
      from release_request r join activation a on a.id = r.activation_id join license l on l.id = a.license_id
      where a.license_id = any($1) and ${sinceCurrentHolder('r.asked_at')} order by r.asked_at desc`,
     [licenseIds],
@@ -79,9 +80,10 @@ export async function readActivationFields(
   );
 }
 
-const toReleaseRequestView = ({ asked_at, reason, decided_at, decision }: ReleaseRequestRow) => ({
+const toReleaseRequestView = ({ asked_at, reason, language, decided_at, decision }: ReleaseRequestRow) => ({
   asked_at: rfc3339(asked_at),
   reason,
+  language,
   decided_at: rfc3339OrNull(decided_at),
   decision,
 });

@@ -30,7 +30,7 @@ interface LicensedMachine extends MailedMachine {
 
 /**
  * Enqueues the mail about a release, in the transaction that releases the activation.
- * @param language of the page on which the holder released it; undefined if staff did
+ * @param language of the page on which the holder released it, or requested its release; undefined for MAIL_LANGUAGE
  */
 export async function enqueueReleaseMail(
   manager: EntityManager,

@@ -2,8 +2,8 @@ import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
 
 /**
- * Returns the main paragraphs of the mails to holders about a decision. The support page shows them before staff
- * confirm the decision, and fills in `{product}`, `{machine}` and `{reason}`. Other facts and links of the mails are
+ * Returns the main paragraphs of the mails to holders about a decision, in one language. The support page shows them before
+ * staff confirm the decision, and fills in `{product}`, `{machine}` and `{reason}`. Other facts and links of the mails are
  * left out.
  */
 export function decisionMailTexts({ tag, messages }: Language) {

@@ -1,16 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { execute, queryRow } from '../database/sql.js';
+import { queryRow } from '../database/sql.js';
+import { decideOpenRequest, type Decision } from './release-requests.js';
 import { ReleaseService } from './release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { problem } from '../http/problems/problem.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { enqueueMail } from '../mail/mail.service.js';
-
-export const DECISIONS = ['release', 'decline'] as const;
-export type Decision = (typeof DECISIONS)[number];
 
 /** The decision about a release request. `id` is the id of the request. */
 export interface ReleaseDecision {
@@ -62,14 +60,15 @@ export class ReleaseDecisions {
       const request = await findRequest(manager, id);
       if (request.decision) return decisionView(id, request.decision, request.decided_at!);
       const at = this.clock.now();
-      const sql = 'update release_request set decision = $2, decided_at = $3 where id = $1';
-      await execute(manager, sql, [id, decision, at]);
-      const change = { release_request_id: id, activation_id: request.activation_id, decision };
+      const { activation_id } = request;
+      // An activation has at most one open request: this one.
+      const language = await decideOpenRequest(manager, activation_id, decision, at);
+      const change = { release_request_id: id, activation_id, decision };
       await recordAudit(manager, audit, { action: 'release_request.decide', license_id, change, at });
       if (decision === 'release')
-        await this.releases.releaseLocked(manager, { id: request.activation_id, license_id }, audit);
+        await this.releases.releaseLocked(manager, { id: activation_id, license_id }, audit, language);
       // An activation that has ended meanwhile needs no mail.
-      else if (request.is_active) await enqueueMail(manager, 'release_declined', id, at);
+      else if (request.is_active) await enqueueMail(manager, 'release_declined', id, at, { language });
       return decisionView(id, decision, at);
     });
   }

@@ -9,6 +9,8 @@ export interface WaitingRequest {
   readonly id: string;
   readonly asked_at: string;
   readonly reason: string | null;
+  /** The language of the page on which the holder requested it; null for MAIL_LANGUAGE. */
+  readonly language: string | null;
   readonly license: {
     readonly id: string;
     readonly key_hint: string;
@@ -29,7 +31,7 @@ const RELEASE_QUEUE_LIMIT = 500;
 
 // Omits requests for activations that have ended meanwhile.
 const WAITING_REQUESTS = `
-  select r.id, r.asked_at, r.reason, r.activation_id,
+  select r.id, r.asked_at, r.reason, r.language, r.activation_id,
     a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason,
     (select json_build_object('id', l.id, 'key_hint', l.key_hint, 'email', l.email,
        'machines_allowed', l.machines_allowed, 'machines_in_use',
@@ -41,10 +43,11 @@ const WAITING_REQUESTS = `
 /** Finds the requests that wait for a decision, oldest first, at most `RELEASE_QUEUE_LIMIT`. */
 export async function findWaitingRequests(dataSource: DataSource): Promise<WaitingRequest[]> {
   const rows = await queryRows<Row>(dataSource, WAITING_REQUESTS);
-  return rows.map(({ id, asked_at, reason, license, activation_id, ...activation }) => ({
+  return rows.map(({ id, asked_at, reason, language, license, activation_id, ...activation }) => ({
     id,
     asked_at: rfc3339(asked_at),
     reason,
+    language,
     license,
     activation: activationView({ id: activation_id, ...activation }),
   }));

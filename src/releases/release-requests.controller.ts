@@ -23,13 +23,13 @@ export class ReleaseRequestsController {
     return { release_requests: await findWaitingRequests(this.dataSource) };
   }
 
-  /**
-   * Returns the texts of the mails about decisions, which the support page shows before a decision is confirmed. They
-   * are in MAIL_LANGUAGE, because such a mail is not caused by a request of a portal page, which would have a language.
-   */
+  /** A mail about a decision is in the language of its release request, otherwise in that of MAIL_LANGUAGE (`language`). */
   @Get('mails')
   mails() {
-    return decisionMailTexts(this.languages.find(undefined));
+    return {
+      language: this.languages.find(undefined).tag,
+      mails: this.languages.views.map(({ tag }) => decisionMailTexts(this.languages.find(tag))),
+    };
   }
 
   @Post(':id')

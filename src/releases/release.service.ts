@@ -12,6 +12,7 @@ import { endChangedAt } from '../licenses/license.rules.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { Activation } from '../activation/activation.entity.js';
 import { activationView } from '../activation/license-overview.js';
+import { decideOpenRequest } from './release-requests.js';
 import { countSelfReleases } from './self-releases.js';
 
 /** An activation after a release. */
@@ -56,7 +57,8 @@ export class ReleaseService {
       // The releases are counted under the lock, so that concurrent releases count each other.
       const released = await countSelfReleases(manager, license_id, at);
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
-      await endActivation(manager, id, { ended_at: at, released_by_holder: true }, language);
+      await endActivation(manager, id, { ended_at: at, released_by_holder: true });
+      await enqueueReleaseMail(manager, id, at, language);
       // An open request is obsolete.
       const deleteRequest = 'delete from release_request where activation_id = $1 and decided_at is null';
       await execute(manager, deleteRequest, [id]);
@@ -85,38 +87,38 @@ export class ReleaseService {
     });
   }
 
-  /** Releases an activation in the caller's transaction, which holds the lock of the license (`lockLicense`). */
+  /**
+   * Releases an activation in the caller's transaction, which holds the lock of the license (`lockLicense`).
+   * @param language of the release request that led to it, if the caller has stored the decision about it
+   */
   async releaseLocked(
     manager: EntityManager,
     { id, license_id }: Pick<Activation, 'id' | 'license_id'>,
     audit: AuditContext,
+    language?: string,
   ): Promise<void> {
     const at = this.clock.now();
     if (!(await endActivation(manager, id, { ended_at: at, released_by_holder: false }))) return;
     // An open request is decided by the release.
-    const decideRequest = `update release_request set decision = 'release', decided_at = $2
-                   where activation_id = $1 and decided_at is null`;
-    await execute(manager, decideRequest, [id, at]);
+    const requestLanguage = await decideOpenRequest(manager, id, 'release', at);
+    await enqueueReleaseMail(manager, id, at, language ?? requestLanguage);
     const change = { activation_id: id };
     await recordAudit(manager, audit, { action: 'activation.release', license_id, change, at });
   }
 }
 
-/** Ends an active activation and enqueues the mail to the holder. @returns false if it had already ended */
+/** Ends an active activation. @returns false if it had already ended */
 async function endActivation(
   manager: EntityManager,
   id: string,
   { ended_at, released_by_holder }: Pick<Activation, 'released_by_holder'> & { readonly ended_at: Date },
-  language?: string,
 ): Promise<boolean> {
   const { affected } = await manager.update(
     Activation,
     { id, ended_at: IsNull() },
     { ended_at, ended_reason: 'released', released_by_holder },
   );
-  if (!affected) return false;
-  await enqueueReleaseMail(manager, id, ended_at, language);
-  return true;
+  return Boolean(affected);
 }
 
 /** Ends a refunded license and its active activations. It locks the license, as each activation of a machine does. */
@@ -127,6 +129,10 @@ export async function endRefundedLicense(manager: EntityManager, licenseId: stri
   await manager.update(License, { id: licenseId }, { ended_at, end_changed_at });
   const change = { ended_at: at, ended_reason: 'refunded' } as const;
   await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, change);
+  // A decision about an ended activation is not mailed.
+  const removeLanguages = `update release_request r set language = null from activation a
+                           where a.id = r.activation_id and a.license_id = $1 and r.language is not null`;
+  await execute(manager, removeLanguages, [licenseId]);
 }
 
 function throwNotFound(): never {

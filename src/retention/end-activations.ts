@@ -26,7 +26,7 @@ const END_ACTIVATIONS = `
   update activation set ended_at = $2, ended_reason = 'released'
   where id = any($1) and ended_at is null returning id, license_id`;
 const DECIDE_RELEASE_REQUESTS = `
-  update release_request set decision = 'release', decided_at = $2
+  update release_request set decision = 'release', decided_at = $2, language = null
   where activation_id = any($1) and decided_at is null`;
 
 /** Counts the activations that `endActivations` would end. */

@@ -179,7 +179,7 @@ export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   crash_week: 'deleted with its week',
   crash_group_state: 'deleted with the last week in which its group crashed',
   replaced_key: 'deleted with its license',
-  release_request: 'deleted with its activation',
+  release_request: 'deleted with its activation; its language only until the decision',
   staff: 'kept until the person is removed',
   passkey: 'kept until the passkey or its person is removed',
   manifest: 'kept permanently: published versions, no personal data',

@@ -45,7 +45,8 @@ describe('GET export', () => {
       await activate('third'),
     ];
     const byKey = await new Browser(service).signInByKey(license);
-    await byKey.call('POST', `/activations/${second}/release-request`, { reason: 'Sold.' });
+    const german = { 'accept-language': 'de' };
+    await byKey.call('POST', `/activations/${second}/release-request`, { reason: 'Sold.' }, german);
     await service.app.get(ReleaseService).release(first, audit);
     const holder = await signInByCode(email);
     await holder.call('POST', `/activations/${third}/release`);
@@ -65,7 +66,7 @@ describe('GET export', () => {
       hostname_hint: `The ${machine}`,
       machine_id: machineId(machine),
     });
-    const request = { asked_at: NOON, reason: 'Sold.', decided_at: null, decision: null };
+    const request = { asked_at: NOON, reason: 'Sold.', language: 'de', decided_at: null, decision: null };
     const change = { at: NOON, action: 'license.set' };
     const session = { created_at: NOON, expires_at: '2096-02-10T12:30:00Z' };
     expect(json).toEqual({

@@ -111,9 +111,15 @@ export async function find(page: Page, text: string): Promise<void> {
 }
 
 /** Inserts the release request of a holder, without its mail. */
-export async function insertReleaseRequest(service: Service, activationId: string, reason: string | null) {
+export async function insertReleaseRequest(
+  service: Service,
+  activationId: string,
+  reason: string | null,
+  language: string | null = null,
+) {
   await service.sql(
-    `insert into release_request (id, activation_id, reason, asked_at) values (gen_random_uuid(), $1, $2, $3)`,
-    [activationId, reason, service.clock.now()],
+    `insert into release_request (id, activation_id, reason, asked_at, language)
+     values (gen_random_uuid(), $1, $2, $3, $4)`,
+    [activationId, reason, service.clock.now(), language],
   );
 }

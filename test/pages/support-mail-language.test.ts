@@ -38,3 +38,44 @@ test('the dialog of a release shows the mail to the holder in the language in wh
   const text = mail!.text.replaceAll(/\s+/g, ' ');
   for (const paragraph of paragraphs) expect(text).toContain(paragraph);
 });
+
+test('the dialog shows the mail in the language of each request, and in that of MAIL_LANGUAGE without a known one', async () => {
+  const license = await service.issue({ email: EMAIL, machines_allowed: 3 });
+  for (const [label, language] of [
+    ['Tokyo', 'ja'],
+    ['Hamburg', null],
+    ['Utrecht', 'nl'],
+  ] as const)
+    await insertReleaseRequest(
+      service,
+      await activateMachine(service, license, label, EMAIL),
+      null,
+      language,
+    );
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  const quoted = () =>
+    dialog(page)
+      .getByRole('figure')
+      .evaluateAll((figures) =>
+        figures.map((figure) => [
+          figure.querySelector('figcaption')!.textContent,
+          figure.querySelector('blockquote')!.lang,
+        ]),
+      );
+  await page.getByRole('checkbox', { name: /^Select all/ }).check();
+  await button(page, 'Decline selected').click();
+  await dialog(page).getByText('理由: …').waitFor();
+  expect(await quoted()).toEqual([
+    ['For 2 machines, the mail to the holder says, in German', 'de'],
+    ['For 1 machine, the mail to the holder says, in Japanese', 'ja'],
+  ]);
+  await browser.expectAccessibleLayout(page);
+  await page.keyboard.press('Escape');
+
+  // The release of the machine decides its request, too.
+  await page.goto(`/support/#license/${license.license_id}`);
+  await button(page, 'Release Tokyo').click();
+  await dialog(page).getByText('理由: …').waitFor();
+  expect(await quoted()).toEqual([['The mail to the holder says, in Japanese', 'ja']]);
+});

@@ -104,15 +104,15 @@ describe.each([
 
 test('an activation that the retention ends is recorded like any release, and no mail is sent', async () => {
   const { license_id, activation } = await endedLicense('revoked');
-  await harness.insert('release_request', { activation_id: activation });
+  await harness.insert('release_request', { activation_id: activation, language: 'de' });
   const jobs = await harness.count('graphile_worker._private_jobs');
   await runAt(ELEVEN_MONTHS.on);
   const at = new Date(ELEVEN_MONTHS.on);
   expect(await service.sql('select ended_at, ended_reason, released_by_holder from activation')).toEqual([
     { ended_at: at, ended_reason: 'released', released_by_holder: false },
   ]);
-  expect(await service.sql('select decision, decided_at from release_request')).toEqual([
-    { decision: 'release', decided_at: at },
+  expect(await service.sql('select decision, decided_at, language from release_request')).toEqual([
+    { decision: 'release', decided_at: at, language: null },
   ]);
   expect(
     await service.sql(

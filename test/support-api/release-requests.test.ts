@@ -57,6 +57,7 @@ describe('the queue', () => {
         id: first.id,
         asked_at: NOW,
         reason: 'It was sold.',
+        language: null,
         license: {
           id: first.license_id,
           key_hint: first.license_key.slice(-2),
@@ -129,6 +130,7 @@ describe('a decision', () => {
         id: request.id,
         activation_id,
         reason: 'It was sold.',
+        language: null,
         asked_at: NOW,
         decision: 'release',
         decided_at: '2026-11-20T13:10:00Z',

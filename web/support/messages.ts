@@ -306,6 +306,10 @@ export const messages = {
   holderMail: {
     title: 'The mail to the holder says, in {language}',
     titleOfBatch: 'For each machine, the mail to its holder says, in {language}',
+    titleOfSome: {
+      one: 'For # machine, the mail to the holder says, in {language}',
+      other: 'For # machines, the mail to the holder says, in {language}',
+    },
   },
   decided: {
     soon: 'Releases in {seconds} seconds: {machine}',

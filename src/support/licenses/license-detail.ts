@@ -23,6 +23,7 @@ export interface LicenseDetail extends LicenseView {
     readonly id: string;
     readonly activation_id: string;
     readonly reason: string | null;
+    readonly language: string | null;
     readonly asked_at: string;
     readonly decision: 'release' | 'decline' | null;
     readonly decided_at: string | null;
@@ -39,7 +40,7 @@ const SELECT_STATUS_AND_PURCHASE = `
   from license l where l.id = $1`;
 
 const SELECT_RELEASE_REQUESTS = `
-  select r.id, r.activation_id, r.reason, r.asked_at, r.decision, r.decided_at
+  select r.id, r.activation_id, r.reason, r.language, r.asked_at, r.decision, r.decided_at
   from activation a join release_request r on r.activation_id = a.id
   where a.license_id = $1 order by r.asked_at desc, r.id desc`;
 

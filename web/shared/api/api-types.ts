@@ -110,7 +110,7 @@ export interface CrashGroupListAnswer {
   readonly crash_groups: readonly CrashGroup[];
 }
 
-export interface DecisionMailsAnswer {
+export interface DecisionMails {
   /** The tag of the language of the texts. */
   readonly language: string;
   /** How a mail calls a machine without a label. */
@@ -119,6 +119,12 @@ export interface DecisionMailsAnswer {
   readonly release: readonly string[];
   /** The same of the mail about a declined release request. */
   readonly decline: readonly string[];
+}
+
+export interface DecisionMailsAnswer {
+  /** The tag of the language of `MAIL_LANGUAGE`. */
+  readonly language: string;
+  readonly mails: readonly DecisionMails[];
 }
 
 export interface Erased {
@@ -447,6 +453,7 @@ export interface ReleaseQueueAnswer {
     readonly id: string;
     readonly asked_at: string;
     readonly reason: string | null;
+    readonly language: string | null;
     readonly license: {
       readonly id: string;
       readonly key_hint: string;
@@ -462,6 +469,7 @@ export interface ReleaseRequestLine {
   readonly id: string;
   readonly activation_id: string;
   readonly reason: string | null;
+  readonly language: string | null;
   readonly asked_at: string;
   readonly decision: 'release' | 'decline' | null;
   readonly decided_at: string | null;

@@ -110,7 +110,7 @@ function LicenseSections({
       <History license={license} />
       {toRelease.length > 0 && (
         <DecideDialog
-          targets={toRelease.map((activation) => ({ activation }))}
+          targets={toRelease.map((activation) => ({ activation, language: languageOf(license, activation) }))}
           decision="release"
           onClose={closeDialog}
           onConfirmed={() => {
@@ -122,3 +122,7 @@ function LicenseSections({
     </>
   );
 }
+
+/** The release of an activation decides an open request, and is mailed in its language. A decided request has no language. */
+const languageOf = ({ release_requests }: LicenseDetail, { id }: Activation): string | null =>
+  release_requests.find(({ activation_id, language }) => activation_id === id && language)?.language ?? null;

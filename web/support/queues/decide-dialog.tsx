@@ -6,7 +6,7 @@ import { MachineDetails, machineText, MachineWithDetails } from '../parts/machin
 import { reasonField } from '../parts/reason.js';
 import type { Decision } from '../types.js';
 import { decline, release, type Target } from './decide.js';
-import { HolderMail } from './holder-mail.js';
+import { HolderMails } from './holder-mails.js';
 import { useRowStates } from './row-states.js';
 
 interface Props {
@@ -38,13 +38,7 @@ export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props)
               label: texts.declineReason,
             },
       }}
-      preview={({ reason }) => (
-        <HolderMail
-          decision={decision}
-          reason={reason}
-          machine={only && (only.activation.hostname_hint?.trim() || null)}
-        />
-      )}
+      preview={({ reason }) => <HolderMails targets={targets} decision={decision} reason={reason} />}
       onConfirm={async ({ reason }) => {
         if (isRelease) release(targets, reason);
         else await decline(targets, reason);

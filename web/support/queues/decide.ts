@@ -22,6 +22,8 @@ import { reloadViews, setRowStates } from './row-states.js';
 export interface Target {
   readonly activation: Activation;
   readonly request?: Pick<ReleaseRequestLine, 'id' | 'reason'>;
+  /** The language of the mail about the decision; null for MAIL_LANGUAGE. */
+  readonly language: string | null;
 }
 
 /**

@@ -18,7 +18,7 @@ const ROWS_SHOWN_AT_FIRST = 50;
 const texts = messages.requests;
 
 /** A release request, with the activation that it asks to release. */
-export type RequestWithActivation = Pick<ReleaseRequestLine, 'id' | 'asked_at' | 'reason'> & {
+export type RequestWithActivation = Pick<ReleaseRequestLine, 'id' | 'asked_at' | 'reason' | 'language'> & {
   readonly activation: Activation;
 };
 
@@ -117,7 +117,8 @@ export function RequestTable<Row extends RequestWithActivation>({
 }
 
 /** Returns what a decision about a request is about. */
-export const targetOf = ({ id, reason, activation }: RequestWithActivation): Target => ({
+export const targetOf = ({ id, reason, language, activation }: RequestWithActivation): Target => ({
   activation,
   request: { id, reason },
+  language,
 });
