@@ -14,20 +14,30 @@ import { profiled } from '../support/profile.js';
 /** The timeout of each browser operation. It ends a page that hangs before the timeout of the test (`jest.config.js`). */
 const PAGE_TIMEOUT_MS = 300_000;
 
-/** The appearances in which pages are checked: `light` and `dark`, each with the width of a phone and of a desktop. */
-const APPEARANCES = (['light', 'dark'] as const).flatMap((colorScheme) =>
-  [320, 1280].map((width) => ({ colorScheme, width })),
-);
+const PHONE_WIDTH = 320;
+const DESKTOP_WIDTH = 1280;
 
 /** The width of a desktop window at 200 % zoom. */
-const ZOOMED_WIDTH = 640;
+const ZOOMED_WIDTH = DESKTOP_WIDTH / 2;
+
+/**
+ * The appearances in which pages are checked: light and dark, with the width of a phone and of a desktop, and at 200 % zoom. All rules
+ * are checked in two of them. The others differ from these in colours or in the layout only.
+ */
+const APPEARANCES = [
+  { colorScheme: 'light', width: PHONE_WIDTH, rules: 'all' },
+  { colorScheme: 'light', width: ZOOMED_WIDTH, rules: 'layout' },
+  { colorScheme: 'light', width: DESKTOP_WIDTH, rules: 'all' },
+  { colorScheme: 'dark', width: PHONE_WIDTH, rules: 'layout' },
+  { colorScheme: 'dark', width: DESKTOP_WIDTH, rules: 'layout' },
+] as const;
 
 /**
  * A script that lists the controls without a visible edge. In forced colours the browser removes all backgrounds that a style
  * sheet sets.
  */
 const CONTROLS_WITHOUT_EDGE = `[
-    ...document.querySelectorAll('.button:not(.link), input:not([type=checkbox], [type=radio]), textarea')
+    ...document.querySelectorAll('.button:not(.link), button.choice, input:not([type=checkbox]), select, textarea')
   ]
   .filter((control) => control.checkVisibility())
   .filter((control) => {
@@ -36,11 +46,28 @@ const CONTROLS_WITHOUT_EDGE = `[
   })
   .map(({ outerHTML }) => outerHTML)`;
 
+/**
+ * A script that lists the controls which are too small for a phone: lower than 44 pixels, or fields with a text below 16 pixels,
+ * into which iOS zooms. Outside dialogs, a button that looks like a link may be lower.
+ */
+const SMALL_CONTROLS = `[
+    ...document.querySelectorAll(
+      '.button:not(.link), dialog button, button.choice, input:not([type=checkbox]), select, textarea'
+    )
+  ]
+  .filter((control) => control.checkVisibility())
+  .map((control) => ({
+    html: control.outerHTML,
+    height: control.offsetHeight,
+    fontSize: control.matches('button') ? 16 : parseFloat(getComputedStyle(control).fontSize),
+  }))
+  .filter(({ height, fontSize }) => height < 44 || fontSize < 16)`;
+
 /** After this number of frames, a page that still scrolls sideways is not about to change. */
 const MAX_LAYOUT_FRAMES = 120;
 
-/** The rules of axe-core that are enabled by default and depend on colours. */
-const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+/** The rules of axe-core that depend on colours or on the layout. The one for sizes is not enabled by default. */
+const LAYOUT_RULES = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
 
 /** The default time of the browser's clock. The service's `FakeClock` starts at the same time. */
 export const NOW = '2026-11-20T13:00:00Z';
@@ -103,13 +130,13 @@ export class TestBrowser {
     expect(this.faults.splice(0)).toEqual([]);
   }
 
-  /** Expects that axe-core finds no violation (WCAG 2.2 AA and best practices), with all rules or those of colours. */
-  async expectAccessible(page: Page, rules: 'all' | 'colours' = 'all'): Promise<void> {
+  /** Expects that axe-core finds no violation (WCAG 2.2 AA and best practices), with all rules or those of the layout. */
+  async expectAccessible(page: Page, rules: 'all' | 'layout' = 'all'): Promise<void> {
     // The content security policy would block a script tag, so the automation protocol runs the script.
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(this.#axe);
     const options = {
       resultTypes: ['violations'],
-      ...(rules === 'colours' && { runOnly: COLOUR_RULES }),
+      ...(rules === 'layout' ? { runOnly: LAYOUT_RULES } : { rules: { 'target-size': { enabled: true } } }),
     };
     const violations = (await page.evaluate(
       `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) =>
@@ -119,23 +146,22 @@ export class TestBrowser {
   }
 
   /**
-   * Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide, at 200 % zoom, and that its
-   * controls have edges in forced colours.
+   * Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide, at 200 % zoom, that its
+   * controls have edges in forced colours, and that they are large enough on a phone.
    */
   expectAccessibleLayout(page: Page): Promise<void> {
     return profiled('checking a page', () => this.#expectAccessibleLayout(page));
   }
 
   async #expectAccessibleLayout(page: Page): Promise<void> {
-    await this.#expectNoOverflow(page, ZOOMED_WIDTH);
     await page.emulateMedia({ forcedColors: 'active' });
     expect(await page.evaluate(CONTROLS_WITHOUT_EDGE)).toEqual([]);
     await page.emulateMedia({ forcedColors: 'none' });
-    for (const { colorScheme, width } of APPEARANCES) {
+    for (const { colorScheme, width, rules } of APPEARANCES) {
       await page.emulateMedia({ colorScheme });
       await this.#expectNoOverflow(page, width);
-      // The two colour schemes differ in colours only.
-      await this.expectAccessible(page, colorScheme === 'dark' ? 'colours' : 'all');
+      if (width === PHONE_WIDTH) expect(await page.evaluate(SMALL_CONTROLS)).toEqual([]);
+      await this.expectAccessible(page, rules);
     }
   }
 
