@@ -18,11 +18,11 @@ new ResizeObserver(() =>
 export function toast(text: string): void {
   announce(text);
   region.querySelector('.passing')?.remove();
-  const element = create('toast passing', text);
+  const element = createToast('toast passing', text);
   // Screen readers get the text from the live region, which was in the page from the start.
   element.ariaHidden = 'true';
-  show(element);
-  const start = () => setTimeout(() => remove(element), TOAST_DURATION_MS);
+  showToast(element);
+  const start = () => setTimeout(() => removeToast(element), TOAST_DURATION_MS);
   let timer = start();
   element.addEventListener('pointerenter', () => clearTimeout(timer));
   element.addEventListener('pointerleave', () => (timer = start()));
@@ -32,39 +32,10 @@ export function toast(text: string): void {
 export function toastError(text: string): void {
   for (const earlier of region.querySelectorAll('.danger'))
     if (earlier.firstChild?.textContent === text) earlier.remove();
-  const element = create('toast danger', text);
+  const element = createToast('toast danger', text);
   element.role = 'alert';
-  element.append(createButton(common.dismiss, () => remove(element)));
-  show(element);
-}
-
-export interface ToastButton {
-  readonly text: string;
-  /** The full accessible name, which begins with the visible text. */
-  readonly label: string;
-  /** The key that has the same effect. */
-  readonly shortcut: string;
-  readonly onClick: () => void;
-}
-
-/**
- * Shows a message with a button, and announces it. It stays, beside others, until it is removed.
- * @param durationMs the time after which the caller removes it; a bar shows how much of it is left
- * @returns a function that removes it
- */
-export function toastWithButton(text: string, button: ToastButton, durationMs: number): () => void {
-  announce(text);
-  const element = create('toast', text);
-  const control = createButton(button.text, button.onClick);
-  control.ariaLabel = button.label;
-  control.ariaKeyShortcuts = button.shortcut;
-  const bar = document.createElement('span');
-  bar.className = 'remaining';
-  element.append(control, bar);
-  show(element);
-  if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
-    bar.animate([{ scale: '1 1' }, { scale: '0 1' }], { duration: durationMs, fill: 'forwards' });
-  return () => remove(element);
+  element.append(createButton(common.dismiss, () => removeToast(element)));
+  showToast(element);
 }
 
 /**
@@ -79,7 +50,8 @@ export function placeToasts(): void {
   else region.hidePopover();
 }
 
-function create(className: string, text: string): HTMLElement {
+/** Creates a toast, which is not shown yet. */
+export function createToast(className: string, text: string): HTMLElement {
   const element = document.createElement('div');
   element.className = className;
   const sentence = document.createElement('span');
@@ -88,7 +60,8 @@ function create(className: string, text: string): HTMLElement {
   return element;
 }
 
-function createButton(text: string, onClick: () => void): HTMLButtonElement {
+/** Creates the button of a toast. */
+export function createButton(text: string, onClick: () => void): HTMLButtonElement {
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'button link';
@@ -97,7 +70,8 @@ function createButton(text: string, onClick: () => void): HTMLButtonElement {
   return button;
 }
 
-function show(element: HTMLElement): void {
+/** Shows a toast, the newest as the last. */
+export function showToast(element: HTMLElement): void {
   // Set here, because the texts of another language are loaded after this module.
   region.ariaLabel = common.toasts;
   region.append(element);
@@ -105,7 +79,8 @@ function show(element: HTMLElement): void {
   region.scrollTo(0, region.scrollHeight);
 }
 
-function remove(element: HTMLElement): void {
+/** Removes a toast; if it had the focus, the main heading of the page gets it. */
+export function removeToast(element: HTMLElement): void {
   const hadFocus = element.contains(document.activeElement);
   element.remove();
   placeToasts();

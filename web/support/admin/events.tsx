@@ -1,4 +1,4 @@
-import { RelativeTime } from '../../shared/dates/relative-time.js';
+import { RelativeTime } from '../parts/relative-time.js';
 import { UntrustedText } from '../../shared/texts/text.js';
 import { Table, type Column } from '../parts/table.js';
 import type { AuditEvent } from '../../shared/api/api-types.js';

@@ -1,4 +1,5 @@
-import { formatShortTime, formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatShortTime } from '../parts/dates.js';
 import { fill, t } from '../../shared/texts/text.js';
 import { Notice } from '../../shared/notices/notice.js';
 import { Loaded } from '../parts/loaded.js';

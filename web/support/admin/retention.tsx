@@ -1,5 +1,6 @@
 import type { RetentionListAnswer } from '../../shared/api/api-types.js';
-import { formatShortTime, formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatShortTime } from '../parts/dates.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import type { RetentionRun } from '../types.js';

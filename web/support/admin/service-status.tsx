@@ -1,6 +1,6 @@
 import { Notice } from '../../shared/notices/notice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
-import { RelativeTime } from '../../shared/dates/relative-time.js';
+import { RelativeTime } from '../parts/relative-time.js';
 import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';

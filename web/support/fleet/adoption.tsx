@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { formatPercent, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatUtcDay } from '../../shared/dates/dates.js';
+import { formatPercent } from '../parts/dates.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';

@@ -1,4 +1,5 @@
-import { formatPercent, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatPercent } from '../parts/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';

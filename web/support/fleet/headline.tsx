@@ -1,4 +1,5 @@
-import { formatNumber, formatPercent, formatUtcDay, plural } from '../../shared/dates/dates.js';
+import { formatNumber, formatUtcDay, plural } from '../../shared/dates/dates.js';
+import { formatPercent } from '../parts/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import type { FleetAnswer, FleetWeek } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { formatPercent, formatShortUtcDay } from '../../shared/dates/dates.js';
+import { formatPercent, formatShortUtcDay } from '../parts/dates.js';
 
 /** The dash pattern of each line, so that lines do not differ by colour only. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 2], [1, 5]];

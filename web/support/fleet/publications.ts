@@ -1,4 +1,4 @@
-import { formatShortUtcDay } from '../../shared/dates/dates.js';
+import { formatShortUtcDay } from '../parts/dates.js';
 import { t } from '../../shared/texts/text.js';
 import type { FleetWeek, Publication } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';

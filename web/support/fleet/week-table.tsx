@@ -1,4 +1,5 @@
-import { formatShortUtcDay, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatUtcDay } from '../../shared/dates/dates.js';
+import { formatShortUtcDay } from '../parts/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { ValueLabel } from './value-label.js';

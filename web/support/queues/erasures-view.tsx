@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../shared/forms/button.js';
 import { plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { ExactTime } from '../../shared/dates/exact-time.js';
-import { RelativeTime } from '../../shared/dates/relative-time.js';
+import { RelativeTime } from '../parts/relative-time.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';

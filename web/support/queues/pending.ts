@@ -1,4 +1,4 @@
-import { toastWithButton } from '../../shared/notices/toast.js';
+import { toastWithButton } from '../parts/toast-with-button.js';
 import { findSession } from '../call.js';
 import { isPlainKey, useShortcuts } from '../parts/use-shortcuts.js';
 

@@ -1,6 +1,6 @@
 import { Button } from '../../shared/forms/button.js';
 import { plural } from '../../shared/dates/dates.js';
-import { RelativeTime } from '../../shared/dates/relative-time.js';
+import { RelativeTime } from '../parts/relative-time.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { machineNames, MachineWithDetails } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';

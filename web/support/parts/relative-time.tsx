@@ -1,6 +1,6 @@
 import { useEffect, useReducer } from 'preact/hooks';
 import { formatAge } from './dates.js';
-import { ExactTime } from './exact-time.js';
+import { ExactTime } from '../../shared/dates/exact-time.js';
 
 const UPDATE_INTERVAL_MS = 60_000;
 
