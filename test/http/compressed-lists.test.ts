@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { Browser } from '../license-portal/harness.js';
@@ -55,8 +55,8 @@ test.each([
   ['none', ''],
   ['none', undefined],
 ])('the audit trail is sent in the encoding %s to a client that accepts %j', async (encoding, accepted) => {
-  const plain = await get('audit');
-  const found = await get('audit', accepted);
+  const plain = await get('support/api/audit');
+  const found = await get('support/api/audit', accepted);
   expect(found).toMatchObject({ encoding, vary: 'accept-encoding', json: plain.json });
   if (encoding !== 'none') expect(found.bytes).toBeLessThan(plain.bytes / 2);
 });
@@ -116,4 +116,16 @@ describe('the lists of a holder and of staff', () => {
 
 test('a short response is not compressed', async () => {
   expect(await get('manifests', 'br')).toMatchObject({ encoding: 'none', vary: undefined });
+});
+
+test('the texts of a page are compressed with the best quality', async () => {
+  const plain = await send('/languages?page=portal', {});
+  for (const request of ['first', 'repeated']) {
+    const { bytes, json } = await send('/languages?page=portal', {}, 'br');
+    expect({ request, bytes }).toEqual({
+      request,
+      bytes: brotliCompressSync(JSON.stringify(plain.json)).length,
+    });
+    expect(json).toEqual(plain.json);
+  }
 });

@@ -4,19 +4,21 @@ import type { FastifyInstance, onSendAsyncHookHandler } from 'fastify';
 
 /** Shorter responses are not compressed, because compression would save little. */
 const MIN_COMPRESSED_BYTES = 1_024;
-// Each response is compressed while its client waits, so speed matters more than size. The texts of a language take 2 ms with
-// this quality, and 30 ms or more from 9 on, for 6 % less.
-const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+// A list is compressed while its client waits, so speed matters more than size: the best quality takes 15 times as long, for
+// 6 % less.
+const LIST_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
 const ENCODERS = {
-  br: (text: string) => brotliAsync(text, BROTLI_OPTIONS),
+  br: (text: string, isSharedText: boolean) => brotliAsync(text, isSharedText ? {} : LIST_OPTIONS),
   gzip: (text: string) => gzipAsync(text),
 };
 
 /** The responses that are compressed: lists of the portal and of the staff API, and the public data of the pages. */
 const COMPRESSED_ROUTES =
   /^(GET \/(portal\/api\/|support\/api\/|languages|privacy\/data)|POST \/support\/api\/licenses\/search$)/;
+/** The texts of the pages are the same for all clients, so each is compressed once, with the best quality. */
+const SHARED_TEXT_ROUTES = /^\/languages/;
 
 /**
  * Compresses the responses of COMPRESSED_ROUTES, none of which contains a secret (docs/decisions/0039). Other responses are
@@ -26,19 +28,35 @@ export function compressLists(fastify: FastifyInstance): void {
   // The hook is added to these routes only, so that it does not run for other requests, such as heartbeats.
   fastify.addHook('onRoute', (route) => {
     if (!COMPRESSED_ROUTES.test(`${String(route.method)} ${route.url}`)) return;
-    route.onSend = [...[route.onSend ?? []].flat(), compress];
+    route.onSend = [...[route.onSend ?? []].flat(), compressWith(encoderOf(route.url))];
   });
 }
 
-const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
-  if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_COMPRESSED_BYTES) return payload;
-  const vary = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ');
-  void reply.header('vary', vary);
-  const encoding = acceptedEncoding(request.headers['accept-encoding']);
-  if (!encoding) return payload;
-  void reply.header('content-encoding', encoding).removeHeader('content-length');
-  return ENCODERS[encoding](payload);
-};
+type Encode = (encoding: keyof typeof ENCODERS, text: string) => Promise<Buffer>;
+
+function encoderOf(url: string): Encode {
+  if (!SHARED_TEXT_ROUTES.test(url)) return (encoding, text) => ENCODERS[encoding](text, false);
+  // The service has one text for each language and page, so there are few entries.
+  const compressed = new Map<string, Promise<Buffer>>();
+  return (encoding, text) => {
+    const key = `${encoding} ${text}`;
+    const found = compressed.get(key) ?? ENCODERS[encoding](text, true);
+    compressed.set(key, found);
+    return found;
+  };
+}
+
+const compressWith =
+  (encode: Encode): onSendAsyncHookHandler =>
+  async (request, reply, payload) => {
+    if (typeof payload !== 'string' || Buffer.byteLength(payload) < MIN_COMPRESSED_BYTES) return payload;
+    const vary = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ');
+    void reply.header('vary', vary);
+    const encoding = acceptedEncoding(request.headers['accept-encoding']);
+    if (!encoding) return payload;
+    void reply.header('content-encoding', encoding).removeHeader('content-length');
+    return encode(encoding, payload);
+  };
 
 /**
  * Returns `br` if an `accept-encoding` header names it, otherwise `gzip` if the header names it. A quality of 0
