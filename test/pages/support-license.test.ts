@@ -567,12 +567,19 @@ test('the second of two people who change a license gets an explanation and the 
   const license = await issueLicense('both@example.com', 1);
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  await page.setViewportSize({ width: 1280, height: 600 });
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('Machines').fill('5');
   await service.setLicense(license.license_id, { machines_allowed: 2 });
   await dialog(page).locator('[name=reason]').fill('Grew');
   await button(dialog(page), 'Change').click();
   await dialog(page).getByRole('alert').getByText('Another person has changed this license').waitFor();
+  // The dialog is higher than the window: it scrolls to the explanation and to the buttons below it.
+  const buttons = dialog(page).locator('form > .actions');
+  await until(async () => {
+    const box = (await buttons.boundingBox())!;
+    return box.y + box.height <= 600;
+  });
   await browser.expectAccessibleLayout(page);
   await page.getByText('0 of 2 machines in use').waitFor();
   await button(dialog(page), 'Cancel').click();

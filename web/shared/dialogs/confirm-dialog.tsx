@@ -1,5 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from '../forms/action.js';
 import { focusFirstError } from '../notices/announcer.js';
 import { Button } from '../forms/button.js';
@@ -77,6 +77,10 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
       await run(() => onConfirm(values));
     if (form.current) focusFirstError(form.current);
   }
+  // In a dialog that is higher than the window, the text and the buttons below it would be out of sight.
+  useEffect(() => {
+    if (error?.text) form.current?.lastElementChild?.scrollIntoView({ block: 'nearest' });
+  }, [error]);
   const edit = (name: Name, value: string) => {
     setTypedValues({ ...typedValues, [name]: value });
     setFieldErrors({ ...fieldErrors, [name]: '' });
