@@ -45,8 +45,8 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
           <Places used={license.machines_in_use} allowed={license.machines_allowed} />
         )}
       </header>
-      <NextLicense status={status} />
       {explanation && <p>{explanation}</p>}
+      <NextLicense status={status} />
       {explanation && <ContactLine contact={brand.support_contact} text={common.support} />}
       <p class="quiet" hidden={hasEnded}>
         {isOneOfSeveral && `${inUse} · `}
