@@ -13,13 +13,16 @@ const AUTHENTICATOR = {
  * Signs in a staff member on the support page, and makes a passkey: a person without one is asked to make one each time that the
  * page opens.
  * @param page of playwright-core @param {string} link signs in once
+ * @param onPrompt called when the page asks for a passkey
  */
-export async function signInStaff(page, link) {
+export async function signInStaff(page, link, onPrompt = async () => {}) {
   const protocol = await page.context().newCDPSession(page);
   await protocol.send('WebAuthn.enable');
   await protocol.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
   await page.goto(link);
   await page.getByRole('button', { name: 'Sign in with this link' }).click();
+  await page.getByRole('button', { name: 'Make a passkey' }).waitFor();
+  await onPrompt();
   await page.getByRole('button', { name: 'Make a passkey' }).click();
   await page.getByRole('search').getByRole('textbox').waitFor();
 }

@@ -40,10 +40,10 @@ export class Camera {
    * @param {string} section the title of the part of the index
    * @param {string} name of the file, without its ending
    * @param {string} sentence what the picture shows
-   * @param {{ isWhole?: boolean, hasToasts?: boolean }} options whether the picture has the whole page, or only what is in the
-   * window, as for a dialog; and whether it has the messages in front of the page
+   * @param {{ isWhole?: boolean, hasToast?: boolean }} options whether the picture has the whole page, or only what is in the
+   * window, as for a dialog; and whether it has the newest message in front of the page
    */
-  async take(page, section, name, sentence, { isWhole = true, hasToasts = false } = {}) {
+  async take(page, section, name, sentence, { isWhole = true, hasToast = false } = {}) {
     const size = page.viewportSize();
     if (isWhole) {
       // A window of the height of the page, unlike a picture of the full page, has its footer in its place.
@@ -56,10 +56,11 @@ export class Camera {
     await page.mouse.move(0, 0);
     // Messages in front of the page would cover what the picture shows.
     await page.evaluate(
-      (display) => {
-        for (const toast of globalThis.document.querySelectorAll('.toast')) toast.style.display = display;
+      (shown) => {
+        for (const toast of globalThis.document.querySelectorAll('.toast'))
+          toast.style.display = toast.matches(shown) ? '' : 'none';
       },
-      hasToasts ? '' : 'none',
+      hasToast ? ':last-child' : ':not(*)',
     );
     await page.screenshot({ path: join(OUTPUT_DIR, `${name}.png`) });
     await page.setViewportSize(size);
@@ -74,7 +75,8 @@ export class Camera {
       return [`## ${section}\n`, ...parts].join('\n');
     });
     const lead =
-      'What do the pages and mails look like? `npm run pictures` takes these pictures and writes this page.\n';
+      'What do the pages and mails look like? `npm run pictures` takes these pictures and writes this page. There are none in\n' +
+      'Japanese, because the smallest Japanese font on npm has more than 3 MB, which is too much for pictures alone.\n';
     writeFileSync(join(OUTPUT_DIR, 'README.md'), ['# Pictures of the pages\n', lead, ...sections].join('\n'));
   }
 }

@@ -8,6 +8,7 @@ import { command, ensureBuilt, ensureInstalled, ensureWebBuilt } from '../prepar
 import { withSampleService } from '../sample-service.mjs';
 import { Camera } from './camera.mjs';
 import { fillFleet } from './fleet.mjs';
+import { makeHistory } from './history.mjs';
 import { takeMailPictures } from './mails.mjs';
 import { takePortalPictures } from './portal.mjs';
 import { takePortalVariants } from './portal-variants.mjs';
@@ -42,9 +43,10 @@ async function takePictures(service, dataDir, folder) {
   try {
     const camera = new Camera(browser, service.origin);
     const ada = { license_key: /MOOR_\S+/.exec(service.welcome)[0], email: 'ada@example.com' };
-    await takePortalPictures(camera, vendor, ada);
-    await takeSupportPictures(camera, vendor, ada, /http\S+#link=\S+/.exec(service.welcome)[0]);
-    await takePortalVariants(camera, vendor);
+    const { bea, edith } = await makeHistory(vendor);
+    const hedy = await takePortalPictures(camera, vendor, { ada, edith });
+    await takeSupportPictures(camera, vendor, { ada, bea }, /http\S+#link=\S+/.exec(service.welcome)[0]);
+    await takePortalVariants(camera, vendor, hedy);
     await takePrivacyPicture(camera);
     await takeMailPictures(camera, vendor.outbox, service.origin);
     camera.writeIndex();

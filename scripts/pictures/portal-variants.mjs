@@ -14,17 +14,50 @@ const WINDOWS = [
   ['portal-forced-colours', { forcedColors: 'active' }, 'The page in forced colours.'],
 ];
 
-/** Takes the pictures, of a holder of their own. */
-export async function takePortalVariants(camera, vendor) {
+/** Takes the pictures, of a holder of their own. @param hedy a holder whose request for a release was declined */
+export async function takePortalVariants(camera, vendor, hedy) {
   const nora = await vendor.issue('nora@example.com', 3, ['Studio Mac', 'Travel Mac']);
   for (const [name, options, sentence] of WINDOWS) {
     const page = await camera.openPage(options);
     await signInByKey(page, nora);
     await camera.take(page, SECTION, name, sentence);
   }
+  await takeMachines(camera, vendor, nora, hedy);
   await takeErrors(camera, nora);
   await takeLicenseStates(camera, vendor);
   await takeDeletion(camera, vendor, nora);
+}
+
+async function takeMachines(camera, vendor, nora, hedy) {
+  const opened = await camera.openPage();
+  await signInByKey(opened, nora);
+  const { licenses } = await (await opened.request.get('/portal/api/licenses')).json();
+  await opened.goto(`/portal/#activation=${licenses[0].activations.at(-1).id}`);
+  await opened.getByText('This machine', { exact: true }).waitFor();
+  await camera.take(
+    opened,
+    SECTION,
+    'portal-this-machine',
+    'The application has opened the page, which marks its machine and shows it first.',
+  );
+
+  const declined = await camera.openPage();
+  await signInByKey(declined, hedy);
+  await camera.take(
+    declined,
+    SECTION,
+    'portal-declined',
+    'Support has declined a request, with a reason, and can be asked again.',
+  );
+
+  const labels = ['Studio', 'Edit', 'Render'].flatMap((use) =>
+    [1, 2, 3, 4].map((number) => `${use} ${number}`),
+  );
+  const otto = await vendor.issue('otto@example.com', 20, labels);
+  const many = await camera.openPage();
+  await signInByKey(many, otto);
+  await many.getByRole('searchbox').fill('render');
+  await camera.take(many, SECTION, 'portal-filter', 'More than ten machines can be filtered.');
 }
 
 async function takeErrors(camera, { email, license_key }) {

@@ -1,21 +1,28 @@
 // The pictures of the license portal: licenses in several states, and the steps of a sign-in and of a release.
 import { signInByKey } from '../sample-sign-in.mjs';
 import { codeAfter } from './mails.mjs';
-import { dayFromToday } from './sample-vendor.mjs';
 
 const SECTION = 'License portal';
 const PHONE = { width: 390, height: 844 };
 const PAPER = { width: 794, height: 1123 };
 
-/** Takes the pictures. @param ada the holder of the sample license, who uses it on two machines */
-export async function takePortalPictures(camera, vendor, ada) {
-  for (const label of ['Studio Mac', 'Ada’s MacBook Air']) await vendor.activate(ada, label);
+/**
+ * Takes the pictures.
+ * @param ada the holder of the sample license, who uses it on two machines @param edith the holder of an expired license
+ * @returns a holder who has asked support for a release
+ */
+export async function takePortalPictures(camera, vendor, { ada, edith }) {
+  await vendor.activate(ada, 'Studio Mac', '3.1.0');
+  await vendor.passTime(12.6);
+  await vendor.activate(ada, 'Ada’s MacBook Air');
+  await vendor.passTime(9.2);
   await takeSignIn(camera, vendor, ada);
   await takeGermanPhone(camera, ada);
-  await takeFullLicense(camera, vendor);
-  await takeStates(camera, vendor);
+  const hedy = await takeFullLicense(camera, vendor);
+  await takeStates(camera, vendor, edith);
   await takeOffline(camera, ada);
   await takePrinted(camera, ada);
+  return hedy;
 }
 
 async function takeSignIn(camera, vendor, { email }) {
@@ -54,6 +61,7 @@ async function takeGermanPhone(camera, ada) {
 /** From the refusal of a new machine to a free place, and then the request to support, when no release is left. */
 async function takeFullLicense(camera, vendor) {
   const hedy = await vendor.issue('hedy@example.com', 1, ['Old iMac']);
+  await vendor.passTime(5.1);
   const { release_url } = await vendor.activate(hedy, 'New iMac');
   const page = await camera.openPage();
   await page.goto(release_url);
@@ -76,6 +84,7 @@ async function takeFullLicense(camera, vendor) {
     'A place is free, and the application activates by itself.',
   );
   await vendor.activate(hedy, 'New iMac');
+  await vendor.passTime(2.6);
   const later = await camera.openPage();
   await signInByKey(later, hedy);
   await later.getByRole('row', { name: 'New iMac' }).getByRole('button').click();
@@ -88,38 +97,24 @@ async function takeFullLicense(camera, vendor) {
   );
   await later.getByRole('dialog').locator('button[type=submit]').click();
   await later.getByRole('dialog').waitFor({ state: 'detached' });
+  return hedy;
 }
 
-async function takeStates(camera, vendor) {
-  const several = 'coco@example.com';
-  const first = await vendor.issue(several, 3, ['Studio', 'Atelier']);
-  const second = await vendor.issue(several, 1, ['Travel Mac']);
-  const third = await vendor.issue(several, 2);
-  vendor.changeLicense(first, 'Bought another year', '--expires', dayFromToday(200));
-  vendor.changeLicense(second, 'Ordered by letter', '--on-expiry', 'stop', '--expires', dayFromToday(20));
-  vendor.changeLicense(third, 'Dispute with the bank', '--status', 'suspended');
+async function takeStates(camera, vendor, expired) {
   await takeByCode(
     camera,
     vendor,
-    several,
+    'coco@example.com',
     'portal-several',
     'Several licenses of one holder, after a sign-in by code.',
   );
-
-  const expired = await vendor.issue('edith@example.com', 2, ['Editing suite']);
-  vendor.changeLicense(expired, 'Trial', '--on-expiry', 'stop', '--expires', dayFromToday(-12));
   const page = await camera.openPage();
   await signInByKey(page, expired);
   await camera.take(page, SECTION, 'portal-expired', 'An expired license says how it is renewed.');
-
-  const refunded = 'fritz@example.com';
-  const purchase = ['purchase', 'record', '--transaction', 'pi_3Refunded', '--email', refunded, '--status'];
-  vendor.mooring(...purchase, 'paid');
-  vendor.mooring(...purchase, 'refunded');
   await takeByCode(
     camera,
     vendor,
-    refunded,
+    'fritz@example.com',
     'portal-refunded',
     'A refunded license says why it ended, and leads to the shop.',
   );

@@ -5,8 +5,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { node24, root } from '../prepare.mjs';
+import { movePublication, passTime } from './pass-time.mjs';
 
 const DAY_MS = 86_400_000;
+const NEWEST_VERSION = '3.2.0';
+/** Not a whole number, so that not everything happens at the same time of day. */
+const DAYS_BETWEEN_ACTIVATIONS = 4.3;
 const STAFF = 'grace@tidewater.example';
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#6b3fa0"/>
 <path d="M5 20c4-5 7-5 11 0s7 5 11 0M5 13c4-5 7-5 11 0s7 5 11 0" fill="none" stroke="#fff" stroke-width="3"/></svg>`;
@@ -56,16 +60,27 @@ export class SampleVendor {
     return JSON.parse(stdout);
   }
 
-  /** Issues a license and activates it on machines with these labels. @returns its id, its key and its holder */
-  async issue(email, machinesAllowed, labels = []) {
+  /**
+   * Issues a license and activates it on machines with these labels, some days after each other.
+   * @returns its id, its key and its holder
+   */
+  async issue(email, machinesAllowed, labels = [], version = NEWEST_VERSION) {
     const issued = this.mooring('license', 'issue', '--email', email, '--machines', String(machinesAllowed));
     const holder = { license_id: issued.license_id, license_key: issued.license_key, email };
-    for (const label of labels) await this.activate(holder, label);
+    for (const label of labels) {
+      await this.activate(holder, label, version);
+      await this.passTime(DAYS_BETWEEN_ACTIVATIONS);
+    }
     return holder;
   }
 
+  /** Makes everything that has happened some days older. */
+  async passTime(days) {
+    await this.#withDatabase((client) => passTime(client, days));
+  }
+
   /** Activates a machine. @returns the answer, also of a refusal */
-  async activate({ license_key, email }, hostname_hint, app_version = '3.2.0') {
+  async activate({ license_key, email }, hostname_hint, app_version = NEWEST_VERSION) {
     const machine_id = createHash('sha256').update(`${email} ${hostname_hint}`).digest('hex');
     const answer = await fetch(`${this.#origin}/v1/activate`, {
       method: 'POST',
@@ -95,34 +110,33 @@ export class SampleVendor {
       this.mooring('manifest', 'sign', ...options);
       this.mooring('manifest', 'publish', manifest);
     }
-    await this.#query('alter table manifest disable trigger user');
-    for (const [version, weeks] of Object.entries(weeksAgo))
-      await this.#query(
-        `update manifest set published_at = now() - make_interval(days => $2) where signed::json ->> 'version' = $1`,
-        [version, weeks * 7],
-      );
+    await this.#withDatabase(async (client) => {
+      for (const [version, weeks] of Object.entries(weeksAgo)) await movePublication(client, version, weeks);
+    });
   }
 
   /** Adds a mail that the mail server refused, for the warning of the service. */
   async addUndeliveredMail({ license_id }) {
     const key = `license_key ${license_id}`;
-    await this.#query(
-      `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
-      [key],
-    );
-    await this.#query(
-      `update graphile_worker._private_jobs set attempts = 3,
-       last_error = 'the mail server refused the recipient (550)' where key = $1`,
-      [key],
-    );
+    await this.#withDatabase(async (client) => {
+      await client.query(
+        `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
+        [key],
+      );
+      await client.query(
+        `update graphile_worker._private_jobs set attempts = 3, created_at = now() - interval '3 hours',
+         last_error = 'the mail server refused the recipient (550)' where key = $1`,
+        [key],
+      );
+    });
   }
 
-  async #query(sql, values = []) {
+  async #withDatabase(work) {
     const { findEmbeddedPostgres } = await import('../../dist/database/embedded/embedded-postgres.js');
     const client = new pg.Client(await findEmbeddedPostgres(this.#environment.DATA_DIR));
     await client.connect();
     try {
-      return await client.query(sql, values);
+      return await work(client);
     } finally {
       await client.end();
     }

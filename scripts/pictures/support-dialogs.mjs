@@ -13,6 +13,26 @@ export async function takeLicenseDialogs(shoot, page) {
   );
 }
 
+/** Takes a picture of the refusal of a change, because the license was changed meanwhile. */
+export async function takeConflict(shoot, page, changeMeanwhile) {
+  await page.getByRole('button', { name: 'Change …' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Machines allowed').fill('4');
+  await dialog.getByRole('textbox').last().fill('Bought one more by mail');
+  await changeMeanwhile();
+  await dialog.locator('button[type=submit]').click();
+  await dialog.getByRole('alert').waitFor();
+  await shoot(
+    'support-conflict',
+    'A change is refused if another person has changed the license meanwhile.',
+    {
+      isWhole: false,
+    },
+  );
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
 /** Takes a picture of the release of all requests of the queue. */
 export async function takeBatchRelease(shoot, page) {
   await page.getByRole('checkbox', { name: 'Select all shown' }).check();

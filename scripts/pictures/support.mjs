@@ -1,71 +1,43 @@
 // The pictures of the support page: each view, with the data of the vendor and of the holders.
 import { signInStaff } from '../sample-sign-in.mjs';
-import { codeAfter } from './mails.mjs';
-import { takeBatchRelease, takeDialog, takeLicenseDialogs, takeOnPhone } from './support-dialogs.mjs';
+import { makeRequests } from './history.mjs';
+import {
+  takeBatchRelease,
+  takeConflict,
+  takeDialog,
+  takeLicenseDialogs,
+  takeOnPhone,
+} from './support-dialogs.mjs';
 
 const SECTION = 'Support page';
 
-/** Takes the pictures. @param {string} link signs in an admin */
-export async function takeSupportPictures(camera, vendor, ada, link) {
-  await prepare(camera, vendor, ada);
+/**
+ * Takes the pictures.
+ * @param ada asks for releases @param bea the holder of the license that is changed
+ * @param {string} link signs in an admin
+ */
+export async function takeSupportPictures(camera, vendor, { ada, bea }, link) {
+  await makeRequests(camera, vendor, ada, bea);
   const page = await camera.openPage();
   await page.goto('/support/');
   await page.getByRole('heading', { level: 1 }).waitFor();
   await camera.take(page, SECTION, 'support-sign-in', 'Staff sign in with a passkey.');
-  await signInStaff(page, link);
-  await takeLicenses(camera, page);
+  await signInStaff(page, link, () =>
+    camera.take(
+      page,
+      SECTION,
+      'support-passkey',
+      'The first sign-in is by a link, and then a passkey is made.',
+    ),
+  );
+  await takeLicenses(camera, page, () => vendor.changeLicense(bea, 'Closed the shop', '--machines', '2'));
   await takeQueues(camera, page);
   await takeFleet(camera, page);
   await takeAdmin(camera, page);
 }
 
-/** Changes licenses and requests releases and erasures, which also causes mails that `mails.mjs` shows. */
-async function prepare(camera, vendor, ada) {
-  const bea = await vendor.issue('bea@example.com', 1, ['Reception']);
-  vendor.changeLicense(bea, 'Bought two more on the phone', '--machines', '3');
-  for (const label of ['Sales', 'Back office']) await vendor.activate(bea, label);
-  vendor.changeLicense(bea, 'Married', '--email', 'bea.lovelace@example.com');
-  const holder = { ...bea, email: 'bea.lovelace@example.com' };
-  vendor.mooring('license', 'send-key', holder.license_id);
-  vendor.mooring('license', 'rekey', holder.license_id, '--reason', 'Key leaked');
-  await vendor.addUndeliveredMail(bea);
-  vendor.mooring(
-    'purchase',
-    'record',
-    '--transaction',
-    'pi_3Paid',
-    '--email',
-    'gus@example.com',
-    '--status',
-    'paid',
-  );
-  vendor.mooring('staff', 'add', 'grace@tidewater.example', '--role', 'support');
-  vendor.mooring('staff', 'add', 'linus@tidewater.example', '--role', 'support');
-  vendor.mooring('staff', 'token', 'linus@tidewater.example');
-  await askForReleases(camera, vendor, ada);
-  await vendor.issue('ida@example.com', 1, ['Ida’s Mac']);
-  vendor.mooring('erasure', 'request', 'ida@example.com', '--reason', 'The holder asked by mail');
-}
-
-/** As the holder of two machines, asks for the release of both, and for the erasure of all data. */
-async function askForReleases(camera, vendor, { email }) {
-  const page = await camera.openPage();
-  await page.goto('/portal/');
-  const headers = { origin: new URL(page.url()).origin };
-  const post = async (path, data) => {
-    const answer = await page.request.post(`/portal/api/${path}`, { data, headers });
-    if (!answer.ok()) throw new Error(`${path} was answered with ${answer.status()}.`);
-  };
-  const code = await codeAfter(vendor.outbox, email, () => post('session/code', { email }));
-  await post('session', { email, code: code.replace(' ', '') });
-  const { licenses } = await (await page.request.get('/portal/api/licenses')).json();
-  const reasons = ['It is sold.', 'The disk is broken, and the machine does not start any more.'];
-  for (const [i, { id }] of licenses[0].activations.entries())
-    await post(`activations/${id}/release-request`, { reason: reasons[i] });
-  await post('erasure', {});
-}
-
-async function takeLicenses(camera, page) {
+/** @param changeMeanwhile changes the license that the page shows, as another person does */
+async function takeLicenses(camera, page, changeMeanwhile) {
   const search = async (text) => {
     await page.getByRole('link', { name: /^Find/ }).click();
     await page.getByRole('search').getByRole('textbox').fill(text);
@@ -85,6 +57,7 @@ async function takeLicenses(camera, page) {
   await page.getByRole('table').first().waitFor();
   await camera.take(page, SECTION, 'support', 'A license with its holder, its machines and its history.');
   await takeLicenseDialogs(shoot, page);
+  await takeConflict(shoot, page, changeMeanwhile);
   await search('coco@example.com');
   await page.getByRole('table').first().waitFor();
   await camera.take(page, SECTION, 'support-holder', 'All licenses of a holder.');
@@ -111,21 +84,23 @@ async function takeQueues(camera, page) {
     .waitFor();
   await shoot('support-undo', 'For some seconds, a release can be undone.', {
     isWhole: false,
-    hasToasts: true,
+    hasToast: true,
   });
-  await page
-    .getByRole('button', { name: /^Decline/ })
-    .last()
-    .click();
-  await page.getByRole('dialog').getByRole('textbox').fill('This machine was released last week already.');
-  await takeWindow(
-    camera,
-    page,
-    'support-decline',
-    'A request is declined with a reason, which the holder reads.',
+  await declineLast(page, 'It was active again yesterday: is it the one that was sold?', () =>
+    takeWindow(
+      camera,
+      page,
+      'support-decline',
+      'A request is declined with a reason, which the holder reads.',
+    ),
   );
-  await page.getByRole('dialog').locator('button[type=submit]').click();
   await page.getByText('Released Studio Mac.').first().waitFor();
+  await declineLast(
+    page,
+    'Support cannot tell that it was stolen. Send us the report of the police, please.',
+  );
+  await page.getByText(/^No requests are waiting/).waitFor();
+  await shoot('support-requests-empty', 'When all requests are decided, the queue is empty.');
   await openView(page, 'Erasure requests');
   await page.getByRole('table').first().waitFor();
   await camera.take(
@@ -182,6 +157,18 @@ async function takeAdmin(camera, page) {
   await page.goto('/support/#account');
   await page.getByRole('table').first().waitFor();
   await camera.take(page, SECTION, 'support-account', 'The passkeys of a staff member.');
+}
+
+/** Declines the last request of the queue. @param beforeSubmit called while the dialog is open */
+async function declineLast(page, reason, beforeSubmit = async () => {}) {
+  await page
+    .getByRole('button', { name: /^Decline to release/ })
+    .last()
+    .click();
+  await page.getByRole('dialog').getByRole('textbox').fill(reason);
+  await beforeSubmit();
+  await page.getByRole('dialog').locator('button[type=submit]').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
 /** Opens a view by its tab. The heading shows that it is no longer the view before. */
