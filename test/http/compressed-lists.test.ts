@@ -55,8 +55,8 @@ test.each([
   ['none', ''],
   ['none', undefined],
 ])('the audit trail is sent in the encoding %s to a client that accepts %j', async (encoding, accepted) => {
-  const plain = await get('support/api/audit');
-  const found = await get('support/api/audit', accepted);
+  const plain = await get('audit');
+  const found = await get('audit', accepted);
   expect(found).toMatchObject({ encoding, vary: 'accept-encoding', json: plain.json });
   if (encoding !== 'none') expect(found.bytes).toBeLessThan(plain.bytes / 2);
 });
