@@ -401,6 +401,22 @@ test('a pending release is not sent if another person has signed in meanwhile', 
     .getByRole('alert')
     .getByText(/^Theirs was not released. This was not done, because another person/)
     .waitFor();
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  expect(await readDecisions()).toEqual([null]);
+});
+
+test('a decline is refused if another person has signed in meanwhile, who is named at once', async () => {
+  const page = await openQueue('Declined');
+  await button(page, 'Decline to release Declined').click();
+  await dialog(page).waitFor();
+  await signInWithLink(page, origin, await createSignInLink(service, 'support', 'other@example.com'));
+  await submitReason(page, 'Still in use', 'Decline');
+  await page
+    .getByRole('alert')
+    .getByText(/^The request to release Declined was not declined. This was not done, because another person/)
+    .waitFor();
+  await page.getByText('Signed in as other@example.com.').waitFor();
+  await dialog(page).waitFor({ state: 'detached' });
   expect(await readDecisions()).toEqual([null]);
 });
 
@@ -424,6 +440,7 @@ test('a pending release is refused if another person signs in while the page sen
     .getByRole('alert')
     .getByText(/^Theirs was not released. This was not done, because another person/)
     .waitFor();
+  await page.getByText('Signed in as other@example.com.').waitFor();
   expect(await readDecisions()).toEqual([null]);
 });
 

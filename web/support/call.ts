@@ -3,7 +3,7 @@ import type { StaffSessionAnswer } from '../shared/api/api-types.js';
 
 /**
  * `ended`: a request was refused because the session has ended. `resumed`: the same person has signed in again. `changed`: the
- * signed-in person has another role now.
+ * signed-in person has another role now, or another person has signed in.
  */
 export const sessionEvents = new EventTarget();
 

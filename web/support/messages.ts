@@ -320,7 +320,10 @@ export const messages = {
     declined: 'Declined to release {machine}.',
     meanwhileReleased: 'Someone had released {machine} already.',
     meanwhileDeclined: 'Someone had declined this already. {machine} stays in use.',
-    failed: '{machine} was not released. {problem}',
+    failed: {
+      release: '{machine} was not released. {problem}',
+      decline: 'The request to release {machine} was not declined. {problem}',
+    },
     some: {
       release: { one: 'Released {done} of # machine.', other: 'Released {done} of # machines.' },
       decline: { one: 'Declined {done} of # request.', other: 'Declined {done} of # requests.' },

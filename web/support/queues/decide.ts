@@ -8,7 +8,7 @@ import { isSignedOut, Refused, ServiceUnavailable } from '../../shared/api/api.j
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { toast, toastError } from '../../shared/notices/toast.js';
-import { call, staffId } from '../call.js';
+import { call, sessionEvents, staffId } from '../call.js';
 import { messages } from '../messages.js';
 import { machineText } from '../parts/machine.js';
 import { problemText } from '../parts/problem-text.js';
@@ -51,11 +51,15 @@ export function release(targets: readonly Target[], reason: string): void {
   });
 }
 
-/** Declines requests at once. A single one that fails is not reported but thrown, so that its dialog stays open. */
+/**
+ * Declines requests at once. A single one that fails is not reported but thrown, so that its dialog stays open, unless another
+ * person is signed in now: the dialog then disappears with the page of the earlier person.
+ */
 export async function decline(targets: readonly Target[], reason: string): Promise<void> {
   const { requests, failures, report } = prepare(targets, 'decline', reason);
   for (const request of requests) await request();
-  if (targets.length === 1 && failures[0]) throw failures[0].error;
+  const [failure] = failures;
+  if (targets.length === 1 && failure && !isOfAnotherPerson(failure.error)) throw failure.error;
   setRowStates(idsOf(targets), 'decline');
   void report();
 }
@@ -92,6 +96,8 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
     restoreFocus();
     if (failures.length === 0) toast(successText(targets, decision, outcomes));
     else toastError(failureText(targets, decision, outcomes, failures[0]!.error));
+    if (failures.some(({ error }) => isOfAnotherPerson(error)))
+      sessionEvents.dispatchEvent(new Event('changed'));
     return failures.length === 0;
   }
   return { requests, failures, report };
@@ -130,7 +136,7 @@ function failureText(
   error: unknown,
 ): string {
   if (targets.length === 1)
-    return t(texts.failed, { machine: namesOf(targets), problem: problemText(error) });
+    return t(texts.failed[decision], { machine: namesOf(targets), problem: problemText(error) });
   const failed = targets.length - outcomes.length;
   return `${countText(targets, decision, outcomes)} ${plural(failed, texts.someFailed)}`;
 }
@@ -142,6 +148,8 @@ function countText(targets: readonly Target[], decision: Decision, outcomes: rea
   const sentence = t(plural(targets.length, texts.some[decision]), { done: formatNumber(done) });
   return meanwhile > 0 ? `${sentence} ${plural(meanwhile, texts.someMeanwhile)}` : sentence;
 }
+
+const isOfAnotherPerson = (error: unknown) => error instanceof Refused && error.code === 'another_person';
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
 
