@@ -106,6 +106,35 @@ describe('a mail that is caused in the portal', () => {
     const subject = builtIn(tag).messages.mail.code.subject.replaceAll('{product}', 'com.example.app');
     expect(mail!.subject).toBe(subject.replace('{code}', mail!.subject.slice(...rangeOfCode(subject))));
   });
+
+  test('a mail that sends a key again is in the language of the holder, or of MAIL_LANGUAGE if staff send it', async () => {
+    const license = await service.issue({ email: 'again@example.com' });
+    const holder = await new Browser(service).signInByKey(license);
+    const subjects = async () => {
+      await waitForJobs(service, 'mail%');
+      return (await outbox(service)).filter(({ to }) => to === license.email).map(({ subject }) => subject);
+    };
+    const subjectIn = (tag: string) =>
+      builtIn(tag).messages.mail.key.subject.replace('{product}', 'com.example.app');
+    await holder.call('POST', `/licenses/${license.license_id}/send-key`, undefined, {
+      'accept-language': 'de',
+    });
+    expect(await subjects()).toEqual([subjectIn('de')]);
+    await service.app.get(LicensesService).sendKey(license.license_id, AUDIT_CONTEXT);
+    expect((await subjects()).toSorted()).toEqual([subjectIn('de'), subjectIn('ja')].toSorted());
+  });
+
+  // Staff change the address, so the languages of the former and of the new holder are not known.
+  test('a mail about another address is in that of MAIL_LANGUAGE, to the old address and to the new one', async () => {
+    const { license_id } = await service.issue({ email: 'old@example.com' });
+    await service.app.get(LicensesService).set(license_id, { email: 'new@example.com' }, AUDIT_CONTEXT);
+    await waitForJobs(service, 'mail%');
+    const subject = builtIn('ja').messages.mail.emailChanged.subject.replace('{product}', 'com.example.app');
+    for (const address of ['old@example.com', 'new@example.com']) {
+      const mails = (await outbox(service)).filter(({ to }) => to === address);
+      expect(mails.map((mail) => mail.subject)).toEqual([subject]);
+    }
+  });
 });
 
 /** The position of the code in a subject: eight digits with a space, at its beginning. */
