@@ -80,3 +80,10 @@ test('a holder downloads the data and signs out by keyboard alone', async () => 
   await expectToast(page, 'You are signed out.');
   await expectFocus(page.getByRole('heading', { level: 1, name: 'Where is my license active?' }));
 });
+
+test('a holder prints the license by keyboard alone', async () => {
+  await page.evaluate('window.prints = 0; window.print = () => void (prints += 1)');
+  await press('Print');
+  expect(await page.evaluate('prints')).toBe(1);
+  await expectFocus(button('Print'));
+});

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
+import { Fleet } from '../telemetry/fleet-harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus, expectToast, tabTo } from './steps.js';
-import { button, dialog, openAs, row } from './support-browser.js';
+import { addAuthenticator, button, dialog, openAs, row } from './support-browser.js';
 
 let service: Service;
 let origin: string;
@@ -28,6 +29,9 @@ async function press(target: Locator): Promise<void> {
   await tabTo(target);
   await page.keyboard.press('Enter');
 }
+
+/** The link to a view in the header. */
+const view = (name: string) => page.getByRole('banner').getByRole('link', { name, exact: true });
 
 /** Moves the focus to a field by Tab, and replaces its text. */
 async function type(label: string, text: string): Promise<void> {
@@ -80,4 +84,62 @@ test('an admin erases a holder by keyboard alone', async () => {
   await page.getByText(/^Erased: the e-mail is gone/).waitFor();
   // The button that opened the dialog is gone with the holder, so the focus is elsewhere.
   await expectFocus(page.getByRole('heading', { level: 1 }));
+});
+
+test('the texts of a license are copied by keyboard alone', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  for (const [what, text] of [
+    ['e-mail', license.email],
+    ['license id', license.license_id],
+  ]) {
+    await press(button(page, `Copy the ${what}`));
+    await expectToast(page, `The ${what} is copied.`);
+    await expectFocus(button(page, `Copy the ${what}`));
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text);
+  }
+});
+
+test('an admin downloads the audit trail by keyboard alone', async () => {
+  await press(view('Audit trail'));
+  const downloaded = page.waitForEvent('download');
+  await press(button(page, 'Download as CSV'));
+  expect((await downloaded).suggestedFilename()).toMatch(/^audit-.*\.csv$/);
+  await expectToast(page, 'The download has begun.');
+  await expectFocus(button(page, 'Download as CSV'));
+});
+
+test('an admin resolves a crash group by keyboard alone', async () => {
+  const crash = { crash_sig: '0123456789abcdef', crash_label: 'ValueError', crash_app_version: '3.1.0' };
+  const fleet = await Fleet.of(service);
+  await fleet.receive('2026-11-11', 3, crash);
+  await fleet.runRetention('2026-11-16');
+  await press(view('Fleet'));
+  await openDialogTwice('Resolve … ValueError');
+  await type('Resolved in version', '3.2.0');
+  await press(button(dialog(page), 'Fixed'));
+  await press(button(dialog(page), 'Resolve'));
+  await expectToast(page, 'Resolved: ValueError.');
+  // No open group is left that could get the focus.
+  await expectFocus(page.getByRole('heading', { level: 1 }));
+  await tabTo(page.getByLabel('State', { exact: true }));
+  await page.keyboard.type('Resolved');
+  await row(page, /^ValueError/)
+    .getByText('Resolved in 3.2.0')
+    .waitFor();
+  await expectFocus(page.getByLabel('State', { exact: true }));
+});
+
+test('an admin adds, names and removes a passkey by keyboard alone', async () => {
+  await addAuthenticator(page);
+  await press(view('My account'));
+  await press(button(page, 'Add a passkey'));
+  await expectFocus(row(page, 'Passkey of 20 November'));
+  await openDialogTwice('Rename … Passkey of 20 November');
+  await type('Name', 'Blue key');
+  await page.keyboard.press('Enter');
+  await expectFocus(row(page, 'Blue key'));
+  await openDialogTwice('Remove Blue key');
+  await press(button(dialog(page), 'Remove'));
+  await expectToast(page, 'The passkey is removed.');
+  await expectFocus(page.getByRole('heading', { name: 'Passkeys' }));
 });
