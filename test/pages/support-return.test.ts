@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { until } from '../erasure/harness.js';
+import { StaffService } from '../../src/staff/staff.service.js';
+import { AUDIT_CONTEXT, type Service } from '../support/harness.js';
+import { Fleet } from '../telemetry/fleet-harness.js';
+import { TestBrowser } from './browser.js';
+import { focusWindow } from './portal-browser.js';
+import { startForBrowser } from './service.js';
+import { expectFocus } from './steps.js';
+import { button, dialog, openAs, row } from './support-browser.js';
+
+let service: Service;
+let origin: string;
+let fleet: Fleet;
+let license: { readonly license_id: string };
+beforeAll(async () => {
+  ({ service, origin } = await startForBrowser());
+  license = await service.issue({ email: 'holder@example.com' });
+  fleet = await Fleet.of(service);
+  const crash = { crash_sig: '0123456789abcdef', crash_label: 'ValueError', crash_app_version: '3.1.0' };
+  await fleet.receive('2026-11-11', 600, { app_version: '3.1.0' });
+  await fleet.receive('2026-11-11', 5, crash);
+  await fleet.runRetention('2026-11-16');
+  await addFailedMail('a');
+});
+afterAll(() => service.close());
+const browser = TestBrowser.startForFile();
+
+/** Inserts a mail that could not be delivered. */
+async function addFailedMail(idEnd: string): Promise<void> {
+  const key = `license_key 0198f000-0000-7000-8000-00000000000${idEnd}`;
+  await service.sql(
+    `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
+    [key],
+  );
+  await service.sql(
+    `update graphile_worker._private_jobs set attempts = 3, last_error = 'refused' where key = $1`,
+    [key],
+  );
+}
+
+/** A script that records what screen readers announce from now on. */
+const RECORD_ANNOUNCEMENTS = `{
+  window.announcements = [];
+  const LIVE = '#announcer, [role=status], [role=alert]';
+  const find = (node) => (node instanceof Element ? node : node.parentElement)?.closest(LIVE);
+  new MutationObserver((changes) => {
+    for (const { target, addedNodes } of changes)
+      for (const region of [target, ...addedNodes].map(find)) if (region) announcements.push(region.textContent);
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+}`;
+
+interface View {
+  readonly hash: () => string;
+  /** Types or selects something. @returns the control, which has the focus */
+  readonly prepare: (page: Page) => Promise<Locator>;
+  /** Changes what the view shows, as another person would. */
+  readonly change: () => Promise<unknown>;
+  readonly expectChanged: (page: Page) => Promise<unknown>;
+  /** What is requested again. */
+  readonly paths: readonly string[];
+}
+
+const VIEWS: Readonly<Record<string, View>> = {
+  'licenses of a holder': {
+    hash: () => `holder/${license.license_id}`,
+    prepare: async (page) => {
+      await page.getByLabel('Order').selectOption('Next to expire first');
+      return page.getByLabel('Order');
+    },
+    change: () => service.setLicense(license.license_id, { machines_allowed: 7 }),
+    expectChanged: (page) => page.getByText('0 of 7 in use').waitFor(),
+    paths: ['holder'],
+  },
+  'audit trail': {
+    hash: () => 'audit',
+    prepare: async (page) => {
+      await page.getByLabel('From').fill('2026-11-10');
+      return page.getByLabel('From');
+    },
+    change: () => service.app.get(StaffService).ensure('new@example.com', 'support', AUDIT_CONTEXT),
+    expectChanged: (page) => row(page, /added new@example\.com to the staff/).waitFor(),
+    paths: ['audit', 'filters'],
+  },
+  staff: {
+    hash: () => 'staff',
+    prepare: async (page) => {
+      await button(page, 'Add a person …').click();
+      await dialog(page).getByLabel('E-mail').fill('half-typed@');
+      return dialog(page).getByLabel('E-mail');
+    },
+    change: () => service.app.get(StaffService).ensure('newer@example.com', 'support', AUDIT_CONTEXT),
+    expectChanged: (page) => row(page, 'newer@example.com').waitFor(),
+    paths: ['staff', 'tokens'],
+  },
+  fleet: {
+    hash: () => 'fleet',
+    prepare: async (page) => {
+      await page.getByLabel('State', { exact: true }).selectOption('Muted');
+      await page.getByText('No muted crash group in these weeks.').waitFor();
+      await page.getByLabel('State', { exact: true }).selectOption('Open');
+      await row(page, /^ValueError/).waitFor();
+      return page.getByLabel('State', { exact: true });
+    },
+    change: () => service.sql('update crash_week set crashes = 4321'),
+    expectChanged: (page) => page.getByRole('cell', { name: '4,321' }).first().waitFor(),
+    paths: ['fleet', 'crash-groups'],
+  },
+  service: {
+    hash: () => 'service',
+    prepare: async (page) => page.locator('[href$="00a"]'),
+    change: () => addFailedMail('b'),
+    expectChanged: (page) => page.getByRole('table', { name: '2 mails were not delivered' }).waitFor(),
+    paths: ['service', 'manifests', 'retention'],
+  },
+};
+
+test.each(Object.entries(VIEWS))(
+  'when a person returns, the page asks again and keeps what was typed, focused and scrolled, without an announcement: %s',
+  async (_name, { hash, prepare, change, expectChanged, paths }) => {
+    const page = await browser.openPage(origin, { viewport: { width: 1280, height: 400 } });
+    await openAs(page, origin, service, 'admin', `#${hash()}`);
+    await page.locator('.loading').first().waitFor({ state: 'detached' });
+    const control = await prepare(page);
+    await control.focus();
+    await page.waitForLoadState('networkidle');
+    await page.evaluate('scrollBy(0, 30)');
+    const [before] = await Promise.all([readState(control), page.evaluate(RECORD_ANNOUNCEMENTS)]);
+    await change();
+    const answered: string[] = [];
+    page.on('requestfinished', (request) =>
+      answered.push(new URL(request.url()).pathname.split('/').at(-1)!),
+    );
+    await focusWindow(page);
+    await expectChanged(page);
+    await until(async () => paths.every((path) => answered.includes(path)));
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    await expectFocus(control);
+    expect(await readState(control)).toEqual(before);
+    expect(await page.evaluate('announcements')).toEqual([]);
+  },
+);
+
+const readState = async (control: Locator) => ({
+  value: await control.evaluate((element) => (element as HTMLElement & { value?: string }).value),
+  position: await control.boundingBox(),
+});
