@@ -7,7 +7,7 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
-import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
+import { focusWindow, headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
 import {
   activateMachine,
@@ -428,6 +428,28 @@ test('a list of 500 machines can be filtered, and those that ended are collapsed
   await filter.fill('');
   await page.getByText('200 machines no longer in use').click();
   await until(async () => (await page.getByRole('rowheader').count()) === 500);
+});
+
+test('eleven machines have a filter, which keeps the focus when there are ten again; ten have none', async () => {
+  await service.setLicense(license.license_id, { machines_allowed: 11 });
+  const activations: string[] = [];
+  for (let each = 0; each < 10; each += 1)
+    activations.push(await activateMachine(service, license, `Node ${each}`, license.license_id));
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await page.getByRole('heading', { name: '10 of 11 machines in use' }).waitFor();
+  const filter = page.getByLabel('Find a machine');
+  expect(await filter.count()).toBe(0);
+  await activateMachine(service, license, 'Last', license.license_id);
+  await focusWindow(page);
+  await filter.fill('Node');
+  await releaseByStaff(activations[0]!);
+  await focusWindow(page);
+  await page.getByRole('heading', { name: '10 of 11 machines in use' }).waitFor();
+  await filter.fill('');
+  await machineRow(page, 'Last').waitFor();
+  expect(await filter.count()).toBe(1);
+  await expectFocus(filter);
 });
 
 test('"Send me the key" mails it to the address of the license', async () => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { plural } from '../shared/dates/dates.js';
 import { Field } from '../shared/forms/field.js';
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
@@ -21,10 +21,13 @@ export function Machines({ license }: { license: HolderLicense }) {
       .toSorted((a, b) => Number(isThisMachine(b)) - Number(isThisMachine(a)));
   const [active, ended] = [activationsWith(false), activationsWith(true)];
   const [filter, setFilter] = useState('');
+  // Once it is shown, the filter stays, because it would take the focus with it.
+  const hasFilter = useRef(false);
+  hasFilter.current ||= active.length > MAX_WITHOUT_FILTER;
   const found = active.filter((activation) => matches(activation, filter.trim().toLowerCase()));
   return (
     <>
-      {(active.length > MAX_WITHOUT_FILTER || filter) && (
+      {hasFilter.current && (
         <div class="filter">
           <Field
             label={messages.machines.filter}
