@@ -8,7 +8,7 @@ import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { headline, machineRow, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { activateMachine, type HolderCredentials } from './steps.js';
+import { activateMachine, expectFocus, type HolderCredentials } from './steps.js';
 import { createSignInLink, insertReleaseRequest, row, signInWithLink } from './support-browser.js';
 
 /** The goal of `npm run bench:pages`. A layout shift of 0.1 is what most people notice. */
@@ -127,6 +127,27 @@ test('the privacy page does not move while it loads', async () => {
   await expectStill(page, '/privacy/', () => page.getByRole('table').first().waitFor());
 });
 
+/** Signs out while the service does not answer, by a script, because Chromium does not count what moves shortly after a click. */
+async function expectStillWhenSignOutFails(page: Page): Promise<void> {
+  await page.addInitScript(RECORD_SHIFTS);
+  await page.reload({ waitUntil: 'networkidle' });
+  const signOut = page.getByRole('button', { name: 'Sign out' });
+  await signOut.focus();
+  await page.evaluate(`${PAINTED}.then(() => layoutShifts.splice(0))`);
+  await page.route('**/api/session', (route) => route.abort());
+  await signOut.evaluate((button) => (button as HTMLElement & { click: () => void }).click());
+  await page.getByRole('alert').getByText('cannot be reached').waitFor();
+  await page.locator('.working').waitFor({ state: 'detached' });
+  expect(await page.evaluate(`${PAINTED}.then(() => layoutShifts)`)).toEqual([]);
+  await expectFocus(signOut);
+}
+
+test('the portal does not move when a sign-out fails', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await expectStillWhenSignOutFails(page);
+});
+
 /** Opens a page for an admin who has a passkey, so that the support page does not ask for one. */
 async function openSupport(): Promise<Page> {
   const page = await browser.openPage(origin);
@@ -139,6 +160,13 @@ async function openSupport(): Promise<Page> {
   );
   return page;
 }
+
+test('the support page does not move when a sign-out fails', async () => {
+  const page = await openSupport();
+  await page.goto('/support/');
+  await page.getByRole('button', { name: 'Find' }).waitFor();
+  await expectStillWhenSignOutFails(page);
+});
 
 test.each<[view: string, hash: () => string, complete: (page: Page) => Promise<unknown>]>([
   ['search', () => 'find', (page) => page.getByRole('button', { name: 'Find' }).waitFor()],
