@@ -103,7 +103,7 @@ describe('the lists of a holder and of staff', () => {
     '/support/api/fleet/crash-groups',
     '/support/api/staff',
   ])('%s is compressed', async (path) => {
-    const credentials = path.startsWith('/portal') ? { cookie } : { authorization };
+    const credentials: Record<string, string> = path.startsWith('/portal') ? { cookie } : { authorization };
     const search = path.endsWith('search') ? { email: EMAIL } : undefined;
     const read = (encoding?: string) => send(path.replace('{id}', id), credentials, encoding, search);
     const plain = await read();
