@@ -1,7 +1,7 @@
 import { Notice } from '../../shared/notices/notice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { RelativeTime } from '../parts/relative-time.js';
-import { t } from '../../shared/texts/text.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -16,7 +16,14 @@ type JobCounts = ServiceStatusAnswer['jobs'][number];
 
 const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
   { name: texts.mail, isRowHeader: true, cell: ({ kind }) => texts.mails[kind] ?? kind },
-  { name: texts.mailReason, cell: ({ reason }) => <span class="reason">{reason}</span> },
+  {
+    name: texts.mailReason,
+    cell: ({ reason }) => (
+      <span class="reason">
+        <UntrustedText text={reason} />
+      </span>
+    ),
+  },
   { name: texts.mailAttempts, isNumber: true, cell: ({ attempts }) => formatNumber(attempts) },
   { name: texts.mailSince, cell: ({ waiting_since }) => <RelativeTime at={waiting_since} /> },
   {
@@ -40,13 +47,23 @@ const MAIL_TASK_PREFIX = 'mail_';
 
 function About({ mail: { kind, about } }: { mail: FailingMail }) {
   if (LICENSE_MAIL.test(kind)) return <a href={hrefOf('license', about)}>{texts.theLicense}</a>;
-  return <span class="mono small">{about}</span>;
+  return (
+    <span class="mono small">
+      <UntrustedText text={about} />
+    </span>
+  );
 }
 
 /** The name of a job that sends a mail is that of the mail; other jobs have the name that logs and metrics use. */
 function JobName({ task }: { task: string }) {
   const mail = task.startsWith(MAIL_TASK_PREFIX) && texts.mails[task.slice(MAIL_TASK_PREFIX.length)];
-  return mail ? <>{t(texts.mailJob, { mail })}</> : <span class="mono small">{task}</span>;
+  return mail ? (
+    <>{t(texts.mailJob, { mail })}</>
+  ) : (
+    <span class="mono small">
+      <UntrustedText text={task} />
+    </span>
+  );
 }
 
 /** The warnings of the service, its undelivered mail and its waiting jobs. */
@@ -63,11 +80,15 @@ export function ServiceStatus() {
             ) : (
               <Notice kind="warning">
                 {warnings.length === 1 ? (
-                  <p>{warnings[0]}</p>
+                  <p>
+                    <UntrustedText text={warnings[0]!} />
+                  </p>
                 ) : (
                   <ul class="flow">
                     {warnings.map((warning) => (
-                      <li key={warning}>{warning}</li>
+                      <li key={warning}>
+                        <UntrustedText text={warning} />
+                      </li>
                     ))}
                   </ul>
                 )}

@@ -1,6 +1,6 @@
 import { Button } from '../../shared/forms/button.js';
 import { formatUtcDay } from '../../shared/dates/dates.js';
-import { t } from '../../shared/texts/text.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import type { CrashGroup } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import { Person } from '../parts/person.js';
@@ -48,12 +48,12 @@ export function CrashState({ group, onChange }: Props) {
 
 function StateText({ group: { state, resolved_in } }: { group: CrashGroup }) {
   if (resolved_in === null) return <span class="quiet">{texts[state].name}</span>;
-  const version = { version: resolved_in };
-  if (state === 'resolved') return <span>{t(resolvedIn, version)}</span>;
+  const version = { version: <UntrustedText text={resolved_in} /> };
+  if (state === 'resolved') return <span>{fill(resolvedIn, version)}</span>;
   return (
     <>
       <span class="tag danger">{reopened}</span>{' '}
-      <span class="quiet small change">{t(texts.open.wasResolved, version)}</span>
+      <span class="quiet small change">{fill(texts.open.wasResolved, version)}</span>
     </>
   );
 }

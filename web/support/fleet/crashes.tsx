@@ -127,7 +127,12 @@ const COLUMNS: readonly Column<CrashGroup>[] = [
         <span class="quiet">{texts.noFrame}</span>
       ),
   },
-  { name: texts.versions, cell: ({ first_version, last_version }) => rangeText(first_version, last_version) },
+  {
+    name: texts.versions,
+    cell: ({ first_version, last_version }) => (
+      <UntrustedText text={rangeText(first_version, last_version)} />
+    ),
+  },
   {
     name: texts.total,
     isNumber: true,
