@@ -143,6 +143,6 @@ test.each(Object.entries(VIEWS))(
 );
 
 const readState = async (control: Locator) => ({
-  value: await control.evaluate((element) => (element as HTMLElement & { value?: string }).value),
+  value: await control.evaluate('(element) => element.value'),
   position: await control.boundingBox(),
 });
