@@ -266,6 +266,20 @@ test('by keyboard, for a holder who is signed in by key already, the link leads 
   await expectFocus(machineRow(page, 'Old Mac').getByRole('button'));
 });
 
+test('a page that stays open shows the license after its link has expired', async () => {
+  const license = await issueFullLicense();
+  const { json } = await service.activate(license, 'new');
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
+  await machineRow(page, 'Old Mac').waitFor();
+  await page.clock.setFixedTime(service.clock.now().getTime() + 21 * 60_000);
+  await service.sql(`update activation set hostname_hint = 'Older Mac' where id = $1`, [
+    license.activation_id,
+  ]);
+  await focusWindow(page);
+  await machineRow(page, 'Older Mac').waitFor();
+});
+
 test('a link that has expired says so and leads to the usual sign-in', async () => {
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');

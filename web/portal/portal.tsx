@@ -29,7 +29,9 @@ export function Portal() {
   // The element that gets the focus. Each change is a new object, so that the same element can be focused again.
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
   // The hint of a refused activation, until the holder chooses another way to sign in.
-  const [hint, setHint] = useState(releaseHint());
+  const [newestHint, setHint] = useState(releaseHint());
+  // Null too once the hint is too old.
+  const hint = newestHint === releaseHint() ? newestHint : null;
   const latestStage = useRef(stage);
   latestStage.current = stage;
   const signedIn = typeof stage === 'object' ? stage : null;
