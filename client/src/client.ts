@@ -57,10 +57,7 @@ export class MooringClient {
     return this.#license?.status ?? { kind: 'not_activated' };
   }
 
-  /**
-   * Decides whether the application may run, and begins the background calls. A later call returns the same result,
-   * unless the state could not be read: then it reads it again.
-   */
+  /** Decides whether the application may run, and begins the background calls: once, unless the state could not be read. */
   start(): Promise<Status> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -69,8 +66,7 @@ export class MooringClient {
   /**
    * For the Activate button only. A refusal changes neither the status nor the stored license. After a refusal at the machine
    * limit the client repeats the activation for ten minutes (`waiting-activation.ts`).
-   * @throws LicenseProblem (a refusal: show `detail`), ServiceUnreachable (no answer), or another Error (no machine id,
-   * or the client is closed)
+   * @throws LicenseProblem (a refusal: show `detail`), ServiceUnreachable (no answer), or another Error (no machine id, or closed)
    */
   async activate(license_key: string, email: string, hostname_hint = ''): Promise<Status> {
     await this.start();
@@ -78,10 +74,7 @@ export class MooringClient {
     return this.waitingActivation.start({ license_key, email, hostname_hint: hostname_hint.trim() || null });
   }
 
-  /**
-   * For the Retry button: sends a heartbeat now, or the activation that replaces it (`License.heartbeat`); without a
-   * stored license it sends nothing. A confirmation ends `needs_network` or `stopped`.
-   */
+  /** For the Retry button: sends a heartbeat now, if there is a license. A confirmation ends `needs_network` or `stopped`. */
   async heartbeatNow(): Promise<Status> {
     await this.start();
     await this.#sendHeartbeat();
@@ -177,9 +170,7 @@ export class MooringClient {
     return this.#currentHeartbeat;
   }
 
-  /**
-   * Sets the timer of the next heartbeat. Without a license, and after a `stop` until a confirmation, there is none.
-   */
+  /** Sets the timer of the next heartbeat. Without a license, and after a `stop` until a confirmation, there is none. */
   #scheduleHeartbeat(end: CallEnd): void {
     this.#timers.clear('heartbeat');
     if (this.#isClosed || ['not_activated', 'stopped'].includes(this.status.kind)) return;

@@ -44,10 +44,9 @@ export class License {
   }
 
   /**
-   * Decides whether the application may run. Before the end of a believable token, the application runs at once.
-   * Otherwise, and after a stop, the client first sends a heartbeat, not an activation, so that a released machine is
-   * not activated again. A token that was issued for another machine is never sent: `heartbeat` then activates this
-   * machine instead, and after a stop nothing is sent.
+   * Decides whether the application may run. Before the end of a believable token, it runs at once. Otherwise, and after a stop,
+   * the client first sends a heartbeat, not an activation, so that a released machine is not activated again. A token of another
+   * machine is never sent: `heartbeat` then activates this machine instead, and after a stop nothing is sent.
    */
   async start(): Promise<CallEnd> {
     const { license, stopped } = this.#dependencies.store.state;
@@ -65,10 +64,7 @@ export class License {
     return NOT_CALLED;
   }
 
-  /**
-   * Activates, for the Activate button. @throws the error of `errorOf`, or that of `machineId`. The status and the
-   * stored license are then unchanged.
-   */
+  /** Activates, for the Activate button. @throws the error of `errorOf` or `machineId`, which leaves the license unchanged */
   async activate(activation: Activation): Promise<CallEnd> {
     const outcome = await this.#callActivate(activation);
     if (outcome.kind !== 'confirmed') throw errorOf(outcome);
@@ -106,8 +102,7 @@ export class License {
     if (hasResponse) log(`heartbeat sent (telemetry: ${telemetry ? 'on' : 'off'})`);
     if (outcome.kind === 'no_answer') log(`heartbeat not confirmed: ${outcome.reason}`);
     if (outcome.kind === 'problem') log(`heartbeat answered with ${outcome.problem.code}`);
-    // A crash signature is sent with one heartbeat. It is also deleted after a refusal with `fix`, because the service
-    // would refuse it again.
+    // A crash signature is sent with one heartbeat. After `fix` it is deleted too, because it would be refused again.
     const isDelivered = outcome.kind === 'confirmed' || actionOf(outcome) === 'fix';
     if (telemetry && isDelivered && crash && crash === store.state.crash) await store.save({ crash: null });
     return outcome;

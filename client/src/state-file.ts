@@ -22,10 +22,7 @@ export interface StoredStop {
   extras: Readonly<Record<string, unknown>>;
 }
 
-/**
- * The highest manifest sequence seen with one key, and the SHA-256 digest, in hex, of the signed bytes of that
- * manifest.
- */
+/** The highest manifest sequence seen with one key, and the SHA-256 (hex) of the signed bytes of that manifest. */
 export interface SeenSequence {
   sequence: number;
   digest: string;

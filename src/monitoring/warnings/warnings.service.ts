@@ -163,7 +163,7 @@ export class WarningsService {
     // `failing` contains at most 100 mails.
     const undeliveredMailWarnings = [...reasons].map(
       ([reason, mails]) =>
-        `Undelivered mails: ${failing.length === 100 ? `at least ${mails.length}` : mails.length}, because ${reason}; mooring status names them.`,
+        `Undelivered mails: ${undeliveredMails.length === 100 ? `at least ${mails.length}` : mails.length}, because ${reason}; mooring status names them.`,
     );
     return [...lateMailWarnings, ...undeliveredMailWarnings];
   }
