@@ -195,6 +195,31 @@ describe('a self-release', () => {
     await expectToast(page, 'It is released. Its place is free.');
   });
 
+  test('Escape warns before it discards a typed code, and does not close the dialog while the machine is released', async () => {
+    await activateMachine(service, license, 'Studio Mac');
+    const page = await browser.openPage(origin);
+    await openByKey(page, origin, license);
+    await page.getByRole('button', { name: 'Release Studio Mac' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Release Studio Mac?' });
+    const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
+    const code = await codeAfter(service, license.email, mail);
+    const { promise: isPressed, resolve: answer } = Promise.withResolvers<void>();
+    await page.route('**/portal/api/session', async (route) => {
+      await isPressed;
+      await route.continue();
+    });
+    await dialog.getByLabel('Code', { exact: true }).fill(code.slice(0, 7));
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('alert').getByText('What you typed would be lost.').waitFor();
+    await dialog.getByLabel('Code', { exact: true }).fill(code);
+    await page.locator('.working').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor();
+    answer();
+    await expectToast(page, 'It is released. Its place is free.');
+  });
+
   test('is refused with an explanation if the limit has been used up meanwhile, and the machine stays active', async () => {
     await activateMachine(service, license, 'Studio Mac');
     const page = await browser.openPage(origin);
@@ -344,6 +369,18 @@ test('the machine for which the application opened the page is marked, and is fi
   expect(await page.getByText('This machine').count()).toBe(1);
 });
 
+test('the exact time and its time zone fit on a telephone, in a language and a zone with long names', async () => {
+  await activateMachine(service, license, 'Studio Mac');
+  const options = { locale: 'de-DE', timezoneId: 'Asia/Kolkata', viewport: { width: 320, height: 640 } };
+  const page = await browser.openPage(origin, options);
+  await page.goto('/portal/');
+  await page.locator('[name=email]').fill(license.email);
+  await page.locator('[name=license_key]').fill(license.license_key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('rowheader').locator('time').focus();
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+});
+
 test('a label is untrusted text: it is shown unchanged, and never as markup', async () => {
   const hostile = [
     '<img src=x onerror=alert(1)>',
@@ -442,6 +479,12 @@ test('eleven machines have a filter, which keeps the focus when there are ten ag
   expect(await filter.count()).toBe(0);
   await activateMachine(service, license, 'Last', license.license_id);
   await focusWindow(page);
+  await filter.fill('Node 3');
+  // The machine for which the application opens the page is shown, although the filter does not find it.
+  await page.evaluate(`location.hash = '#activation=${activations[5]}'`);
+  await page.getByRole('rowheader', { name: 'Node 5 This machine' }).waitFor();
+  await filter.fill(`…${activations[4]!.slice(-4)}`);
+  await machineRow(page, 'Node 4').waitFor();
   await filter.fill('Node');
   await releaseByStaff(activations[0]!);
   await focusWindow(page);

@@ -5,7 +5,7 @@ import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
-import { activateMachine, expectAnnounced, type HolderCredentials } from './steps.js';
+import { activateMachine, expectAnnounced, expectApart, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -138,6 +138,8 @@ test('without a connection the portal shows a notice that hides no focused link,
   await last.focus();
   const [link, box] = [(await last.boundingBox())!, (await notice.boundingBox())!];
   expect(link.y + link.height).toBeLessThanOrEqual(box.y);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expectApart(page.locator('.toast'), notice);
   await page.context().setOffline(false);
   await notice.waitFor({ state: 'detached' });
   await expectAnnounced(page, 'You are online again.');

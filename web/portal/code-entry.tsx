@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { readSignInCode } from '../../src/keys/typed-text.js';
 import { useAction } from '../shared/forms/action.js';
 import { focusFirstError, focusSoon } from '../shared/notices/announcer.js';
@@ -24,6 +24,14 @@ interface Props {
   readonly onSignedIn: () => Promise<void>;
   /** Further buttons beside the submit button. */
   readonly extra: ComponentChildren;
+  /** Called when the field is filled or emptied, and when a request begins or ends. */
+  readonly onState?: (state: CodeEntryState) => void;
+}
+
+/** What a dialog around the form needs to know before it may close. */
+export interface CodeEntryState {
+  readonly isFilled: boolean;
+  readonly busy: boolean;
 }
 
 /** A form that signs in with a mailed code. */
@@ -35,6 +43,7 @@ export function CodeEntry({
   signIn,
   onSignedIn,
   extra,
+  onState,
 }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
@@ -50,6 +59,8 @@ export function CodeEntry({
     showError(messages.signIn.wrongCode);
     return '';
   });
+  const isFilled = code !== '';
+  useLayoutEffect(() => onState?.({ isFilled, busy }), [isFilled, busy]);
   const digits = readSignInCode(code);
   const submitCode = async () => {
     showError(digits === null ? messages.signIn.wrongCode : undefined);

@@ -24,7 +24,8 @@ export function Machines({ license }: { license: HolderLicense }) {
   // Once it is shown, the filter stays, because it would take the focus with it.
   const hasFilter = useRef(false);
   hasFilter.current ||= active.length > MAX_WITHOUT_FILTER;
-  const found = active.filter((activation) => matches(activation, filter.trim().toLowerCase()));
+  const text = filter.trim().toLowerCase();
+  const found = active.filter((activation) => isThisMachine(activation) || matches(activation, text));
   return (
     <>
       {hasFilter.current && (
@@ -66,7 +67,7 @@ export function Machines({ license }: { license: HolderLicense }) {
 const matches = ({ hostname_hint, app_version, id }: HolderActivation, filter: string) =>
   (hostname_hint?.trim() || messages.machines.unnamed).toLowerCase().includes(filter) ||
   app_version === filter ||
-  (filter !== '' && id.endsWith(filter));
+  (filter !== '' && id.endsWith(filter.replace('…', '')));
 
 function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   const table = (

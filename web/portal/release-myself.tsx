@@ -6,7 +6,7 @@ import { plural } from '../shared/dates/dates.js';
 import { Dialog } from '../shared/dialogs/dialog.js';
 import { fill, UntrustedText } from '../shared/texts/text.js';
 import { toast, toastError } from '../shared/notices/toast.js';
-import { CodeEntry } from './code-entry.js';
+import { CodeEntry, type CodeEntryState } from './code-entry.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
@@ -24,6 +24,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const { holder, update } = useHolderSession();
   const explain = useHolderError();
   const [isMailed, setIsMailed] = useState(false);
+  const [codeState, setCodeState] = useState<CodeEntryState>();
   const needsCode = holder.signed_in_by === 'key';
   const releaseNow = async () => {
     const { was_active } = await release(activation.id);
@@ -51,7 +52,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   );
   if (needsCode && isMailed) {
     return (
-      <Dialog title={title} onClose={onClose}>
+      <Dialog title={title} onClose={onClose} {...codeState}>
         {details}
         <CodeEntry
           sentTo={holder.email}
@@ -60,6 +61,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
           mail={mail}
           signIn={(code) => signInByCode({ email: holder.email, code })}
           onSignedIn={releaseAfterCode}
+          onState={setCodeState}
           extra={
             <Button kind="link" onClick={onClose}>
               {messages.release.cancel}
