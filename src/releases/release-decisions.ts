@@ -17,6 +17,13 @@ export interface ReleaseDecision {
   readonly decided_at: string;
 }
 
+/** A release request after a decision. */
+export interface DecisionResult {
+  readonly release_request: ReleaseDecision;
+  /** Whether this call decided it; false if it had been decided before. */
+  readonly was_open: boolean;
+}
+
 interface RequestRow {
   readonly activation_id: string;
   readonly license_id: string;
@@ -51,14 +58,15 @@ export class ReleaseDecisions {
    * unless the activation has ended meanwhile. For a decided request it returns the first decision.
    * @throws Problem `not_found`
    */
-  async decide(id: string, decision: Decision, audit: AuditContext): Promise<ReleaseDecision> {
+  async decide(id: string, decision: Decision, audit: AuditContext): Promise<DecisionResult> {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = await findRequest(manager, id);
       // The license is locked before its activation, as for each release. The request is read again under the lock.
       await lockLicense(manager, license_id);
       const request = await findRequest(manager, id);
-      if (request.decision) return decisionView(id, request.decision, request.decided_at!);
+      if (request.decision)
+        return { release_request: decisionView(id, request.decision, request.decided_at!), was_open: false };
       const at = this.clock.now();
       const { activation_id } = request;
       // An activation has at most one open request: this one.
@@ -69,7 +77,7 @@ export class ReleaseDecisions {
         await this.releases.releaseLocked(manager, { id: activation_id, license_id }, audit, language);
       // An activation that has ended meanwhile needs no mail.
       else if (request.is_active) await enqueueMail(manager, 'release_declined', id, at, { language });
-      return decisionView(id, decision, at);
+      return { release_request: decisionView(id, decision, at), was_open: true };
     });
   }
 }

@@ -35,11 +35,11 @@ export class ReleaseRequestsController {
   @Post(':id')
   @ConfirmedEarlier({})
   @HttpCode(200)
-  async decide(
+  decide(
     @Param('id') id: string,
     @Body() { decision, reason }: DecisionRequest,
     @CurrentStaff() staff: AuthenticatedStaff,
   ) {
-    return { release_request: await this.decisions.decide(id, decision, { actor: staff.email, reason }) };
+    return this.decisions.decide(id, decision, { actor: staff.email, reason });
   }
 }

@@ -221,6 +221,23 @@ test('if two staff members decide at once, the second one sees the decision of t
   await page.getByText('Someone had declined this already. Wanted stays in use.').first().waitFor();
 });
 
+test.each([
+  ['release', 'Release Wanted, as asked', 'Someone had released Wanted already.'],
+  ['decline', 'Decline to release Wanted', 'Someone had declined this already. Wanted stays in use.'],
+] as const)(
+  'a decision to %s that another person made first is not reported as one’s own',
+  async (decision, name, text) => {
+    await requestRelease('same@example.com', 'Wanted');
+    const page = await browser.openPage(origin);
+    await openAs(page, origin, service, 'support', '#requests');
+    await button(page, name).click();
+    await service.sql('update release_request set decision = $1, decided_at = now()', [decision]);
+    if (decision === 'release') await submitRelease(page, 'Sold');
+    else await submitReason(page, 'Still in use', 'Decline');
+    await expectToast(page, text);
+  },
+);
+
 test('a request can also be decided in the view of its license', async () => {
   const one = await requestRelease('there@example.com', 'Shown Here', 'New machine');
   const page = await browser.openPage(origin);

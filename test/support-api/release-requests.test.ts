@@ -104,7 +104,10 @@ describe('a decision', () => {
     const { status, json } = await decide(request.id, 'release');
     expect([status, json]).toEqual([
       200,
-      { release_request: { id: request.id, decision: 'release', decided_at: '2026-11-20T13:10:00Z' } },
+      {
+        release_request: { id: request.id, decision: 'release', decided_at: '2026-11-20T13:10:00Z' },
+        was_open: true,
+      },
     ]);
     expect((await service.activate(request, 'new')).status).toBe(201);
     const [mail] = await harness.jobs.untilDone('binding_released', request.activation_id);
@@ -153,17 +156,19 @@ describe('a decision', () => {
     ]);
   });
 
-  test('is final: a later one has the same response and changes nothing', async () => {
+  test('is final: a later one, also the same one, answers with the first and `was_open: false`, and changes nothing', async () => {
     const request = await createRequest();
     const first = await decide(request.id, 'decline');
     service.clock.advance(60_000);
-    const second = await decide(request.id, 'release', admin);
-    expect([second.status, second.text]).toEqual([200, first.text]);
+    for (const decision of ['release', 'decline']) {
+      const later = await decide(request.id, decision, admin, 'Another reason.');
+      expect([later.status, later.json]).toEqual([200, { ...first.json, was_open: false }]);
+    }
     expect(await isActive(request.activation_id)).toBe(true);
     expect(await readAuditEvents(request.license_id)).toHaveLength(1);
   });
 
-  test('that two people make concurrently is made once, and both get the same response', async () => {
+  test('that two people make concurrently is made once, and only one of them is told that it was open', async () => {
     for (let attempt = 0; attempt < 10; attempt += 1) {
       const request = await createRequest();
       const answers = await Promise.all([
@@ -171,7 +176,8 @@ describe('a decision', () => {
         decide(request.id, 'decline', admin),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-      expect(answers[0]!.text).toBe(answers[1]!.text);
+      expect(answers[0]!.json.release_request).toEqual(answers[1]!.json.release_request);
+      expect(answers.filter(({ json }) => json.was_open)).toHaveLength(1);
       const isReleased = answers[0]!.json.release_request.decision === 'release';
       expect(await isActive(request.activation_id)).toBe(!isReleased);
       expect(await readAuditEvents(request.license_id)).toHaveLength(isReleased ? 2 : 1);

@@ -446,6 +446,8 @@ export interface ReleaseDecisionAnswer {
     readonly decision: 'release' | 'decline';
     readonly decided_at: string;
   };
+  /** Whether this request to the service made the decision; false if it had been made before. */
+  readonly was_open: boolean;
 }
 
 export interface ReleaseQueueAnswer {

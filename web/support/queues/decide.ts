@@ -27,7 +27,7 @@ export interface Target {
 }
 
 /**
- * What a decision led to. `meanwhile`: another person had made the other decision, or had released the machine, before.
+ * What a decision led to. `meanwhile`: the request had been decided, or the machine released, before.
  */
 type Outcome = 'released' | 'declined' | 'meanwhileReleased' | 'meanwhileDeclined';
 
@@ -119,9 +119,9 @@ async function send(
   }
   const path = `release-requests/${request.id}`;
   const answer = await call<ReleaseDecisionAnswer>('POST', path, { decision, reason }, options);
-  const decided = answer.release_request.decision;
-  if (decided === decision) return decision === 'release' ? 'released' : 'declined';
-  return decided === 'release' ? 'meanwhileReleased' : 'meanwhileDeclined';
+  const isRelease = answer.release_request.decision === 'release';
+  if (answer.was_open) return isRelease ? 'released' : 'declined';
+  return isRelease ? 'meanwhileReleased' : 'meanwhileDeclined';
 }
 
 function successText(targets: readonly Target[], decision: Decision, outcomes: readonly Outcome[]): string {
