@@ -269,10 +269,10 @@ const readDecisions = async () =>
     ({ decision }) => decision,
   );
 
-test('machines with equal labels are distinguished, with the exact time on hover and by keyboard', async () => {
-  const email = 'firstname.lastname@some-company.example.com';
-  const license = await service.issue({ email, machines_allowed: 2 });
-  for (const end of ['aaaa', 'bbbb']) {
+/** Makes requests to release machines of one license without a label, whose ids have these ends. */
+async function requestUnnamedReleases(email: string, ends: readonly string[]) {
+  const license = await service.issue({ email, machines_allowed: ends.length });
+  for (const end of ends) {
     const id = `0198f000-0000-7000-8000-00000000${end}`;
     await service.sql(
       `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
@@ -281,6 +281,12 @@ test('machines with equal labels are distinguished, with the exact time on hover
     );
     await insertReleaseRequest(service, id, null);
   }
+  return license;
+}
+
+test('machines with equal labels are distinguished, with the exact time on hover and by keyboard', async () => {
+  const email = 'firstname.lastname@some-company.example.com';
+  const license = await requestUnnamedReleases(email, ['aaaa', 'bbbb']);
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   const second = row(page, 'Unnamed machine …bbbb').filter({
@@ -352,6 +358,20 @@ test('a pending release can be undone with a button or with Z; it is not sent, a
   await expect(passUndoTime(page)).rejects.toThrow('no release is pending');
   expect(changes).toEqual([]);
   expect(await readDecisions()).toEqual([null, null]);
+});
+
+test('pending releases of unnamed machines are distinguished in their messages and by their buttons', async () => {
+  await requestUnnamedReleases('unnamed@example.com', ['cccc', 'dddd']);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  for (const name of ['Unnamed machine …cccc', 'Unnamed machine …dddd']) {
+    await button(page, `Release ${name}, as asked`).click();
+    await submitReason(page, 'Sold', 'Release');
+    await expectToast(page, `Releases in 10 seconds: ${name}`);
+    await button(page, `Undo: release ${name}`).waitFor();
+  }
+  await page.keyboard.press('z');
+  await expectToast(page, 'Not released: Unnamed machine …dddd.');
 });
 
 test('a pending release is sent at once when its page is left', async () => {

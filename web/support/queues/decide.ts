@@ -10,7 +10,7 @@ import { t } from '../../shared/texts/text.js';
 import { toast, toastError } from '../../shared/notices/toast.js';
 import { call, sessionEvents, staffId } from '../call.js';
 import { messages } from '../messages.js';
-import { machineText } from '../parts/machine.js';
+import { shortId } from '../parts/machine.js';
 import { problemText } from '../parts/problem-text.js';
 import { showChange } from '../parts/show-change.js';
 import type { Decision } from '../types.js';
@@ -153,8 +153,10 @@ const isOfAnotherPerson = (error: unknown) => error instanceof Refused && error.
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
 
-/** Returns the label of a machine, or the number of several. */
+/** Returns the label of a machine, or the end of its id if it has none, so that two pending ones differ. */
+const nameOf = ({ id, hostname_hint }: Activation) =>
+  hostname_hint?.trim() || `${messages.unnamedMachine} ${shortId(id)}`;
+
+/** Returns the name of a machine, or the number of several. */
 const namesOf = (targets: readonly Target[]) =>
-  targets.length === 1
-    ? machineText(targets[0]!.activation.hostname_hint)
-    : plural(targets.length, messages.decide.machines);
+  targets.length === 1 ? nameOf(targets[0]!.activation) : plural(targets.length, messages.decide.machines);
