@@ -45,12 +45,14 @@ test('the search finds a license by each kind of text, and the URL then contains
   await openAs(page, origin, service, 'support');
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
+    ['Zoe <mailto:four@example.com>.', 'e-mail'],
     [license.license_key.toLowerCase(), 'license key'],
     [`“${license.license_key.slice(-19).replaceAll('-', ' – ')}”.`, 'license key'],
     [license.license_id, 'license id'],
     ['txn_four', 'transaction id'],
     [activation, 'activation id'],
     [activation.toUpperCase(), 'activation id'],
+    [`id: “${activation.replaceAll('-', '').toUpperCase()}”.`, 'activation id'],
   ] as const) {
     await find(page, text);
     await expectFocus(kind === 'activation id' ? row(page, 'Four') : title(page, /^License ending in/));

@@ -14,7 +14,7 @@ import { ViewTitle } from '../parts/view-title.js';
 import { goTo } from '../route.js';
 import type { LicenseSearchAnswer, LicenseView } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
-import { queryKinds, type QueryKind } from './query-kinds.js';
+import { readQueries, type QueryKind } from './queries.js';
 import { Results } from './results.js';
 import { SearchForm } from './search-form.js';
 
@@ -61,7 +61,7 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
     const query = text.trim();
     setIsTextMissing(query === '');
     if (query === '') return focusFirstError(form.current!);
-    setSearch(() => ({ text, kind: queryKinds(query)[0] }));
+    setSearch(() => ({ text, kind: readQueries(query)[0].kind }));
     const isAnswered = await action.run(async () => {
       const result = await findByAnyKind(query);
       setSearch((before) => ({ ...before, ...result }));
@@ -106,13 +106,14 @@ interface Result {
 
 /** Searches by each kind that the text may be, until a license is found. If none is found, the result has the first kind. */
 async function findByAnyKind(text: string): Promise<Result> {
-  const kinds = queryKinds(text);
-  for (const kind of kinds) {
-    const { licenses } = await call<LicenseSearchAnswer>('POST', 'licenses/search', { [kind]: text });
+  const queries = readQueries(text);
+  for (const { kind, text: cleaned } of queries) {
+    const { licenses } = await call<LicenseSearchAnswer>('POST', 'licenses/search', { [kind]: cleaned });
     if (licenses.length > 0)
-      return { kind, licenses, activationId: kind === 'activation_id' ? text.toLowerCase() : undefined };
+      return { kind, licenses, activationId: kind === 'activation_id' ? cleaned.toLowerCase() : undefined };
   }
-  return { kind: kinds[0], licenses: [], isMistyped: kinds[0] === 'license_key' && isMistyped(text) };
+  const [{ kind }] = queries;
+  return { kind, licenses: [], isMistyped: kind === 'license_key' && isMistyped(text) };
 }
 
 /** Announces the result, and opens the license, or the list of licenses if there are several. */

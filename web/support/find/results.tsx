@@ -6,7 +6,7 @@ import { Table, type Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
 import type { LicenseView } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
-import type { QueryKind } from './query-kinds.js';
+import type { QueryKind } from './queries.js';
 
 const texts = messages.find;
 

@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals';
+import { readQueries } from '../../web/support/find/queries.js';
+
+const ID = '0198f000-0000-7000-8000-00000000dead';
+
+test.each([
+  ID,
+  ID.replaceAll('-', ''),
+  ID.replaceAll('-', '–'),
+  `“${ID}”`,
+  `${ID}.`,
+  `id: ${ID}`,
+  `"Activation id": "${ID}",`,
+  `urn:uuid:${ID}`,
+])('a search for %s is a search for the id in it, and then for the text as a transaction id', (text) => {
+  expect(readQueries(text)).toEqual([
+    { kind: 'activation_id', text: ID },
+    { kind: 'license_id', text: ID },
+    { kind: 'transaction_id', text },
+  ]);
+});
+
+test.each([
+  'zoe@example.com',
+  '<zoe@example.com>',
+  'Zoe: <zoe@example.com>,',
+  'mailto:zoe@example.com',
+  'mailto:zoe@example.com?subject=Key',
+  'E-mail: zoe@example.com',
+  '“zoe@example.com”.',
+  "'zoe@example.com'",
+  'zoe@example.com.',
+  '(zoe@example.com)',
+])('a search for %s is a search for the address in it', (text) => {
+  expect(readQueries(text)).toEqual([{ kind: 'email', text: 'zoe@example.com' }]);
+});
+
+test.each(["_o'neil+a@example.com", 'who?@example.com', 'two@signs@example.com', 'zoe smith@example.com'])(
+  'no part of the address %s is removed',
+  (text) => {
+    expect(readQueries(text)).toEqual([{ kind: 'email', text }]);
+  },
+);
+
+test.each(['txn_four', 'id: 4', '“txn_four”.', '0'.repeat(32), `${ID.replaceAll('-', '')}00`, `txn_${ID}`])(
+  '%s is a transaction id and stays as it is',
+  (text) => {
+    expect(readQueries(text)).toEqual([{ kind: 'transaction_id', text }]);
+  },
+);

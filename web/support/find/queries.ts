@@ -1,0 +1,34 @@
+import { readLicenseKey } from '../../../src/keys/license-key-text.js';
+import { withoutSeparators } from '../../../src/keys/typed-text.js';
+
+/** The members of a search (`LicenseSearch` in docs/openapi.yaml). */
+export type QueryKind = 'email' | 'license_key' | 'license_id' | 'transaction_id' | 'activation_id';
+
+/** One member of a search, with the text to send. */
+export interface Query {
+  readonly kind: QueryKind;
+  readonly text: string;
+}
+
+// The service refuses a UUID of another version or variant, which may be a transaction id.
+const UUID = /^([0-9a-f]{8})([0-9a-f]{4})([1-8][0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/i;
+// Such as `id:` or `urn:uuid:`. An id has digits before any colon.
+const LABELS = /^(?:[^\p{N}:=：]*[:=：])+/u;
+const BEFORE_ADDRESS = /^(?:[^@]*[:<：])?[\s\p{Cf}\p{Ps}\p{Pi}\p{Pf}"']*/u;
+const AFTER_ADDRESS = /(?:[>?][^@]*|[\s\p{Cf}\p{P}\p{S}]+)$/u;
+
+/**
+ * The searches that a text may mean, by its form, in the order in which they are made. A text with `@` is searched as an e-mail
+ * address only; any other text may be a transaction id, which is sent as it is.
+ */
+export function readQueries(text: string): [Query, ...Query[]] {
+  if (text.includes('@'))
+    return [{ kind: 'email', text: text.replace(BEFORE_ADDRESS, '').replace(AFTER_ADDRESS, '') }];
+  const transaction: Query = { kind: 'transaction_id', text };
+  const id = UUID.exec(withoutSeparators(text.replace(LABELS, '')))
+    ?.slice(1)
+    .join('-');
+  if (id) return [{ kind: 'activation_id', text: id }, { kind: 'license_id', text: id }, transaction];
+  if (readLicenseKey(text) !== null) return [{ kind: 'license_key', text }, transaction];
+  return [transaction];
+}
