@@ -6,7 +6,7 @@ import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { startForBrowser } from './service.js';
-import { openAs, row, title } from './support-browser.js';
+import { button, openAs, row, title } from './support-browser.js';
 
 let service: Service;
 let origin: string;
@@ -180,4 +180,36 @@ test('the charts and the names of models are loaded only after sign-in and only 
   await page.getByRole('link', { name: 'Fleet' }).click();
   await title(page, 'Fleet').waitFor();
   expect([await loaded('uplot'), await loaded('MacBookAir10,1')]).toEqual([true, true]);
+});
+
+test('the fleet view that is opened without a connection says so, and is shown when there is one again', async () => {
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#find');
+  await title(page, /^Find a license/).waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole('link', { name: 'Fleet' }).click();
+  await title(page, 'Fleet').and(page.locator(':focus')).waitFor();
+  const offline = page.getByText('You are offline. Nothing is lost');
+  await offline.waitFor();
+  // Without a connection the page itself stays.
+  await button(page, 'Try again').click();
+  await offline.waitFor();
+
+  await page.context().setOffline(false);
+  // This person has no passkey, so the page offers one again.
+  await button(page, 'Later').click();
+  await page.getByText(/^No week is counted yet/).waitFor();
+  expect(page.url()).toBe(`${origin}/support/#fleet`);
+});
+
+test('after the modules of the fleet view could not be loaded, the button loads them again', async () => {
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#find');
+  await page.route('**/*fleet-view*', (route) => route.abort());
+  await page.getByRole('link', { name: 'Fleet' }).click();
+  await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
+  await page.unrouteAll();
+  await button(page, 'Try again').click();
+  await button(page, 'Later').click();
+  await page.getByText(/^No week is counted yet/).waitFor();
 });

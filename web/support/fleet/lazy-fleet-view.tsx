@@ -1,22 +1,49 @@
 import type { FunctionComponent } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { ServiceUnavailable } from '../../shared/api/api.js';
+import { noteNoResponse, useReconnection } from '../../shared/api/connection.js';
+import { useAction } from '../../shared/forms/action.js';
 import { Loading } from '../../shared/notices/loading.js';
 import { Unavailable } from '../../shared/notices/unavailable.js';
+import { call } from '../call.js';
 import { messages } from '../messages.js';
+import { isOffline, problemText } from '../parts/problem-text.js';
+import { ViewTitle } from '../parts/view-title.js';
 
 /** Loads the view with its chart library when it is first shown. */
 export function LazyFleetView() {
   const [View, setView] = useState<{ readonly component: FunctionComponent }>();
-  const [isFailed, setIsFailed] = useState(false);
-  const load = () => {
-    setIsFailed(false);
+  const [failure, setFailure] = useState<ServiceUnavailable>();
+  useEffect(() => {
     import('./fleet-view.js').then(
       ({ FleetView }) => setView({ component: FleetView }),
-      () => setIsFailed(true),
+      () => setFailure(new ServiceUnavailable(noteNoResponse())),
     );
-  };
-  useEffect(load, []);
+  }, []);
   if (View) return <View.component />;
-  if (isFailed) return <Unavailable text={messages.unavailable} retry={messages.retry} onRetry={load} />;
+  if (failure) return <FleetUnavailable failure={failure} />;
   return <Loading text={messages.fleet.waiting} />;
+}
+
+/** The browser keeps a module that it could not load. So the whole page is loaded again, but only while the service answers. */
+function FleetUnavailable({ failure }: { readonly failure: ServiceUnavailable }) {
+  const { error = failure, busy, run } = useAction();
+  const reload = () =>
+    void run(async () => {
+      await call('GET', 'session');
+      location.reload();
+    });
+  useReconnection(useCallback(reload, []));
+  return (
+    <div class="flow">
+      <ViewTitle>{messages.fleet.title}</ViewTitle>
+      <Unavailable
+        text={problemText(error)}
+        isOffline={isOffline(error)}
+        retry={messages.retry}
+        busy={busy}
+        onRetry={reload}
+      />
+    </div>
+  );
 }
