@@ -168,7 +168,7 @@ describe('a decision', () => {
     expect(await readAuditEvents(request.license_id)).toHaveLength(1);
   });
 
-  test('that two people make concurrently is made once, and only one of them is told that it was open', async () => {
+  test('that two people make concurrently is made once, and only one response has `was_open: true`', async () => {
     for (let attempt = 0; attempt < 10; attempt += 1) {
       const request = await createRequest();
       const answers = await Promise.all([
