@@ -4,10 +4,9 @@ import { ServiceUnavailable } from '../../shared/api/api.js';
 import { noteNoResponse, useReconnection } from '../../shared/api/connection.js';
 import { useAction } from '../../shared/forms/action.js';
 import { Loading } from '../../shared/notices/loading.js';
-import { Unavailable } from '../../shared/notices/unavailable.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
-import { isOffline, problemText } from '../parts/problem-text.js';
+import { LoadError } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 
 /** Loads the view with its chart library when it is first shown. */
@@ -37,13 +36,7 @@ function FleetUnavailable({ failure }: { readonly failure: ServiceUnavailable })
   return (
     <div class="flow">
       <ViewTitle>{messages.fleet.title}</ViewTitle>
-      <Unavailable
-        text={problemText(error)}
-        isOffline={isOffline(error)}
-        retry={messages.retry}
-        busy={busy}
-        onRetry={reload}
-      />
+      <LoadError error={error} busy={busy} onRetry={reload} />
     </div>
   );
 }

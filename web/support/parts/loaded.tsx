@@ -34,11 +34,12 @@ export function Loaded<T>({ load, loadingText, notFoundText, children }: Props<T
 interface LoadErrorProps {
   readonly error: unknown;
   readonly busy: boolean;
-  readonly notFoundText: string | undefined;
+  readonly notFoundText?: string | undefined;
   readonly onRetry: () => void;
 }
 
-function LoadError({ error, busy, notFoundText, onRetry }: LoadErrorProps) {
+/** Says why something could not be loaded, with a button that tries again. */
+export function LoadError({ error, busy, notFoundText, onRetry }: LoadErrorProps) {
   if (notFoundText && error instanceof Refused && error.status === 404)
     return <Notice kind="warning">{notFoundText}</Notice>;
   return (
