@@ -42,7 +42,7 @@ export async function countDueActivations(runner: QueryRunner, asOf: Date): Prom
  * no license with an active activation is deleted. The holder gets no mail, because the application stopped with the
  * license.
  * @param asOf the time that decides what is due; never in the future, so that no activation ends early
- * @returns the number of activations found to be due, including those that another transaction released meanwhile
+ * @returns the number of due activations; another transaction may have released some of them before this one could
  */
 export async function endActivations(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
   for (let ended = 0; ;) {

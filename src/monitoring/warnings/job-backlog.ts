@@ -12,7 +12,7 @@ export interface JobCounts {
   readonly waiting: number;
   /** The waiting jobs that are due for over 5 minutes and that no instance runs. */
   readonly late: number;
-  /** Jobs with a failed attempt, including those that will not be attempted again. */
+  /** Jobs with a failed attempt. A job that is not attempted again is one of them. */
   readonly failing: number;
 }
 

@@ -9,7 +9,7 @@ import { machineText, shortId } from '../parts/machine.js';
 
 const texts = messages.selection;
 
-/** The rows that can be selected and those that are selected, as ids of their activations. */
+/** The rows that can be selected, and the selected rows: the ids of their activations. */
 export interface Selection {
   readonly selectable: readonly string[];
   readonly selected: readonly string[];
