@@ -12,6 +12,7 @@ import { codeAfter } from '../license-portal/harness.js';
 import {
   activateMachine,
   expectApart,
+  expectExactTime,
   expectFocus,
   expectAnnounced,
   expectToast,
@@ -379,6 +380,18 @@ test('the exact time and its time zone fit on a telephone, in a language and a z
   await page.keyboard.press('Enter');
   await page.getByRole('rowheader').locator('time').focus();
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+});
+
+test('the exact time covers the name of no machine, and Escape hides it', async () => {
+  await service.setLicense(license.license_id, { machines_allowed: 2 });
+  for (const label of ['Studio Mac', 'MacBook Air']) await activateMachine(service, license, label);
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const name of ['Studio Mac', 'MacBook Air'])
+      await expectExactTime(page.getByRole('rowheader').first().locator('time'), page.getByText(name));
+  }
 });
 
 test('a label is untrusted text: it is shown unchanged, and never as markup', async () => {

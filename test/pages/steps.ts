@@ -62,6 +62,40 @@ export async function tabTo(target: Locator): Promise<void> {
 export const readExactTime = (page: Page, selector: string): Promise<unknown> =>
   page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)}), '::after').content`);
 
+/**
+ * Expects that the exact time, which is shown below a time with the pointer, stays while the pointer moves onto it, that it covers
+ * no part of this name, and that Escape hides it until the pointer returns.
+ */
+export async function expectExactTime(time: Locator, name: Locator): Promise<void> {
+  const page = time.page();
+  const isShown = () =>
+    time.evaluate(
+      (element) => element.ownerDocument.defaultView!.getComputedStyle(element, '::after').content !== 'none',
+    );
+  await time.hover();
+  expect(await isShown()).toBe(true);
+  const { x, y, width, height } = (await time.boundingBox())!;
+  for (let below = 0; below < height; below += 2) {
+    await page.mouse.move(x + width / 2, y + height / 2 + below);
+    expect(await isShown()).toBe(true);
+  }
+  const coveredPoints = await name.evaluate((element) => {
+    const { left, top, width: columns, height: rows } = element.getBoundingClientRect();
+    const points = Array.from({ length: columns * rows }, (_, index) => index);
+    return points.filter((index) =>
+      element.ownerDocument
+        .elementFromPoint(left + (index % columns), top + Math.floor(index / columns))
+        ?.matches('time'),
+    );
+  });
+  expect(coveredPoints).toEqual([]);
+  await page.keyboard.press('Escape');
+  expect(await isShown()).toBe(false);
+  await page.mouse.move(0, 0);
+  await time.hover();
+  expect(await isShown()).toBe(true);
+}
+
 /** Activates a machine with a label. @param idSuffix distinguishes machines with equal labels @returns the activation id */
 export async function activateMachine(
   service: Service,

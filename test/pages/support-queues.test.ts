@@ -19,7 +19,14 @@ import {
   submitRelease,
   title,
 } from './support-browser.js';
-import { activateMachine, expectFocus, expectAnnounced, expectToast, tabTo } from './steps.js';
+import {
+  activateMachine,
+  expectExactTime,
+  expectFocus,
+  expectAnnounced,
+  expectToast,
+  tabTo,
+} from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let service: Service;
@@ -320,6 +327,27 @@ test('machines with equal labels are distinguished, with the exact time on hover
   await button(page, 'Release Unnamed machine …aaaa, as asked').waitFor();
   await page.goto(`/support/#license/${license.license_id}`);
   for (const end of ['…aaaa', '…bbbb']) await button(page, `Release Unnamed machine ${end}`).waitFor();
+});
+
+test('Escape hides the exact time and nothing else, although the time is in a dialog with a typed reason', async () => {
+  await requestUnnamedReleases('escape@example.com', ['cccc', 'dddd']);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#requests');
+  const first = row(page, 'Unnamed machine …cccc');
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const name of ['Unnamed machine …cccc', 'Unnamed machine …dddd'])
+      await expectExactTime(first.locator('time').first(), row(page, name).getByText('Unnamed machine'));
+  }
+  await button(page, 'Decline to release Unnamed machine …cccc').click();
+  const reason = dialog(page).locator('[name=reason]');
+  await reason.fill('Call us first');
+  await expectExactTime(dialog(page).locator('time'), dialog(page).getByRole('heading'));
+  await page.keyboard.press('Escape');
+  expect(await dialog(page).getByRole('alert').count()).toBe(0);
+  expect(await reason.inputValue()).toBe('Call us first');
+  await page.keyboard.press('Escape');
+  await dialog(page).getByRole('alert').getByText('What you typed would be lost.').waitFor();
 });
 
 test('a pending release can be undone with a button or with Z; it is not sent, and moves no row', async () => {
