@@ -6,7 +6,7 @@ import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
-import { headline, openByCode, openByKey } from './portal-browser.js';
+import { focusWindow, headline, openByCode, openByKey } from './portal-browser.js';
 import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -52,6 +52,18 @@ test('the data of a holder is downloaded as one file', async () => {
   expect(JSON.parse(text)).toMatchObject({ email: license.email });
   expect(text).toContain('Studio Mac');
   await expectAnnounced(page, 'The file is downloaded.');
+});
+
+test('the message that the device is offline disappears with the next response', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await page.addInitScript("Object.defineProperty(navigator, 'onLine', { value: false })");
+  await openByCode(page, origin, service, license.email);
+  await page.route('**/portal/api/export', (route) => route.abort('internetdisconnected'));
+  await page.getByRole('button', { name: 'Download' }).click();
+  const error = page.getByRole('alert').getByText('You are offline. Nothing is lost');
+  await error.waitFor();
+  await focusWindow(page);
+  await error.waitFor({ state: 'detached' });
 });
 
 test('the deletion dialog says what ends and what is kept, and a requested deletion can be cancelled', async () => {

@@ -119,6 +119,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   await page.getByRole('button', { name: 'Send to support' }).click();
   await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
   await page.context().setOffline(false);
+  await page.getByText('You are offline.').waitFor({ state: 'detached' });
   await page.unroute('**/portal/api/**');
   await page.getByRole('button', { name: 'Send to support' }).click();
   await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
@@ -142,6 +143,7 @@ test('without a connection the portal shows a notice that hides no focused link,
   await expectApart(page.locator('.toast'), notice);
   await page.context().setOffline(false);
   await notice.waitFor({ state: 'detached' });
+  await page.locator('.toast').waitFor({ state: 'detached' });
   await expectAnnounced(page, 'You are online again.');
 });
 

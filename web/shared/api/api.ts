@@ -56,6 +56,9 @@ export async function ask<T = undefined>(
   return data as T;
 }
 
+/** Whether an error means that this device had no connection. */
+export const isOffline = (error: unknown) => error instanceof ServiceUnavailable && error.isOffline;
+
 /** Whether an error means that the session has ended. */
 export const isSignedOut = (error: unknown) => error instanceof Refused && error.status === 401;
 

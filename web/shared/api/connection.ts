@@ -41,11 +41,14 @@ export function useIsOffline(): boolean {
   return known;
 }
 
-/** Calls `handle` when this device has a connection again. */
+/** Calls `handle` when this device has a connection again. @returns a function that ends this */
+export function onReconnection(handle: () => void): () => void {
+  const handleChange = () => void (isOffline || handle());
+  changes.addEventListener('change', handleChange);
+  return () => changes.removeEventListener('change', handleChange);
+}
+
+/** Calls `handle` when this device has a connection again, as long as the component is rendered. */
 export function useReconnection(handle: () => void): void {
-  useEffect(() => {
-    const handleChange = () => void (isOffline || handle());
-    changes.addEventListener('change', handleChange);
-    return () => changes.removeEventListener('change', handleChange);
-  }, [handle]);
+  useEffect(() => onReconnection(handle), [handle]);
 }

@@ -1,9 +1,14 @@
-import { useRef, useState } from 'preact/hooks';
+import { useCallback, useRef, useState } from 'preact/hooks';
+import { isOffline } from '../api/api.js';
+import { useReconnection } from '../api/connection.js';
 
 /** The state of an action that a person starts, such as the request that a button sends. */
 export interface Action<Failure> {
   readonly busy: boolean;
-  /** Why the last run failed; undefined before the first run and after a success. */
+  /**
+   * Why the last run failed; undefined before the first run, after a success, and once a device that was offline has a
+   * connection again.
+   */
   readonly error: Failure | undefined;
   /** Runs the work, unless earlier work is still running. @returns whether the work succeeded */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
@@ -16,23 +21,24 @@ export function useAction<Failure = unknown>(
   explain = (thrown: unknown) => thrown as Failure,
 ): Action<Failure> {
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<Failure>();
+  const [failure, setFailure] = useState<{ readonly thrown: unknown; readonly error: Failure }>();
   const isRunning = useRef(false);
   async function run(work: () => Promise<unknown>): Promise<boolean> {
     if (isRunning.current) return false;
     isRunning.current = true;
     setBusy(true);
-    setError(undefined);
+    setFailure(undefined);
     try {
       await work();
       return true;
     } catch (thrown) {
-      setError(explain(thrown));
+      setFailure({ thrown, error: explain(thrown) });
       return false;
     } finally {
       isRunning.current = false;
       setBusy(false);
     }
   }
-  return { busy, error, run, clear: () => setError(undefined) };
+  useReconnection(useCallback(() => setFailure((last) => (isOffline(last?.thrown) ? undefined : last)), []));
+  return { busy, error: failure?.error, run, clear: () => setFailure(undefined) };
 }

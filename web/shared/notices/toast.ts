@@ -1,3 +1,4 @@
+import { onReconnection } from '../api/connection.js';
 import { announce, moveFocus } from './announcer.js';
 import { common } from '../texts/messages.js';
 
@@ -28,15 +29,24 @@ export function toast(text: string): void {
   element.addEventListener('pointerleave', () => (timer = start()));
 }
 
-/** Shows an error that belongs to no particular element of the page. It stays until it is dismissed. */
+/**
+ * Shows an error that belongs to no particular element of the page. It stays until it is dismissed; the error that this device is
+ * offline only until it has a connection again.
+ */
 export function toastError(text: string): void {
-  for (const earlier of region.querySelectorAll('.danger'))
-    if (earlier.firstChild?.textContent === text) earlier.remove();
+  for (const earlier of findErrors(text)) earlier.remove();
   const element = createToast('toast danger', text);
   element.role = 'alert';
   element.append(createButton(common.dismiss, () => removeToast(element)));
   showToast(element);
 }
+
+const findErrors = (text: string) =>
+  [...region.querySelectorAll<HTMLElement>('.danger')].filter(
+    ({ firstChild }) => firstChild?.textContent === text,
+  );
+
+onReconnection(() => findErrors(common.offline).forEach(removeToast));
 
 /**
  * Puts the toasts into the dialog that is in front, because everything outside an open dialog is inert, or into the page if no

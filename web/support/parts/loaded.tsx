@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { isSignedOut, Refused } from '../../shared/api/api.js';
+import { isOffline, isSignedOut, Refused } from '../../shared/api/api.js';
 import { Unavailable } from '../../shared/notices/unavailable.js';
 import { Loading } from '../../shared/notices/loading.js';
 import { Notice } from '../../shared/notices/notice.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
-import { isOffline, problemText } from './problem-text.js';
+import { problemText } from './problem-text.js';
 
 interface Props<T> {
   readonly load: Load<T>;

@@ -3,8 +3,6 @@ import { unavailableText } from '../../shared/texts/messages.js';
 import { messages } from '../messages.js';
 import { t } from '../../shared/texts/text.js';
 
-export const isOffline = (error: unknown) => error instanceof ServiceUnavailable && error.isOffline;
-
 /** Returns a sentence for staff about an error. */
 export function problemText(error: unknown): string {
   if (error instanceof ServiceUnavailable) return unavailableText(error, messages.unavailable);
