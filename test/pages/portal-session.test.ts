@@ -95,6 +95,29 @@ test('Escape does not discard a key that is typed to sign in again: the first on
   await again.waitFor({ state: 'detached' });
 });
 
+test('while a person signs in again, neither Escape nor a button closes the dialog', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await sendAfterSessionEnd(page);
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await again.getByLabel('License key').fill(license.license_key);
+  const { promise: isPressed, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/portal/api/session', async (route) => {
+    await isPressed;
+    await route.continue();
+  });
+  await page.keyboard.press('Enter');
+  await again.locator('.working').waitFor();
+  for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+  // The click is forced, because the button is disabled.
+  await again.getByRole('button', { name: 'Not now' }).click({ force: true });
+  await again.getByRole('button', { name: 'One moment' }).waitFor();
+  expect(await again.getByRole('alert').count()).toBe(0);
+  answer();
+  await expectAnnounced(page, 'You are signed in again.');
+  await again.waitFor({ state: 'detached' });
+});
+
 test('after a sign-out in another tab, a sign-out in this tab succeeds too', async () => {
   const page = await browser.openPage(origin);
   await openByKey(page, origin, license);

@@ -121,7 +121,18 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   await browser.expectAccessibleLayout(page);
   await button(again, 'I have signed in in another tab').click();
   await again.getByText('There is no new session yet.').waitFor();
+  const { promise: isPressed, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/support/api/session/options', async (route) => {
+    await isPressed;
+    await route.continue();
+  });
   await button(again, 'Sign in with a passkey').click();
+  await again.locator('.working').waitFor();
+  for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+  // The click is forced, because the button is disabled.
+  await button(again, 'Leave').click({ force: true });
+  await again.locator('.working').waitFor();
+  answer();
   await again.waitFor({ state: 'detached' });
 
   await dialog(page).getByText(ACTION_NOT_DONE).waitFor();

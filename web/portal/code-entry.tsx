@@ -24,14 +24,8 @@ interface Props {
   readonly onSignedIn: () => Promise<void>;
   /** Further buttons beside the submit button. */
   readonly extra: ComponentChildren;
-  /** Called when the field is filled or emptied, and when a request begins or ends. */
-  readonly onState?: (state: CodeEntryState) => void;
-}
-
-/** What a dialog around the form needs to know before it may close. */
-export interface CodeEntryState {
-  readonly isFilled: boolean;
-  readonly busy: boolean;
+  /** Called when the field is filled or emptied. */
+  readonly onFilled?: (isFilled: boolean) => void;
 }
 
 /** A form that signs in with a mailed code. */
@@ -43,7 +37,7 @@ export function CodeEntry({
   signIn,
   onSignedIn,
   extra,
-  onState,
+  onFilled,
 }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
@@ -60,7 +54,7 @@ export function CodeEntry({
     return '';
   });
   const isFilled = code !== '';
-  useLayoutEffect(() => onState?.({ isFilled, busy }), [isFilled, busy]);
+  useLayoutEffect(() => onFilled?.(isFilled), [isFilled]);
   const digits = readSignInCode(code);
   const submitCode = async () => {
     showError(digits === null ? messages.signIn.wrongCode : undefined);
@@ -84,7 +78,7 @@ export function CodeEntry({
     if (digits !== null) void submitCode();
   }, [digits]);
   return (
-    <Form element={form} onSubmit={submitCode}>
+    <Form element={form} busy={busy} onSubmit={submitCode}>
       <p role="status">{fill(lead, { email: <UntrustedText text={sentTo} /> })}</p>
       <Field
         label={messages.signIn.code}
@@ -103,7 +97,7 @@ export function CodeEntry({
       />
       {error && <Notice kind="danger">{error}</Notice>}
       <div class="actions">
-        <Button kind="primary" type="submit" busy={busy}>
+        <Button kind="primary" type="submit">
           {submit}
         </Button>
       </div>

@@ -58,12 +58,12 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
           }
         />
       ) : (
-        <Form element={form} onSubmit={mail}>
+        <Form element={form} busy={busy} onSubmit={mail}>
           <p>{lead}</p>
           <EmailField email={email} onEmail={onEmail} error={fieldError} />
           {error && <Notice kind="danger">{error}</Notice>}
           <div class="actions">
-            <Button kind="primary" type="submit" busy={busy}>
+            <Button kind="primary" type="submit">
               {messages.signIn.mailCode}
             </Button>
             {extra}

@@ -63,7 +63,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     });
   };
   return (
-    <Form element={form} onSubmit={submit}>
+    <Form element={form} busy={busy} onSubmit={submit}>
       <EmailField email={email} onEmail={onEmail} error={errors.email} />
       <Field
         label={messages.signIn.key}
@@ -76,7 +76,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
       />
       {error && <Notice kind="danger">{error}</Notice>}
       <div class="actions">
-        <Button kind="primary" type="submit" busy={busy}>
+        <Button kind="primary" type="submit">
           {messages.signIn.submit}
         </Button>
         {extra}

@@ -5,8 +5,9 @@ import { Button } from '../shared/forms/button.js';
 import { plural } from '../shared/dates/dates.js';
 import { Dialog } from '../shared/dialogs/dialog.js';
 import { fill, UntrustedText } from '../shared/texts/text.js';
+import { common } from '../shared/texts/messages.js';
 import { toast, toastError } from '../shared/notices/toast.js';
-import { CodeEntry, type CodeEntryState } from './code-entry.js';
+import { CodeEntry } from './code-entry.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
@@ -24,7 +25,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const { holder, update } = useHolderSession();
   const explain = useHolderError();
   const [isMailed, setIsMailed] = useState(false);
-  const [codeState, setCodeState] = useState<CodeEntryState>();
+  const [isFilled, setIsFilled] = useState(false);
   const needsCode = holder.signed_in_by === 'key';
   const releaseNow = async () => {
     const { was_active } = await release(activation.id);
@@ -52,7 +53,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   );
   if (needsCode && isMailed) {
     return (
-      <Dialog title={title} onClose={onClose} {...codeState}>
+      <Dialog title={title} warning={isFilled && common.discard} onClose={onClose}>
         {details}
         <CodeEntry
           sentTo={holder.email}
@@ -61,7 +62,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
           mail={mail}
           signIn={(code) => signInByCode({ email: holder.email, code })}
           onSignedIn={releaseAfterCode}
-          onState={setCodeState}
+          onFilled={setIsFilled}
           extra={
             <Button kind="link" onClick={onClose}>
               {messages.release.cancel}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../shared/dialogs/dialog.js';
 import { Button } from '../shared/forms/button.js';
+import { common } from '../shared/texts/messages.js';
 import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { SignIn } from './sign-in.js';
 import { messages } from './messages.js';
@@ -26,7 +27,7 @@ export function SignInAgain({ holder, reason, onSignedIn, onClose }: Props) {
   return (
     <Dialog
       title={reason === 'ended' ? messages.session.ended : messages.data.signInByCode}
-      isFilled={isFilled}
+      warning={isFilled && common.discard}
       onClose={onClose}
     >
       {reason === 'ended' && <p>{messages.session.endedLead}</p>}

@@ -8,6 +8,7 @@ import { Dialog } from './dialog.js';
 import { Field } from '../forms/field.js';
 import { Form } from '../forms/form.js';
 import { Notice } from '../notices/notice.js';
+import { common } from '../texts/messages.js';
 
 /** A field of a dialog: an input, a textarea or a choice. */
 export interface DialogField {
@@ -89,8 +90,8 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
   const isFilled = fields.some(([name, { value = '' }]) => typedValues[name] !== value);
   const isDanger = typeof danger === 'function' ? danger(values) : danger;
   return (
-    <Dialog title={title} busy={busy} isFilled={isFilled} onClose={onClose}>
-      <Form element={form} onSubmit={confirm}>
+    <Dialog title={title} warning={isFilled && common.discard} onClose={onClose}>
+      <Form element={form} busy={busy} onSubmit={confirm}>
         {children}
         {fields.map(([name, field], index) => (
           <DialogFieldInput
@@ -107,11 +108,11 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
         {formError && <p class="error">{formError}</p>}
         {error?.text && <Notice kind="danger">{error.text}</Notice>}
         <div class="actions">
-          <Button type="submit" kind={isDanger ? 'danger' : 'primary'} busy={busy}>
+          <Button type="submit" kind={isDanger ? 'danger' : 'primary'}>
             {submit}
           </Button>
           {/* Without fields, the focus starts on the button that changes nothing. */}
-          <Button autofocus={fields.length === 0} isBlocked={busy} onClick={onClose}>
+          <Button autofocus={fields.length === 0} onClick={onClose}>
             {cancel}
           </Button>
         </div>

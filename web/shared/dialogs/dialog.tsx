@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { common } from '../texts/messages.js';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { placeToasts } from '../notices/toast.js';
 
 interface Props {
@@ -8,20 +7,23 @@ interface Props {
   readonly children: ComponentChildren;
   /** Called by Escape and by buttons in the dialog. */
   readonly onClose: () => void;
-  /** Whether an action runs. Until it ends, the dialog cannot be closed. */
-  readonly busy?: boolean;
-  /** Whether Escape would discard something that was typed. The first Escape then only warns. */
-  readonly isFilled?: boolean;
+  /** What the first Escape shows instead of closing the dialog, if closing it would discard something. */
+  readonly warning?: string | false;
 }
 
-/** A modal dialog, open as long as it is rendered. The browser keeps the focus inside, and returns it when the dialog closes. */
-export function Dialog({ title, children, onClose, busy = false, isFilled = false }: Props) {
+/**
+ * A modal dialog, open as long as it is rendered. The browser keeps the focus inside, and returns it when the dialog closes. Escape
+ * does nothing while a button in the dialog is busy, so that a closed dialog never hides a result.
+ */
+export function Dialog({ title, children, onClose, warning = false }: Props) {
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
+  const warningElement = useRef<HTMLParagraphElement>(null);
   const [isWarned, setIsWarned] = useState(false);
+  const isBusy = () => element.current!.querySelector('[aria-busy="true"]') !== null;
   const closeOrWarn = () => {
-    if (busy) return;
-    if (isFilled && !isWarned) setIsWarned(true);
+    if (isBusy()) return;
+    if (warning && !isWarned) setIsWarned(true);
     else onClose();
   };
   useLayoutEffect(() => {
@@ -33,6 +35,8 @@ export function Dialog({ title, children, onClose, busy = false, isFilled = fals
       placeToasts();
     };
   }, []);
+  // In a dialog that is higher than the window, the warning would be out of sight.
+  useEffect(() => warningElement.current?.scrollIntoView({ block: 'nearest' }), [isWarned]);
   return (
     <dialog
       ref={element}
@@ -45,15 +49,15 @@ export function Dialog({ title, children, onClose, busy = false, isFilled = fals
       onClose={() => {
         // Without an element the dialog is no longer rendered, so it may close.
         if (!element.current) return;
-        if (busy || (isFilled && !isWarned)) element.current.showModal();
+        if (isBusy() || (warning && !isWarned)) element.current.showModal();
         closeOrWarn();
       }}
     >
       <h2 id={id}>{title}</h2>
       {children}
-      {isWarned && isFilled && (
-        <p class="error" role="alert">
-          {common.discard}
+      {isWarned && warning && (
+        <p ref={warningElement} class="error" role="alert">
+          {warning}
         </p>
       )}
     </dialog>

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import { common } from '../texts/messages.js';
+import { IsFormBusy } from './form.js';
 
 interface Props {
   readonly children: ComponentChildren;
@@ -26,7 +28,7 @@ export function Button({
   children,
   kind = 'plain',
   type = 'button',
-  busy = false,
+  busy: isWorking = false,
   isBlocked = false,
   autofocus = false,
   id,
@@ -35,6 +37,9 @@ export function Button({
   describedBy,
   onClick,
 }: Props) {
+  const isFormBusy = useContext(IsFormBusy);
+  const busy = isWorking || (isFormBusy && type === 'submit');
+  const ignoresClicks = busy || isBlocked || isFormBusy;
   return (
     <button
       type={type}
@@ -44,10 +49,10 @@ export function Button({
       aria-label={label}
       aria-labelledby={labelledBy}
       aria-describedby={describedBy}
-      aria-disabled={busy || isBlocked}
+      aria-disabled={ignoresClicks}
       aria-busy={busy}
       onClick={(event) => {
-        if (busy || isBlocked) event.preventDefault();
+        if (ignoresClicks) event.preventDefault();
         else onClick?.();
       }}
     >

@@ -1,15 +1,20 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import { createContext, type ComponentChildren, type RefObject } from 'preact';
+
+/** Whether the action of the form around a component runs. */
+export const IsFormBusy = createContext(false);
 
 interface Props {
   /** Receives the form element, so that the caller can move the focus to a field with an error. */
   readonly element: RefObject<HTMLFormElement | null>;
   readonly onSubmit: () => Promise<unknown>;
   readonly children: ComponentChildren;
+  /** Whether the action of the form runs. The submit button shows that, and the other buttons do nothing meanwhile. */
+  readonly busy?: boolean;
   readonly role?: 'search';
 }
 
 /** A form that the page validates and sends, because the browser would show its own error messages and leave the page. */
-export function Form({ element, onSubmit, children, role }: Props) {
+export function Form({ element, onSubmit, children, busy = false, role }: Props) {
   return (
     <form
       ref={element}
@@ -21,7 +26,7 @@ export function Form({ element, onSubmit, children, role }: Props) {
         void onSubmit();
       }}
     >
-      {children}
+      <IsFormBusy.Provider value={busy}>{children}</IsFormBusy.Provider>
     </form>
   );
 }

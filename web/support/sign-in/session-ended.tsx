@@ -38,10 +38,10 @@ export function SessionEnded({ onSignedIn, onLeave }: Props) {
         <Button kind="primary" busy={action.busy} onClick={() => resume(signInWithPasskey)}>
           {signIn.button}
         </Button>
-        <Button kind="link" onClick={() => resume()}>
+        <Button kind="link" isBlocked={action.busy} onClick={() => resume()}>
           {ended.elsewhere}
         </Button>
-        <Button kind="link" onClick={onLeave}>
+        <Button kind="link" isBlocked={action.busy} onClick={onLeave}>
           {ended.leave}
         </Button>
       </div>
