@@ -435,6 +435,38 @@ test('an admin issues a license, and copies its key from the dialog', async () =
   await page.getByText('0 of 3 machines in use').waitFor();
 });
 
+test('Escape closes the dialog with a new key only after a warning, unless the key was copied', async () => {
+  const page = await browser.openPage(origin);
+  await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+  await openAs(page, origin, service, 'admin');
+  await page.setViewportSize({ width: 320, height: 400 });
+  const issued = page.getByRole('dialog', { name: 'The license is issued' });
+  const issue = async () => {
+    await button(page, 'Issue a license').click();
+    await dialog(page).getByLabel('E-mail of the holder').fill('once@example.com');
+    await page.keyboard.press('Enter');
+    await issued.waitFor();
+  };
+  await issue();
+  await page.keyboard.press('Escape');
+  const warning = issued.getByRole('alert').getByText('The key is not copied yet.');
+  // It is shown below the text, and scrolled into the window.
+  await until(async () => {
+    const box = await warning.boundingBox();
+    return box !== null && box.y >= 0 && box.y + box.height <= 400;
+  });
+  await page.keyboard.press('Escape');
+  await issued.waitFor({ state: 'detached' });
+
+  await issue();
+  await button(issued, 'Copy the key').click();
+  await issued.getByText('The browser did not allow it').waitFor();
+  await page.keyboard.press('Control+c');
+  await page.keyboard.press('Escape');
+  await issued.waitFor({ state: 'detached' });
+  await expectFocus(button(page, 'Issue a license'));
+});
+
 test('an admin erases a holder after typing the e-mail address', async () => {
   const license = await issueLicense('leaves@example.com');
   await activateMachine(service, license, 'Leaving');

@@ -475,6 +475,7 @@ export const messages = {
     doneTitle: 'The license is issued',
     key: 'License key',
     once: 'Shown only now and not mailed yet: open the license to send it to the holder.',
+    discard: 'The key is not copied yet. To close without it, press Escape again.',
     copy: 'Copy the key',
     copied: 'Copied.',
     notCopied: 'The browser did not allow it: select and copy it by hand.',

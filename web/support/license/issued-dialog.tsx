@@ -15,11 +15,13 @@ interface Props {
 export function IssuedDialog({ license, license_key, onClose }: Props) {
   const { issue: texts } = messages;
   const [copyMessage, setCopyMessage] = useState('');
+  const [isCopied, setIsCopied] = useState(false);
   const key = useRef<HTMLOutputElement>(null);
   async function copy() {
     setCopyMessage('');
     try {
       await navigator.clipboard.writeText(license_key);
+      setIsCopied(true);
       setCopyMessage(texts.copied);
     } catch {
       getSelection()?.selectAllChildren(key.current!);
@@ -27,9 +29,9 @@ export function IssuedDialog({ license, license_key, onClose }: Props) {
     }
   }
   return (
-    <Dialog title={texts.doneTitle} onClose={onClose}>
+    <Dialog title={texts.doneTitle} warning={!isCopied && texts.discard} onClose={onClose}>
       <p>
-        <output ref={key} class="mono key" aria-label={texts.key}>
+        <output ref={key} class="mono key" aria-label={texts.key} onCopy={() => setIsCopied(true)}>
           {license_key}
         </output>
       </p>
