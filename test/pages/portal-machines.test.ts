@@ -156,6 +156,20 @@ describe('a self-release', () => {
     await ended.getByRole('row', { name: 'Studio Mac' }).waitFor();
   });
 
+  test('is not confirmed by the second click of a double click, which may hit the dialog that the first one opened', async () => {
+    await activateMachine(service, license, 'Studio Mac');
+    const page = await browser.openPage(origin);
+    await openByCode(page, origin, service, license.email);
+    await page.getByRole('button', { name: 'Release Studio Mac' }).click();
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Release it' });
+    await confirm.hover();
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    expect(await confirm.getAttribute('aria-busy')).toBe('false');
+    await confirm.click();
+    await expectToast(page, 'It is released. Its place is free.');
+  });
+
   test('requires a mailed code, in the same dialog, from a holder who signed in by key', async () => {
     await activateMachine(service, license, 'Studio Mac');
     const page = await browser.openPage(origin);

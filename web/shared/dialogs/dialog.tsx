@@ -41,6 +41,7 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
     <dialog
       ref={element}
       aria-labelledby={id}
+      onClickCapture={ignoreDoubleClick}
       onCancel={(event) => {
         event.preventDefault();
         closeOrWarn();
@@ -62,4 +63,11 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
       )}
     </dialog>
   );
+}
+
+/** Ignores the second click of a double click: the first one may have opened the dialog, with a button at the same place. */
+function ignoreDoubleClick(event: MouseEvent): void {
+  if (event.detail < 2) return;
+  event.preventDefault();
+  event.stopPropagation();
 }
