@@ -89,10 +89,10 @@ export function showToast(element: HTMLElement): void {
   region.scrollTo(0, region.scrollHeight);
 }
 
-/** Removes a toast; if it had the focus, the main heading of the page gets it. */
+/** Removes a toast; if it had the focus, the heading of the dialog in front or of the page gets it. */
 export function removeToast(element: HTMLElement): void {
   const hadFocus = element.contains(document.activeElement);
   element.remove();
   placeToasts();
-  if (hadFocus) moveFocus(document.querySelector('h1'));
+  if (hadFocus) moveFocus(region.closest('dialog')?.querySelector('h2') ?? document.querySelector('h1'));
 }
