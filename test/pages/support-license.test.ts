@@ -423,6 +423,8 @@ test('an admin issues a license, and copies its key from the dialog', async () =
   await dialog(page).getByText('This is no e-mail address.').waitFor();
   await dialog(page).getByLabel('E-mail of the holder').fill('issued@example.com');
   await dialog(page).getByLabel('Machines allowed').fill('3');
+  await dialog(page).getByLabel('Last day').fill('2027-01-03');
+  await dialog(page).getByText('The license expires when 3 January 2027 ends, in UTC.').waitFor();
   await button(dialog(page), 'Issue').click();
   const key = await dialog(page).getByLabel('License key').textContent();
   expect(key).toMatch(/^[A-Z0-9]+_([0-9A-Z]{4}-){3}[0-9A-Z]{4}$/);

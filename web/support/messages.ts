@@ -426,6 +426,7 @@ export const messages = {
     machinesWrong: 'A whole number from 1 to 100 000.',
     expires: 'Last day',
     expiresHint: 'The license expires when this day ends, in UTC. Empty: it never expires.',
+    expiresOn: 'The license expires when {day} ends, in UTC.',
     onExpiry: 'After that',
     onExpiries: {
       keep: 'The versions it covers go on working',
@@ -470,7 +471,6 @@ export const messages = {
     title: 'Issue a license',
     email: 'E-mail of the holder',
     machinesHint: 'Empty: as many as the settings say.',
-    expiresHint: 'The license expires when this day ends, in UTC. Empty: it never expires.',
     submit: 'Issue',
     doneTitle: 'The license is issued',
     key: 'License key',

@@ -49,10 +49,7 @@ function fieldsOf(license: LicenseDetail, email: string) {
     status: { label: texts.status, value: license.staff_status, options: texts.statuses },
     machines_allowed: machinesField({ hint: texts.machinesHint, value: String(license.machines_allowed) }),
     // Only the day is shown. The time of day is kept unless the day is changed.
-    expires_at: expiresField(
-      texts.expiresHint,
-      license.expires_at === null ? '' : lastDay(license.expires_at),
-    ),
+    expires_at: expiresField(license.expires_at === null ? '' : lastDay(license.expires_at)),
     on_expiry: { label: texts.onExpiry, value: license.on_expiry, options: texts.onExpiries },
     ...((email || license.is_address_lost) && {
       email: emailField(texts.email, emailCheck, { value: email, hint: texts.emailHint }),

@@ -16,7 +16,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
   const fields = {
     email: emailField(texts.email, (value) => !value.includes('@') && change.emailWrong),
     machines_allowed: machinesField({ hint: texts.machinesHint, isOptional: true }),
-    expires_at: expiresField(texts.expiresHint),
+    expires_at: expiresField(),
   };
   return (
     <ConfirmDialog

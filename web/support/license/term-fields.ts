@@ -1,4 +1,6 @@
 import type { DialogField } from '../../shared/dialogs/confirm-dialog.js';
+import { formatUtcDay } from '../../shared/dates/dates.js';
+import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 
 const MACHINES_MAX = 100_000;
@@ -27,10 +29,13 @@ export const machinesField = ({
 const isMachines = (text: string) =>
   /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= MACHINES_MAX;
 
-/** A field for the last day of a license; it is empty if the license never expires. */
-export const expiresField = (hint: string, value = ''): DialogField => ({
+/**
+ * A field for the last day of a license; it is empty if the license never expires. The hint shows the day in words, because the
+ * browser shows it in numbers, whose order depends on the language.
+ */
+export const expiresField = (value = ''): DialogField => ({
   label: texts.expires,
   value,
-  hint,
+  hint: (day) => (day === '' ? texts.expiresHint : t(texts.expiresOn, { day: formatUtcDay(day) })),
   input: { type: 'date' },
 });
