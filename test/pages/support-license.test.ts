@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { until } from '../erasure/harness.js';
+import { sell, until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
@@ -18,6 +18,7 @@ import {
 } from './support-browser.js';
 import { DAY_MS } from '../../src/core/clock.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { activateMachine, readExactTime, expectFocus, expectAnnounced, expectToast } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
@@ -354,6 +355,22 @@ test('of a revoked or refunded license no key is offered to be mailed', async ()
   await button(page, 'Later').click();
   await button(page, 'New key …').waitFor();
   expect(await keyButtons.count()).toBe(2);
+});
+
+test('a refunded license shows the day of the refund', async () => {
+  const email = 'refunded@example.com';
+  const id = await sell(service, email, 'pi_refunded');
+  const license_key = (await service.app.get(LicensesService).currentKey(id))!;
+  await activateMachine(service, { email, license_key }, 'Refunded Mac');
+  const { state } = await service.app
+    .get(PurchasesService)
+    .record({ transaction_id: 'pi_refunded', status: 'refunded' });
+  expect(state).toBe('refunded');
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', `#license/${id}`);
+  await factValue(page, 'Purchase')
+    .getByText(/refunded on 20 November 2026/)
+    .waitFor();
 });
 
 test('an admin changes a license, and fields that were not edited keep their stored values', async () => {

@@ -2,6 +2,7 @@ import { useAction } from '../shared/forms/action.js';
 import { brand, ContactLine } from '../shared/page/brand.js';
 import { Button } from '../shared/forms/button.js';
 import { expiryText } from '../shared/dates/expiry.js';
+import { refundDay } from '../shared/dates/refund.js';
 import { common } from '../shared/texts/messages.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
@@ -30,6 +31,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   // The expiry of a license that has ended is not shown.
   const hasEnded = license.status === 'refunded' || license.status === 'revoked';
+  const refundedOn = refundDay(license.activations);
   const isOneOfSeveral = holder.licenses.length > 1;
   const status = displayStatus(license);
   const inUse = inUseText(license.machines_in_use, license.machines_allowed);
@@ -46,6 +48,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
         )}
       </header>
       {explanation && <p>{explanation}</p>}
+      {refundedOn && <p class="quiet">{t(messages.license.refundedOn, { day: refundedOn })}</p>}
       <NextLicense status={status} />
       {explanation && <ContactLine contact={brand.support_contact} text={common.support} />}
       <p class="quiet" hidden={hasEnded}>

@@ -201,6 +201,7 @@ export const messages = {
     erasedHolder: 'Erased: the e-mail is gone, and with it the names of the machines.',
     noPurchase: 'None: issued by staff, or imported',
     purchase: '{id}, {state}, recorded {day}',
+    refundedOn: 'refunded on {day}',
     purchaseStates: {
       paid: 'paid',
       disputed: 'payment disputed',

@@ -46,6 +46,9 @@ export function formatDay(time: string): string {
   return (date.getFullYear() === new Date().getFullYear() ? dayWithoutYear : day).format(date);
 }
 
+/** Formats the day of a time in the reader's time zone: `14 May 2026`. */
+export const formatDayWithYear = (time: string) => formats().day.format(new Date(time));
+
 /** Formats the day of a time in UTC: `4 January 2027`. It is the same day for all readers, and in the mails. */
 export const formatUtcDay = (time: string) => formats().utcDay.format(new Date(time));
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { formatNumber, plural, formatUtcDay, formatDay } from '../../shared/dates/dates.js';
+import { refundDay } from '../../shared/dates/refund.js';
 import { fill, t } from '../../shared/texts/text.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
@@ -63,13 +64,16 @@ function MachinesInUse({ license: { machines_in_use, machines_allowed } }: { lic
   );
 }
 
-function Purchase({ license: { purchase } }: { license: LicenseDetail }) {
+function Purchase({ license: { purchase, activations } }: { license: LicenseDetail }) {
   if (!purchase) return <span class="quiet">{messages.license.noPurchase}</span>;
+  const refundedOn = refundDay(activations);
   return (
     <>
       {fill(messages.license.purchase, {
         id: <Copyable text={purchase.transaction_id} what={messages.find.kinds.transaction_id} />,
-        state: messages.license.purchaseStates[purchase.state],
+        state: refundedOn
+          ? t(messages.license.refundedOn, { day: refundedOn })
+          : messages.license.purchaseStates[purchase.state],
         day: formatUtcDay(purchase.recorded_on),
       })}
     </>
