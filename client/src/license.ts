@@ -3,7 +3,7 @@ import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
 import type { StoredLicense } from './state-file.js';
-import { isStoppedBy, NOT_CALLED, stoppedBy, type CallEnd, type Status } from './status.js';
+import { isStoppedBy, NOT_CALLED, stoppedBy, storedStop, type CallEnd, type Status } from './status.js';
 import type { Store } from './store.js';
 import type { CrashSignature, Telemetry } from './telemetry.js';
 import { noAnswer, type Transport } from './transport.js';
@@ -167,10 +167,10 @@ export class License {
     return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 
-  async #stop({ code, detail, extras }: LicenseProblem): Promise<void> {
+  async #stop(problem: LicenseProblem): Promise<void> {
     const { store, time } = this.#dependencies;
-    await store.save({ stopped: { code, detail, extras }, time: time.toStored() });
-    this.#status = stoppedBy({ code, detail, extras });
+    await store.save({ stopped: storedStop(problem), time: time.toStored() });
+    this.#status = stoppedBy(problem);
   }
 
   async #continueAfter(outcome: Exclude<Outcome, { kind: 'confirmed' }>): Promise<void> {

@@ -135,6 +135,20 @@ describe('a status', () => {
   });
 });
 
+test('a stop shows `release_url` and does not store it, because the link is valid for ten minutes only', async () => {
+  const computer = await Computer.activated();
+  const release_url = 'https://x.example/portal/#release=hint';
+  computer.service.answer['/v1/heartbeat'] = () =>
+    problem(409, 'machine_limit_reached', 'stop', { ...LIMIT, release_url });
+  await computer.client.heartbeatNow();
+  expect(computer.client.status).toMatchObject({ kind: 'stopped', extras: { ...LIMIT, release_url } });
+  await computer.client.close();
+  expect(await readFile(computer.stateFile, 'utf8')).not.toContain('#release=');
+  computer.service.disconnect();
+  await computer.open();
+  expect(computer.client.status).toEqual(expect.objectContaining({ kind: 'stopped', extras: LIMIT }));
+});
+
 test('a refusal of Activate has the types of its code’s members', async () => {
   const computer = await Computer.make();
   await computer.open();
