@@ -66,10 +66,18 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       try {
         await task(ids as JobIds, abortSignal);
       } catch (error) {
+        if (error === abortSignal.reason) throw new JobFailure(this.#abortReason());
         // The message is stored with the job. A message of the database driver may contain values of a row, so it is replaced.
         throw error instanceof JobFailure ? error : new JobFailure(describeError(error));
       }
     };
+  }
+
+  /** A worker pool ends at the shutdown of the service, or because it could not use the database. */
+  #abortReason(): string {
+    return this.#shutdown.signal.aborted
+      ? 'the service was stopped'
+      : 'the job queue was restarted after an error of the database';
   }
 
   onApplicationBootstrap(): void {

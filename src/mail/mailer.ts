@@ -53,7 +53,7 @@ export class Mailer {
   /**
    * Delivers a mail.
    * @param mailId the same for each attempt, so that duplicates have the same Message-ID
-   * @throws JobFailure with the reason, without personal data
+   * @throws JobFailure with the reason, without personal data; the reason of the signal if it was aborted
    */
   async deliver(
     mailId: string,
@@ -100,13 +100,9 @@ export class Mailer {
     try {
       await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
-      throw new JobFailure(
-        signal.aborted
-          ? 'the service was stopped'
-          : timeout.aborted
-            ? 'the mail server is too slow'
-            : describeFailure(error),
-      );
+      // The worker, which aborts, knows why.
+      signal.throwIfAborted();
+      throw new JobFailure(timeout.aborted ? 'the mail server is too slow' : describeFailure(error));
     } finally {
       transport.close();
     }

@@ -86,6 +86,24 @@ test('workers can be stopped before they have started', async () => {
   await worker.beforeApplicationShutdown();
 });
 
+test('a job that is aborted at the shutdown has the reason that the service was stopped', async () => {
+  const worker = makeJobWorker(database.url);
+  const started = Promise.withResolvers<void>();
+  worker.register('aborted', async (_ids, signal) => {
+    started.resolve();
+    await once(signal, 'abort');
+    signal.throwIfAborted();
+  });
+  worker.onApplicationBootstrap();
+  const pool = jobsPool(database.url);
+  await pool.query(`select graphile_worker.add_job('aborted', '{}')`);
+  await started.promise;
+  await worker.beforeApplicationShutdown();
+  const { rows } = await pool.query('select last_error from graphile_worker.jobs');
+  expect(rows).toEqual([{ last_error: 'the service was stopped' }]);
+  await pool.end();
+});
+
 test('while the database is unavailable no worker is started, because each started one stays in memory', async () => {
   const startups: string[] = [];
   const unavailableDatabase = createServer((socket) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import type { FailingMail } from '../../src/mail/waiting-mail.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -53,6 +53,27 @@ const ready = async () => (await harness.service.call('GET', '/health/ready')).j
 const status = async () =>
   (await terminal.json(['status'])).mail as { waiting: number; failing: FailingMail[] };
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+
+test('a delivery that ends because the job queue could not use the database says so', async () => {
+  // graphile-worker prints the error of the database itself.
+  const print = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+  const stalling = await MailHarness.start();
+  const { service, smtp, jobs } = stalling;
+  smtp.misbehave('message', 'stall');
+  const reached = smtp.untilReached('message');
+  const id = await stalling.sell('stalled@example.com');
+  await reached;
+  // No worker can take the second job, so the worker pool ends.
+  await service.sql(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+    create trigger refuse before update on graphile_worker._private_jobs for each row when (old.key = 'refused')
+      execute function refuse();
+    select graphile_worker.add_job('mail_license_key', '{}', job_key := 'refused')`);
+  expect((await jobs.untilFailed(id)).last_error).toBe(
+    'the job queue was restarted after an error of the database',
+  );
+  await stalling.close();
+  print.mockRestore();
+});
 
 test('mooring status lists undelivered mails, with the license that each is about and the reason', async () => {
   const { waiting, failing } = await status();
