@@ -4,6 +4,7 @@ import { queryOne } from '../../database/sql.js';
 import { createOldestDueQuery } from '../../retention/deletion.js';
 import { ERASURE_DEADLINE_DAYS } from '../../erasure/erasure.view.js';
 import type { RetentionRule } from '../../retention/policy.js';
+import { REWRITTEN_TABLES } from '../../retention/rewrite.js';
 
 /** The ages of stored data and the results of retention runs. `mooring status --json` prints them. Days are `YYYY-MM-DD`. */
 export interface DataAges {
@@ -39,7 +40,8 @@ export interface DataAges {
 
 // `retention_finished` ignores manual runs for another day: they do not show whether today's data was deleted. `file_rewrite`
 // and `failed` use every finished run, because each run rewrites files and runs every step. The rewrite of a file is overdue
-// after 2 days, or after 25 days for a large one: the intervals of `retention/rewrite.ts` and some days for retries.
+// after 2 days, or after 25 days for a large one: the intervals of `retention/rewrite.ts` and some days for retries. A table that
+// an earlier version rewrote ($1 does not have it) is never overdue.
 const AGES = `
   select clock_timestamp() as now,
          (select min(received_on) from telemetry)::text as telemetry,
@@ -53,7 +55,7 @@ const AGES = `
           order by finished_at desc limit 1) as retention_finished,
          (select min(applied_at) from schema_migration) as database_since,
          (select min(rewritten_at)::date from file_rewrite
-          where rewritten_at + case when is_large then interval '25 days' else interval '2 days' end
+          where table_name = any($1) and rewritten_at + case when is_large then interval '25 days' else interval '2 days' end
             < (select max(started_at) from retention_run where finished_at is not null))::text as file_rewrite,
          coalesce((select failed from retention_run where finished_at is not null
                    order by started_at desc limit 1), '{}') as failed`;
@@ -69,9 +71,9 @@ export async function readDataAges(
   now: Date,
 ): Promise<DataAges> {
   const yesterday = new Date(now.getTime() - DAY_MS);
-  const queries = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 1}`));
+  const queries = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 2}`));
   const days = queries.map(({ sql }) => `(${sql})`).join(', ');
-  const values = queries.map(({ value }) => value);
+  const values = [REWRITTEN_TABLES, ...queries.map(({ value }) => value)];
   const { overdue_days, ...ages } = await queryOne<
     Omit<DataAges, 'overdue'> & { overdue_days: (string | null)[] }
   >(dataSource, `${AGES}, array[${days}] as overdue_days`, values);
