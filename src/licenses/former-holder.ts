@@ -9,6 +9,21 @@ import { EntityManager } from 'typeorm';
 export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
 
 /**
+ * Deletes the sign-in codes and sessions of an address that no license and no purchase has any more: an erasure could not find
+ * them, because a license does not keep its earlier addresses. Codes are deleted first: a concurrent sign-in has created its
+ * session before that, or finds no code.
+ */
+export async function endSignIns(manager: EntityManager, email: string): Promise<void> {
+  for (const table of ['one_time_code', 'session'])
+    await execute(
+      manager,
+      `delete from ${table} where email = $1 and not exists (select from license where email = $1)
+         and not exists (select from purchase where email = $1)`,
+      [email],
+    );
+}
+
+/**
  * Removes the personal data of the former holder when a license gets another e-mail address: labels and machine ids of
  * ended activations, the reasons of decided release requests, and open release requests. Active machines keep their
  * label and their machine id. The caller holds the lock of the license.

@@ -122,6 +122,26 @@ test('a release request of the former holder that arrives after the address chan
   );
 });
 
+test('a change of the address ends the codes and sessions of the earlier one, which an erasure could not find', async () => {
+  const [earlier, later, other] = ['eve@leak.example', 'eve@example.com', 'mia@leak.example'];
+  const issued = await service.issue({ email: earlier });
+  const kept = [await service.issue({ email: other }), await service.issue({ email: other })];
+  const signedIn = await new Browser(service).signInByCode(earlier);
+  const [waiting, otherWaiting] = [new Browser(service), new Browser(service)];
+  const code = await waiting.requestCode(earlier);
+  const otherCode = await otherWaiting.requestCode(other);
+  const licenses = service.app.get(LicensesService);
+  await licenses.set(issued.license_id, { email: later }, AUDIT_CONTEXT);
+  // Another license still has this address.
+  await licenses.set(kept[0]!.license_id, { email: later }, AUDIT_CONTEXT);
+  expect((await signedIn.call('GET', '/licenses')).json.code).toBe('sign_in_required');
+  expect((await waiting.call('POST', '/session', { email: earlier, code })).status).not.toBe(204);
+  expect((await otherWaiting.call('POST', '/session', { email: other, code: otherCode })).status).toBe(204);
+  await erase(service, later);
+  for (const table of ['one_time_code', 'session'])
+    expect(await service.sql(`select 1 from ${table} where email = $1`, [earlier])).toEqual([]);
+});
+
 test('the erasure of the former holder changes no data of the new one', async () => {
   const licenseRows = () =>
     service.sql(
