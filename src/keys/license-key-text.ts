@@ -1,28 +1,45 @@
 // How a typed or pasted license key is read (docs/keys.md#license-keys). The pages use this file too.
 
-import { withoutSeparators } from './typed-text.js';
+import { withAsciiWidth, withoutSeparators, WORD_CHARACTER } from './typed-text.js';
 
 /** Crockford's base32: no I, L, O or U. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** The number of symbols of a key without its prefix: 15 secret symbols and the check symbol. */
 const SYMBOLS = 16;
-/** A longer text is refused. A key with its usual separators is shorter. */
-const MAX_TYPED_LENGTH = 200;
+/** A longer text is refused. A mail with its key is shorter. */
+const MAX_TYPED_LENGTH = 2_000;
 
 const CANONICAL = /^[A-Z0-9]{2,12}_(?:[0-9A-HJKMNP-Z]{4}-){3}[0-9A-HJKMNP-Z]{4}$/;
 // The patterns are case-insensitive for ASCII only: toUpperCase alone would turn letters such as ı and ſ into I and S.
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
 const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
+// A key between words, such as those of its mail: it has its prefix and underscore, and a line may end after a dash. Groups that
+// are apart are not read, because a word could be taken for a group.
+const KEY_IN_TEXT = new RegExp(
+  `(?<!${WORD_CHARACTER}\\p{Pd}?)[A-Za-z0-9]{2,12}_[A-Za-z0-9]{4}` +
+    `(?:(?:[\\p{Pd}−ーｰ_][\\s>]{0,9})?[A-Za-z0-9]{4}){3}(?!\\p{Pd}?${WORD_CHARACTER})`,
+  'gu',
+);
+// Such as `Key: ` or `1) `, or any words before a prefix with its underscore.
+const LABEL = /^.*(?:[:：)]\s|\s(?=[A-Za-z0-9]{2,12}_))/s;
 
 /**
- * Reads a license key as a person typed or pasted it: without regard to case and separators, `O` as `0`, `I` and `L` as `1`.
+ * Reads a license key as a person typed or pasted it: without regard to case, separators and the words around it, `O` as `0`, `I`
+ * and `L` as `1`.
  * @returns the text in canonical form, with the prefix that was typed, or without one (`withServicePrefix`); null if the text does
- *   not have the shape of a key
+ *   not have the shape of a key, or has several different keys
  */
 export function readLicenseKey(text: string): string | null {
   // A key that was pasted from its mail is canonical already.
   if (CANONICAL.test(text)) return text;
   if (text.length > MAX_TYPED_LENGTH) return null;
+  const keys = new Set(withAsciiWidth(text).match(KEY_IN_TEXT)?.map(readKeyAlone));
+  if (keys.size > 1) return null;
+  return [...keys][0] ?? readKeyAlone(text.replace(LABEL, '')) ?? readKeyAlone(text);
+}
+
+/** Reads a text that has nothing but a license key and separators. */
+function readKeyAlone(text: string): string | null {
   const typed = withoutSeparators(text);
   const shape = WITH_UNDERSCORE.exec(typed) ?? WITHOUT_UNDERSCORE.exec(typed);
   if (!shape?.[2]) return null;

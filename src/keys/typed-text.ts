@@ -4,15 +4,36 @@
 // line, the Japanese long vowel mark in place of a dash, invisible characters.
 const SEPARATORS = /[\s\p{Cf}\p{S}ーｰ]|(?!_)\p{P}/gu;
 // Japanese and Chinese input methods type these. No other letter or digit is mapped, because it may only look like the right one.
-const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ]/g;
+const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;
+
+/**
+ * The source of a pattern for one character of a word. Japanese, Chinese and Korean letters are left out, because these languages
+ * write a key or code without a space beside it.
+ */
+export const WORD_CHARACTER = String.raw`(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}ーｰ])[\p{L}\p{N}_\0]`;
+const DIGIT_GAP = String.raw`[\s\p{Pd}−]{0,3}`;
+const CODE_IN_TEXT = new RegExp(
+  `(?<!${WORD_CHARACTER}|[0-9]${DIGIT_GAP})[0-9]{4}${DIGIT_GAP}[0-9]{4}(?!${WORD_CHARACTER}|${DIGIT_GAP}[0-9])`,
+  'gu',
+);
+
+/** Returns a typed or pasted text without invisible characters, and with full-width letters and digits as ASCII. */
+export function withAsciiWidth(text: string): string {
+  return text.replace(/\p{Cf}/gu, '').replace(FULL_WIDTH, (character) => character.normalize('NFKC'));
+}
 
 /** Returns a typed or pasted text without separators. `_` stays. Full-width letters and digits become ASCII. */
 export function withoutSeparators(text: string): string {
-  return text.replace(SEPARATORS, '').replace(FULL_WIDTH, (character) => character.normalize('NFKC'));
+  return withAsciiWidth(text).replace(SEPARATORS, '');
 }
 
-/** Reads a mailed code of 8 digits, which may be typed in groups. @returns its digits; null if the text is not such a code */
+/**
+ * Reads a mailed code of 8 digits, which may be typed in groups, or pasted with the words around it.
+ * @returns its digits; null if the text is not such a code, or has words and not exactly one such code
+ */
 export function readSignInCode(text: string): string | null {
   const digits = withoutSeparators(text).replaceAll('_', '');
-  return /^[0-9]{8}$/.test(digits) ? digits : null;
+  if (/^[0-9]{8}$/.test(digits)) return digits;
+  const codes = new Set(withAsciiWidth(text).match(CODE_IN_TEXT)?.map(withoutSeparators));
+  return codes.size === 1 ? [...codes][0]! : null;
 }

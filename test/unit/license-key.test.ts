@@ -117,6 +117,55 @@ describe('a license key', () => {
     fc.assert(fc.property(typedKey, ({ key, typed }) => expect(readInService(typed)).toBe(key)));
   });
 
+  describe('between any words', () => {
+    // A word with an underscore could itself have the form of a key.
+    const words = fc
+      .array(fc.stringMatching(/^[A-Za-z0-9äß,.()'“”>@-]{1,12}$/), { maxLength: 12 })
+      .map((all) => all.join(' '));
+
+    test('is read', () => {
+      fc.assert(
+        fc.property(words, derivedKey, words, (before, key, after) => {
+          expect(readInService(`${before} ${key} ${after}`)).toBe(key);
+          expect(readInService(`${before}: ${key.toLowerCase()}.\n${after}`)).toBe(key);
+        }),
+      );
+    });
+
+    test('is never read as another valid key if a symbol is wrong or two are swapped', () => {
+      const mistyped = fc
+        .tuple(
+          derivedKey,
+          fc.constantFrom(...POSITIONS),
+          fc.constantFrom(...POSITIONS),
+          fc.constantFrom(...ALPHABET),
+        )
+        .chain(([key, i, j, symbol]) =>
+          fc.constantFrom(
+            replaceAt(key, i, symbol),
+            replaceAt(replaceAt(key, i, key.charAt(j)), j, key.charAt(i)),
+          ),
+        )
+        .filter((text) => !hasValidCheckSymbol(text));
+      fc.assert(
+        fc.property(words, mistyped, words, (before, text, after) => {
+          const key = readInService(`${before} ${text} ${after}`);
+          expect(key).toBe(text);
+          expect(hasValidCheckSymbol(key!)).toBe(false);
+        }),
+      );
+    });
+
+    test('is refused beside another one', () => {
+      fc.assert(
+        fc.property(words, derivedKey, derivedKey, (between, key, other) => {
+          fc.pre(key !== other);
+          expect(readInService(`${key} ${between} ${other}`)).toBeNull();
+        }),
+      );
+    });
+  });
+
   test('in canonical form is read as the same text again, whatever was typed', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9]{2,12}_([0-9A-Za-z]{4}-){3}[0-9A-Za-z]{4}$/), (text) => {

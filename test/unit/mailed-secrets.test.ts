@@ -43,6 +43,12 @@ test.each([
   ['in groups, with an underscore, a minus sign and an en dash', '40_13−45–55'],
   ['from a quoted mail', '> “4013 4555”.'],
   ['on a Japanese keyboard', '４０１３ー４５５５'],
+  ['after a label', 'Your code: 4013 4555'],
+  ['as the subject of its mail', '4013 4555 is your code for Example 3D'],
+  ['as the Japanese subject of its mail', '4013 4555 は Example のコードです'],
+  ['in Japanese words without spaces', 'コードは40134555です'],
+  ['with another number', 'It is 4013-4555, good for 10 minutes until 2026-11-26 10:30.'],
+  ['twice', '4013 4555 is your code: 40134555'],
 ])('a sign-in code is read as typed: %s', (_how, text) => {
   expect(readSignInCode(text)).toBe('40134555');
 });
@@ -52,6 +58,9 @@ test.each([
   ['nine digits', '401345551'],
   ['a letter', '4013455O'],
   ['a letter besides the digits', 'a40134555'],
+  ['two codes', '4013 4555 or 4013 4556'],
+  ['a telephone number', 'Call 0800 4013 4555.'],
+  ['a longer number', 'Your order: 4013 4555 1'],
   ['digits of another script', '٤٠١٣٤٥٥٥'],
   ['digits that NFKC would map', '𝟒𝟎𝟏𝟑𝟒𝟓𝟓𝟓'],
 ])('a text with %s is no sign-in code', (_what, text) => {

@@ -12,6 +12,7 @@ export interface Query {
 
 // The service refuses a UUID of another version or variant, which may be a transaction id.
 const UUID = /^([0-9a-f]{8})([0-9a-f]{4})([1-8][0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/i;
+const MAX_TRANSACTION_ID_LENGTH = 200;
 // Such as `id:` or `urn:uuid:`. An id has digits before any colon.
 const LABELS = /^(?:[^\p{N}:=：]*[:=：])+/u;
 const BEFORE_ADDRESS = /^(?:[^@]*[:<：])?[\s\p{Cf}\p{Ps}\p{Pi}\p{Pf}"']*/u;
@@ -29,6 +30,10 @@ export function readQueries(text: string): [Query, ...Query[]] {
     ?.slice(1)
     .join('-');
   if (id) return [{ kind: 'activation_id', text: id }, { kind: 'license_id', text: id }, transaction];
-  if (readLicenseKey(text) !== null) return [{ kind: 'license_key', text }, transaction];
+  if (readLicenseKey(text) !== null) {
+    const key: Query = { kind: 'license_key', text };
+    // The service refuses a longer transaction id, such as a mail with a key.
+    return text.length > MAX_TRANSACTION_ID_LENGTH ? [key] : [key, transaction];
+  }
   return [transaction];
 }
