@@ -8,9 +8,9 @@ const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
 
 /**
  * Closes the connections of clients at the shutdown. Each response that is sent from then on closes its connection. After a
- * second, connections without a pending response are destroyed: unused connections, and those whose request is not complete. A
- * response is pending until it is completely passed to the operating system, so the connection of a slow reader stays open only
- * if the rest of the response does not fit into the socket buffers.
+ * second, connections without a pending response are destroyed: unused connections, and those whose request is not complete.
+ * Node closes at once each connection whose response is ended, also if a slow reader has not received all of it: what does not
+ * fit into the socket buffers is lost. Prepared responses are ended as soon as they begin, and fit.
  */
 export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
   const sockets = new Set<Socket>();
