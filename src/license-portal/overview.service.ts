@@ -15,7 +15,10 @@ import {
 import type { Activation } from '../activation/activation.entity.js';
 import { poolOf } from '../database/data-source.js';
 import { queryPrepared } from '../database/sql.js';
+import { LicenseKeys } from '../keys/license-keys.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
+import type { License } from '../licenses/license.entity.js';
+import { isKeyMailable } from '../licenses/mailable-key.js';
 import { DECISION_REASON } from '../releases/release-decisions.js';
 import { countSelfReleasesSql, selfReleaseWindowStart } from '../releases/self-releases.js';
 import { Clock, rfc3339, rfc3339OrNull } from '../core/clock.js';
@@ -39,6 +42,7 @@ interface HolderLicense extends Omit<
   'email' | 'is_address_lost' | 'created_at' | 'activations'
 > {
   readonly self_releases_left: number;
+  readonly is_key_mailable: boolean;
   readonly activations: HolderActivation[];
 }
 
@@ -50,7 +54,7 @@ export interface Overview {
   readonly licenses: HolderLicense[];
 }
 
-interface HolderLicenseRow extends LicenseRow {
+interface HolderLicenseRow extends LicenseRow, Pick<License, 'key_hash' | 'key_generation'> {
   readonly self_releases: number;
   readonly erasure_id: string | null;
   readonly erasure_received_on: string;
@@ -65,7 +69,7 @@ interface HolderActivationRow extends Activation {
 
 // A session without a license has one row, whose id is null. A session that has ended has no row.
 const selectLicenses = (condition: string) => `
-  select ${LICENSE_COLUMNS}, (${countSelfReleasesSql('$2')}) as self_releases,
+  select ${LICENSE_COLUMNS}, l.key_hash, l.key_generation, (${countSelfReleasesSql('$2')}) as self_releases,
          e.id as erasure_id, e.received_on::text as erasure_received_on, e.runs_at as erasure_runs_at
   from session s left join license l on ${condition}
   left join erasure_request e on e.email = coalesce(l.email, s.email)
@@ -100,6 +104,7 @@ export class HolderOverviewService {
     private readonly dataSource: DataSource,
     private readonly config: Config,
     private readonly clock: Clock,
+    private readonly keys: LicenseKeys,
   ) {}
 
   /**
@@ -151,6 +156,7 @@ export class HolderOverviewService {
       return {
         ...facts,
         self_releases_left: Math.max(0, this.config.selfReleasesPerYear - license.self_releases),
+        is_key_mailable: isKeyMailable(this.keys, license),
         activations: activations.map(holderActivation),
       };
     });

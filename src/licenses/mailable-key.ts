@@ -10,12 +10,12 @@ import type { PurchaseState } from './license.rules.js';
  */
 export type NotMailableReason = 'erased' | 'refunded' | 'revoked' | 'not_made_here';
 
-type Row = Pick<
-  License,
-  'key_hash' | 'key_generation' | 'email' | 'machines_allowed' | 'expires_at' | 'on_expiry' | 'staff_status'
-> & {
+/** The facts that decide whether the key of a license can be mailed. */
+type KeyFacts = Pick<License, 'id' | 'key_hash' | 'key_generation' | 'email' | 'staff_status'> & {
   readonly purchase_state: PurchaseState | null;
 };
+
+type Row = KeyFacts & Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry'>;
 
 /** The license key and the terms that are mailed to the holder. */
 export type MailableKey = Pick<Row, 'machines_allowed' | 'expires_at' | 'on_expiry'> & {
@@ -24,26 +24,41 @@ export type MailableKey = Pick<Row, 'machines_allowed' | 'expires_at' | 'on_expi
 };
 
 const FIND_LICENSE = `
-  select l.key_hash, l.key_generation, l.email, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status,
+  select l.id, l.key_hash, l.key_generation, l.email, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status,
          p.state as purchase_state
   from license l left join purchase p on p.id = l.purchase_id where l.id = $1`;
 
-/**
- * Derives the current key of a license (docs/keys.md#license-keys), or returns why it cannot be mailed. The hash of the
- * derived key is compared with the stored one, so that a wrong key is never mailed if the license was imported or
- * LICENSE_KEY_SECRET has changed.
- */
+/** Whether `mailableKey` would return the key of this license. */
+export function isKeyMailable(keys: LicenseKeys, license: KeyFacts): boolean {
+  return typeof deriveMailable(keys, license) !== 'string';
+}
+
+/** Derives the current key of a license (docs/keys.md#license-keys), or returns why it cannot be mailed. */
 export async function mailableKey(
   manager: EntityManager,
   keys: LicenseKeys,
   id: string,
 ): Promise<MailableKey | NotMailableReason> {
   const license = await queryRow<Row>(manager, FIND_LICENSE, [id]);
-  if (!license || license.email === null) return 'erased';
-  if (license.purchase_state === 'refunded') return 'refunded';
-  if (license.staff_status === 'revoked') return 'revoked';
-  const { license_key, key_hash } = keys.derive(id, license.key_generation);
-  if (!key_hash.equals(license.key_hash)) return 'not_made_here';
-  const { email, machines_allowed, expires_at, on_expiry } = license;
-  return { email, machines_allowed, expires_at, on_expiry, license_key };
+  if (!license) return 'erased';
+  const key = deriveMailable(keys, license);
+  if (typeof key === 'string') return key;
+  const { machines_allowed, expires_at, on_expiry } = license;
+  return { ...key, machines_allowed, expires_at, on_expiry };
+}
+
+/**
+ * Compares the hash of the derived key with the stored one, so that a wrong key is never mailed if the license was imported or
+ * LICENSE_KEY_SECRET has changed.
+ */
+function deriveMailable(
+  keys: LicenseKeys,
+  { id, key_hash, key_generation, email, staff_status, purchase_state }: KeyFacts,
+): Pick<MailableKey, 'email' | 'license_key'> | NotMailableReason {
+  if (email === null) return 'erased';
+  if (purchase_state === 'refunded') return 'refunded';
+  if (staff_status === 'revoked') return 'revoked';
+  const derived = keys.derive(id, key_generation);
+  if (!derived.key_hash.equals(key_hash)) return 'not_made_here';
+  return { email, license_key: derived.license_key };
 }

@@ -48,6 +48,7 @@ describe('GET licenses', () => {
           machines_allowed: 3,
           machines_in_use: 2,
           self_releases_left: 2,
+          is_key_mailable: true,
           activations: [
             {
               id: ids['newer'],
@@ -234,7 +235,9 @@ describe('POST licenses/:id/send-key', () => {
       [revoked.email, revoked.license_id, 'revoked'],
       [email, refunded, 'refunded'],
     ] as const) {
-      const { status, json } = await sendKey(await new Browser(service).signInByCode(address), id);
+      const holder = await new Browser(service).signInByCode(address);
+      expect((await holder.call('GET', '/licenses')).json.licenses[0].is_key_mailable).toBe(false);
+      const { status, json } = await sendKey(holder, id);
       expect([status, json.code, json.reason]).toEqual([409, 'key_not_mailable', reason]);
     }
   });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { sell } from '../erasure/harness.js';
@@ -113,6 +113,25 @@ test('a refunded license shows when it was refunded and that its activation has 
   expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(0);
   await browser.expectAccessibleLayout(page);
 });
+
+test.each([
+  ['en', /^The service cannot make this key again, so it cannot be mailed\./],
+  ['de', /^Der Dienst kann diesen Lizenzschlüssel nicht noch einmal erzeugen/],
+  ['fr', /^Le service ne peut pas recréer cette clé/],
+  ['ja', /^このライセンスキーは再作成できないため/],
+])(
+  'an imported license explains in %s that its key cannot be mailed, in place of the button',
+  async (language, text) => {
+    const license = await service.issue({ email: randomEmail() });
+    const hash = randomBytes(32);
+    await service.sql('update license set key_hash = $2 where id = $1', [license.license_id, hash]);
+    const page = await browser.openPage(origin, { locale: language });
+    await openByCode(page, origin, service, license.email);
+    await page.getByText(text).waitFor();
+    expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(0);
+    await browser.expectAccessibleLayout(page);
+  },
+);
 
 test('with several licenses the headline counts the valid ones', async () => {
   const email = randomEmail();

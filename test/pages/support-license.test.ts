@@ -589,6 +589,18 @@ test('a release that fails returns its row, shows an error that stays, and can b
   await expectFocus(title(page, /^License ending in/));
 });
 
+test('an imported license explains that its key cannot be mailed, and offers an admin a new one', async () => {
+  const license = await issueLicense('imported@example.com');
+  await service.sql("update license set key_hash = decode(repeat('ad', 32), 'hex') where id = $1", [
+    license.license_id,
+  ]);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  await page.getByText('An admin can replace it with a new one.').waitFor();
+  expect(await button(page, 'Send the key').count()).toBe(0);
+  expect(await button(page, 'New key …').count()).toBe(1);
+});
+
 test('the refusal to mail the key of an imported license is explained', async () => {
   const license = await issueLicense('refused@example.com');
   const page = await browser.openPage(origin);

@@ -357,6 +357,7 @@ describe('the key of a license', () => {
     const purchases = service.app.get(PurchasesService);
     await purchases.record({ transaction_id: 'tx_3', email: 'r@example.com', status: 'paid' });
     const { license_id } = await purchases.record({ transaction_id: 'tx_3', status: 'refunded' });
+    expect(await readLicense(license_id!)).toMatchObject({ is_key_mailable: false });
     for (const answer of [
       await support.post(`licenses/${license_id}/send-key`),
       await admin.post(`licenses/${license_id}/rekey`, { reason: 'It leaked.' }),
@@ -367,6 +368,16 @@ describe('the key of a license', () => {
       ]);
     }
   });
+});
+
+test('a response says whether the key can be mailed: not if the service cannot derive it', async () => {
+  const { license_id } = await service.issue();
+  expect(await readLicense(license_id)).toMatchObject({ is_key_mailable: true });
+  // With this hash the license is like an imported one.
+  await service.sql("update license set key_hash = decode(repeat('ac', 32), 'hex') where id = $1", [
+    license_id,
+  ]);
+  expect(await readLicense(license_id)).toMatchObject({ is_key_mailable: false });
 });
 
 test('a change is answered with 500 if a table is missing and with 503 if it is locked, and changes nothing', async () => {

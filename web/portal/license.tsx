@@ -83,6 +83,7 @@ function NextLicense({ status }: { status: DisplayStatus }) {
 function SendKey({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());
+  if (!license.is_key_mailable) return <p class="quiet">{messages.refused.key_not_mailable}</p>;
   const send = () =>
     run(async () => {
       await sendKey(license.id);

@@ -449,6 +449,8 @@ export const messages = {
     notMailed: {
       revoked: 'The key of a revoked license is not mailed.',
       refunded: 'The key of a refunded license is not mailed.',
+      not_made_here:
+        'The service cannot make this key again, so it cannot be mailed. An admin can replace it with a new one.',
     },
     rekey: 'New key …',
     rekeyTitle: 'Make a new key for license … {hint}?',

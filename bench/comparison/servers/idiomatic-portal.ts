@@ -51,6 +51,7 @@ export class LicensesController {
           machines_in_use: activations.filter(({ ended_at }) => ended_at === null).length,
           // The service allows no self-release by default, and the bench keeps that.
           self_releases_left: 0,
+          is_key_mailable: true,
           activations: activations.map((activation) => ({
             ...activationView(activation, requestTimes.get(activation.id) ?? null),
             release_declined: declines.get(activation.id) ?? null,

@@ -86,6 +86,7 @@ function licenseView(
     machines_in_use: length,
     // The service allows no self-release by default, and the bench keeps that.
     self_releases_left: 0,
+    is_key_mailable: true,
     activations: activations.map((activation) => ({
       ...activation,
       activated_at: rfc3339(activation.activated_at),

@@ -4,6 +4,9 @@ import { findLicenses, type LicenseView } from '../../activation/license-overvie
 import { rfc3339, rfc3339OrNull } from '../../core/clock.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
+import { LicenseKeys } from '../../keys/license-keys.js';
+import type { License } from '../../licenses/license.entity.js';
+import { isKeyMailable } from '../../licenses/mailable-key.js';
 import { licenseRevision } from '../../licenses/license-revision.js';
 import type { PurchaseState, StaffStatus } from '../../licenses/license.rules.js';
 import { readAuditTrail, type AuditEvent } from '../audit/audit-trail.js';
@@ -12,6 +15,7 @@ import { readAuditTrail, type AuditEvent } from '../audit/audit-trail.js';
 export interface LicenseDetail extends LicenseView {
   /** The `licenseRevision`, which a change may name in `if-match`. */
   readonly revision: string;
+  readonly is_key_mailable: boolean;
   /** The status that staff set; `status` also takes the purchase into account. */
   readonly staff_status: StaffStatus;
   readonly purchase: {
@@ -34,7 +38,7 @@ export interface LicenseDetail extends LicenseView {
 const HISTORY_LIMIT = 500;
 
 const SELECT_STATUS_AND_PURCHASE = `
-  select l.staff_status, l.key_generation,
+  select l.staff_status, l.key_generation, l.key_hash,
     (select json_build_object('transaction_id', p.transaction_id, 'state', p.state, 'recorded_on', p.recorded_on)
      from purchase p where p.id = l.purchase_id) as purchase
   from license l where l.id = $1`;
@@ -51,11 +55,15 @@ type ReleaseRequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_
 };
 
 /** Reads a license with its purchase, release requests and history. @throws Problem `not_found` */
-export async function readLicenseDetail(dataSource: DataSource, id: string): Promise<LicenseDetail> {
+export async function readLicenseDetail(
+  dataSource: DataSource,
+  keys: LicenseKeys,
+  id: string,
+): Promise<LicenseDetail> {
   const [license] = isUuid(id) ? await findLicenses(dataSource, { id }) : [];
   if (!license) throw problem('not_found');
   const [row, requests, history] = await Promise.all([
-    queryRow<StatusAndPurchase & { readonly key_generation: number }>(
+    queryRow<StatusAndPurchase & Pick<License, 'key_generation' | 'key_hash'>>(
       dataSource,
       SELECT_STATUS_AND_PURCHASE,
       [id],
@@ -65,7 +73,7 @@ export async function readLicenseDetail(dataSource: DataSource, id: string): Pro
   ]);
   // The license may have been deleted since the first query.
   if (!row) throw problem('not_found');
-  const { key_generation: _, ...statusAndPurchase } = row;
+  const { staff_status, purchase } = row;
   const release_requests = requests.map(({ asked_at, decided_at, ...request }) => ({
     ...request,
     asked_at: rfc3339(asked_at),
@@ -73,5 +81,10 @@ export async function readLicenseDetail(dataSource: DataSource, id: string): Pro
   }));
   const expires_at = license.expires_at === null ? null : new Date(license.expires_at);
   const revision = licenseRevision({ ...license, ...row, expires_at });
-  return { ...license, ...statusAndPurchase, revision, release_requests, history };
+  const is_key_mailable = isKeyMailable(keys, {
+    ...license,
+    ...row,
+    purchase_state: purchase?.state ?? null,
+  });
+  return { ...license, is_key_mailable, staff_status, purchase, revision, release_requests, history };
 }

@@ -49,7 +49,7 @@ export class LicensesController {
 
   @Get(':id')
   async read(@Param('id') id: string) {
-    return { license: await readLicenseDetail(this.dataSource, id) };
+    return { license: await readLicenseDetail(this.dataSource, this.keys, id) };
   }
 
   /** The licenses of the holder of this license. The holder is named by a license, so that the URL has no personal data. */
@@ -79,7 +79,7 @@ export class LicensesController {
   ) {
     const audit = { actor: staff.email, reason: request.reason };
     await this.licenses.set(id, toLicenseChange(request), audit, readIfMatch(ifMatch));
-    return { license: await readLicenseDetail(this.dataSource, id) };
+    return { license: await readLicenseDetail(this.dataSource, this.keys, id) };
   }
 
   @Post(':id/send-key')

@@ -255,6 +255,8 @@ export interface HolderLicense {
   readonly machines_in_use: number;
   /** How many machines the holder may release without support just now. */
   readonly self_releases_left: number;
+  /** Whether the key can be mailed. It cannot if the license was imported, if the key secret has changed, or if the license is revoked or refunded. */
+  readonly is_key_mailable: boolean;
   readonly activations: readonly HolderActivation[];
 }
 
@@ -312,6 +314,7 @@ export interface LicenseDetailAnswer {
     readonly machines_in_use: number;
     readonly created_at: string;
     readonly activations: readonly Activation[];
+    readonly is_key_mailable: boolean;
     /** The status that staff set; `status` also takes the purchase into account. */
     readonly staff_status: 'active' | 'suspended' | 'revoked';
     /** Identifies the values that staff can change, for `if-match`. */

@@ -21,8 +21,9 @@ interface Props {
 export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }: Props) {
   const [openDialog, setOpenDialog] = useState<'send' | 'rekey' | 'change' | 'erase'>();
   const { email, status } = license;
-  // The service refuses to mail such a key.
   const isEnded = status === 'revoked' || status === 'refunded';
+  // The service refuses to mail such a key.
+  const notMailed = isEnded ? status : license.is_key_mailable ? undefined : 'not_made_here';
   const close = () => setOpenDialog(undefined);
   const finish = (sentence: string, row?: string) => {
     close();
@@ -33,8 +34,8 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
   return (
     <>
       <div class="actions" role="group" aria-label={messages.license.actions}>
-        {email && isEnded && <span class="quiet">{messages.key.notMailed[status]}</span>}
-        {email && !isEnded && <Button onClick={() => setOpenDialog('send')}>{messages.key.send}</Button>}
+        {email && notMailed && <span class="quiet">{messages.key.notMailed[notMailed]}</span>}
+        {email && !notMailed && <Button onClick={() => setOpenDialog('send')}>{messages.key.send}</Button>}
         {isAdmin && <Button onClick={() => setOpenDialog('change')}>{messages.change.button}</Button>}
         {isAdmin && email && !isEnded && (
           <Button onClick={() => setOpenDialog('rekey')}>{messages.key.rekey}</Button>
