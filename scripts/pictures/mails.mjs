@@ -108,11 +108,19 @@ function parseMail(raw) {
   const [headers] = raw.split('\n\n', 1);
   const header = (name) =>
     new RegExp(`^${name}: (.*(?:\\n .*)*)`, 'm').exec(headers)[1].replaceAll(/\n /g, ' ');
-  const part = raw.split(/^--.+$/m).find((each) => /^Content-Type: text\/html/im.test(each));
+  const parts = raw.split(/^--.+$/m);
+  const part = parts.find((each) => /^Content-Type: text\/html/im.test(each));
   const [head, ...body] = part.trimStart().split('\n\n');
   const encoding = /base64/i.test(head) ? 'base64' : 'quoted-printable';
-  const html = decode(body.join('\n\n'), encoding);
+  // A mail client shows the image of the mail; the browser of the pictures needs it in the HTML.
+  const html = decode(body.join('\n\n'), encoding).replace(/cid:[^"]+/, imageUrl(parts));
   return { to: header('To'), subject: decodeWords(header('Subject')), html };
+}
+
+/** Returns the logo of a mail as a URL; an empty text if the mail has none. */
+function imageUrl(parts) {
+  const image = parts.find((each) => /^Content-Type: image\/png/im.test(each));
+  return image ? `data:image/png;base64,${image.trimStart().split('\n\n')[1].replaceAll('\n', '')}` : '';
 }
 
 /** Decodes the encoded words of a header (RFC 2047). */

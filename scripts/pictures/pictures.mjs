@@ -26,7 +26,7 @@ await command(async () => {
   try {
     const dataDir = join(folder, 'data');
     const work = (service) => takePictures(service, dataDir, folder);
-    await withSampleService(dataDir, work, brandSettings(folder));
+    await withSampleService(dataDir, work, brandSettings());
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

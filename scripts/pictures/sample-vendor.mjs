@@ -1,7 +1,7 @@
 // The invented vendor of the pictures: its brand, its customers, its versions and its staff.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { node24, root } from '../prepare.mjs';
@@ -12,19 +12,14 @@ const NEWEST_VERSION = '3.2.0';
 /** Not a whole number, so that not everything happens at the same time of day. */
 const DAYS_BETWEEN_ACTIVATIONS = 4.3;
 const STAFF = 'grace@tidewater.example';
-const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#6b3fa0"/>
-<path d="M5 20c4-5 7-5 11 0s7 5 11 0M5 13c4-5 7-5 11 0s7 5 11 0" fill="none" stroke="#fff" stroke-width="3"/></svg>`;
 
-/** Writes the logo into a folder. @returns the settings of the service */
-export function brandSettings(folder) {
-  mkdirSync(folder, { recursive: true });
-  const LOGO_FILE = join(folder, 'logo.svg');
-  writeFileSync(LOGO_FILE, LOGO);
+/** Returns the settings of the service. */
+export function brandSettings() {
   return {
     PRODUCT_NAME: 'Tidewater Studio',
     VENDOR_NAME: 'Tidewater Software Ltd',
     ACCENT_COLOR: '#6b3fa0',
-    LOGO_FILE,
+    LOGO_FILE: join(import.meta.dirname, 'logo.png'),
     SUPPORT_CONTACT: 'help@tidewater.example',
     PRIVACY_CONTACT: 'privacy@tidewater.example',
     SHOP_URL: 'https://tidewater.example/shop',

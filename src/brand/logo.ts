@@ -7,7 +7,7 @@ const MAX_BYTES = 100 * 1024;
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 const SVG = /^\s*(<\?xml|<!--|<svg[\s>])/;
 
-interface Image {
+export interface Image {
   readonly type: 'image/png' | 'image/svg+xml';
   readonly bytes: Buffer;
 }
@@ -17,6 +17,11 @@ interface Image {
 export class Logo {
   /** Null if LOGO_FILE is not given. */
   readonly image: Image | null;
+
+  /** The image for mails; null without a PNG image, because most mail clients show no SVG image. */
+  get mailImage(): Image | null {
+    return this.image?.type === 'image/png' ? this.image : null;
+  }
 
   /** @throws ConfigError if the file cannot be read or is no PNG or SVG image of at most 100 KiB */
   constructor({ brand }: Config) {

@@ -14,6 +14,8 @@ export type Block =
       readonly heading: string;
       /** The colours of its line and of the links in HTML; null for those of the mail client. */
       readonly accent: Accent | null;
+      /** Whether the mail has the logo, which is shown before the text in HTML. */
+      readonly hasLogo?: boolean;
     }
   | { readonly code: string }
   | { readonly facts: readonly (readonly [name: string, value: string])[] }
@@ -33,7 +35,19 @@ export interface MailMessage {
   readonly body: readonly Block[];
 }
 
-type MailBrand = Pick<Brand, 'productName' | 'accent' | 'vendorName' | 'supportContact'>;
+type MailBrand = Pick<Brand, 'productName' | 'accent' | 'vendorName' | 'supportContact'> & {
+  readonly hasLogo?: boolean;
+};
+
+/** The Content-ID of the logo, which the HTML part refers to. The image is in the mail, so that no request reveals a reader. */
+export const LOGO_CID = 'logo@mail';
+/**
+ * The name of the product is beside the logo, so the image has no text of its own. The white plate keeps a dark logo legible in
+ * the dark mode.
+ */
+const LOGO_HTML =
+  `<img src="cid:${LOGO_CID}" alt="" height="32" style="height: 32px; width: auto; max-width: 128px; object-fit: contain; ` +
+  'vertical-align: middle; margin-right: 0.5em; padding: 4px; border-radius: 6px; background: #fff">';
 
 /**
  * Returns the mail under a heading with the name of the product, and with a last line that names the vendor and the support
@@ -41,10 +55,10 @@ type MailBrand = Pick<Brand, 'productName' | 'accent' | 'vendorName' | 'supportC
  */
 export function withBrand<Mail extends Pick<MailMessage, 'body'>>(
   mail: Mail,
-  { productName, accent, vendorName, supportContact }: MailBrand,
+  { productName, accent, vendorName, supportContact, hasLogo }: MailBrand,
   { messages }: Language,
 ): Mail {
-  const heading = { heading: productName, accent };
+  const heading = { heading: productName, accent, hasLogo };
   const [before = '', after = ''] = messages.shared.support.split('{contact}');
   const support = supportContact ? [before, supportContact, after] : [];
   const vendor = vendorName ? [vendorName] : [];
@@ -73,8 +87,8 @@ function blockText(block: Block, { messages }: Language): string {
 const contactText = ({ url }: Contact) => url.replace(/^mailto:/, '');
 
 /**
- * Renders the HTML part. It loads nothing, and uses the colours of the mail client, light or dark. Only the line of the heading
- * and the links have colours of their own.
+ * Renders the HTML part. It loads nothing but the logo, which is in the mail, and uses the colours of the mail client, light or
+ * dark. Only the line of the heading, the links and the plate of the logo have colours of their own.
  */
 export function messageHtml({ subject, body }: Omit<MailMessage, 'to'>, { tag }: Language): string {
   const meta = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">';
@@ -108,7 +122,8 @@ function blockHtml(block: Block): string {
   if ('link' in block) return `<p>${linkHtml(block.link, block.name)}</p>`;
   if ('heading' in block) {
     const line = `border-bottom: 3px solid ${block.accent?.light ?? 'currentcolor'}`;
-    return `<h1 style="font: 600 20px/1.4 system-ui, sans-serif; padding-bottom: 0.4em; ${line}">${escapeHtml(block.heading)}</h1>`;
+    const logo = block.hasLogo ? LOGO_HTML : '';
+    return `<h1 style="font: 600 20px/1.4 system-ui, sans-serif; padding-bottom: 0.4em; ${line}">${logo}${escapeHtml(block.heading)}</h1>`;
   }
   if ('footer' in block) {
     const parts = block.footer.map((part) =>

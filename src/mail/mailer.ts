@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import { createTransport, type SendMailOptions } from 'nodemailer';
+import { Logo, type Image } from '../brand/logo.js';
 import { Config } from '../core/config.js';
 import type { Language } from '../languages/language.js';
 import { JobFailure } from './jobs.js';
-import { messageHtml, messageText, withBrand, type MailMessage } from './mail-message.js';
+import { LOGO_CID, messageHtml, messageText, withBrand, type MailMessage } from './mail-message.js';
 
 /** The time limits for each step with the mail server. */
 const SMTP_TIMEOUTS_MS = {
@@ -45,7 +46,10 @@ export class Mailer {
   readonly #host: string;
   readonly #smtpUrl: string | undefined;
 
-  constructor(private readonly config: Config) {
+  constructor(
+    private readonly config: Config,
+    private readonly logo: Logo,
+  ) {
     this.#host = new URL(config.publicUrl).hostname;
     this.#smtpUrl = config.smtpUrl && withoutReservedParameters(config.smtpUrl);
   }
@@ -65,7 +69,8 @@ export class Mailer {
     if (/[<>]/.test(to)) throw new JobFailure('the e-mail address has a bracket in it, which cannot be sent');
     const { mailFrom: from, brand } = this.config;
     const supportContact = options.isForStaff ? null : brand.supportContact;
-    const fullMail = withBrand(mail, { ...brand, supportContact }, options.language);
+    const image = this.logo.mailImage;
+    const fullMail = withBrand(mail, { ...brand, supportContact, hasLogo: image !== null }, options.language);
     // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
     const recipient = { name: '', address: withAsciiDomain(to) };
     const message: SendMailOptions = {
@@ -76,6 +81,7 @@ export class Mailer {
       subject: mail.subject,
       text: messageText(fullMail, options.language),
       html: messageHtml(fullMail, options.language),
+      attachments: image ? [inlineLogo(image)] : [],
       // Suppresses automatic replies (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     };
@@ -125,6 +131,14 @@ export class Mailer {
     }
   }
 }
+
+const inlineLogo = ({ type, bytes }: Image) => ({
+  content: bytes,
+  contentType: type,
+  contentDisposition: 'inline' as const,
+  cid: LOGO_CID,
+  filename: 'logo.png',
+});
 
 /** Converts the domain of an address to ASCII, which each mail server accepts. The local part cannot be converted. */
 function withAsciiDomain(address: string): string {

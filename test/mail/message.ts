@@ -6,19 +6,34 @@ export interface Mail {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly html: string;
+  /** The images that the HTML part may show. */
+  readonly images: readonly Image[];
 }
 
-/** Reads a mail of two parts, plain text and HTML. @param raw its bytes, each as one character */
+interface Image {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+}
+
+/** Reads a mail of a plain text part, an HTML part and images. @param raw its bytes, each as one character */
 export function parseMail(raw: string): Mail {
-  const { headers, body } = parseEntity(raw);
-  const boundary = new MIMEType(headers['content-type']!).params.get('boundary');
-  const parts = body.split(`--${boundary}`).slice(1, -1).map(parseEntity);
-  const part = (type: string) => {
-    const found = parts.filter((one) => one.headers['content-type']!.startsWith(type));
+  const mail = parseEntity(raw);
+  const parts = leavesOf(mail);
+  const ofType = (type: string) => parts.filter(({ headers }) => headers['content-type']!.startsWith(type));
+  const text = (type: string) => {
+    const found = ofType(type);
     if (found.length !== 1) throw new Error(`${found.length} parts of ${type}`);
-    return decodeBody(found[0]!);
+    return decodeBody(found[0]!).toString('utf8').trimEnd();
   };
-  return { headers, text: part('text/plain'), html: part('text/html') };
+  const images = ofType('image/').map((part) => ({ headers: part.headers, bytes: decodeBody(part) }));
+  return { headers: mail.headers, text: text('text/plain'), html: text('text/html'), images };
+}
+
+/** Returns the parts that have no parts of their own. */
+function leavesOf(entity: Entity): Entity[] {
+  const boundary = new MIMEType(entity.headers['content-type']!).params.get('boundary');
+  if (boundary === null) return [entity];
+  return entity.body.split(`--${boundary}`).slice(1, -1).map(parseEntity).flatMap(leavesOf);
 }
 
 interface Entity {
@@ -37,10 +52,9 @@ function parseEntity(raw: string): Entity {
   return { headers: Object.fromEntries(headers), body: unix.slice(end + 2) };
 }
 
-function decodeBody({ headers, body }: Entity): string {
+function decodeBody({ headers, body }: Entity): Buffer {
   const encoding = headers['content-transfer-encoding']?.toLowerCase();
-  const bytes = encoding === 'base64' ? Buffer.from(body, 'base64') : decodeTransferEncoding(body, encoding);
-  return bytes.toString('utf8').trimEnd();
+  return encoding === 'base64' ? Buffer.from(body, 'base64') : decodeTransferEncoding(body, encoding);
 }
 
 function decodeTransferEncoding(body: string, encoding: string | undefined): Buffer {

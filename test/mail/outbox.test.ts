@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Service } from '../support/harness.js';
 import { JobWatch, PUBLIC_URL } from './harness.js';
@@ -44,6 +46,35 @@ test('without a mail server each mail is a complete file that only its owner can
   const [license_key] = /MOOR_\S+/.exec(text)!;
   expect(html).toContain(license_key);
   expect((await service.activate({ license_key: license_key!, email: 'ada@example.com' })).status).toBe(201);
+});
+
+test('a PNG logo is inside the mail and shown by the HTML part only, and a mail with an SVG logo has the name alone', async () => {
+  const png = fileURLToPath(new URL('../../scripts/pictures/logo.png', import.meta.url));
+  const svg = fileURLToPath(new URL('../../web/shared/page/icon.svg', import.meta.url));
+  const mailWith = async (LOGO_FILE: string) => {
+    const branded = await Service.start({ environment: { LOGO_FILE } });
+    const branding = await JobWatch.on(branded.databaseUrl);
+    const { license_id } = await branded.issue({ email: 'ada@example.com' });
+    await branded.app.get(LicensesService).sendKey(license_id);
+    const [job] = await branding.untilDone('license_key_again', license_id);
+    const raw = readFileSync(join(branded.dataDir, 'outbox', `${job!.mail_id}.eml`), 'latin1');
+    await branding.close();
+    await branded.close();
+    const { text, ...mail } = parseMail(raw);
+    return { ...mail, text: text.replace(/MOOR_\S+/, 'KEY') };
+  };
+  const [withLogo, without] = [await mailWith(png), await mailWith(svg)];
+  expect(withLogo.images).toEqual([
+    { headers: expect.objectContaining({ 'content-id': '<logo@mail>' }), bytes: readFileSync(png) },
+  ]);
+  expect(withLogo.images[0]!.headers['content-disposition']).toMatch(/^inline/);
+  expect(withLogo.headers['content-type']).toMatch(/^multipart\/alternative/);
+  expect(withLogo.html.match(/<img [^>]*>/g)).toEqual([
+    expect.stringMatching(/^<img src="cid:logo@mail" alt="" height="32" /),
+  ]);
+  expect(without.images).toEqual([]);
+  expect(without.html).not.toContain('<img');
+  expect(withLogo.text).toBe(without.text);
 });
 
 test('a mail that is written again replaces its own file, and no other', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { Logo } from '../../src/brand/logo.js';
 import { Config } from '../../src/core/config.js';
 import { Mailer } from '../../src/mail/mailer.js';
 import { english } from '../support/languages.js';
@@ -35,7 +36,8 @@ test.each([
     jest.spyOn(console, name).mockImplementation(() => undefined),
   );
   const SMTP_URL = `smtp://127.0.0.1:${smtp.port}?${parameters}`;
-  const mailer = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
+  const config = new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL });
+  const mailer = new Mailer(config, new Logo(config));
   const mailId = randomUUID();
   const message = { subject: parameters, body: ['Hello.'] };
   await mailer.deliver(mailId, 'ada@example.com', message, {

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { Logo } from '../../src/brand/logo.js';
 import { Config } from '../../src/core/config.js';
 import { Mailer } from '../../src/mail/mailer.js';
 import { makeCertificate } from '../support/certificate.js';
@@ -38,7 +39,8 @@ test('with requireTLS a mail is sent encrypted to a server with a valid certific
   smtp.certificate = certificate;
   const ca = encodeURIComponent(certificate.cert);
   const SMTP_URL = `smtp://user:password@127.0.0.1:${smtp.port}?requireTLS=true&tls.ca=${ca}`;
-  const mailer = new Mailer(new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL }));
+  const config = new Config({ SMTP_URL, MAIL_FROM, PUBLIC_URL });
+  const mailer = new Mailer(config, new Logo(config));
   const message = { subject: 'Hello', body: ['Hello.'] };
   await mailer.deliver('a-mail', 'ada@example.com', message, {
     signal: new AbortController().signal,

@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   // One module for each kind of input value.
   fields: only('keys'),
   audit: only('fields'),
-  mail: only('languages'),
+  mail: only('brand', 'languages'),
   licenses: only('fields', 'languages', 'keys', 'audit', 'mail'),
   staff: only('fields', 'licenses', 'keys', 'audit', 'mail'),
   manifest: only('keys', 'audit'),
