@@ -1,13 +1,11 @@
-import type { Messages } from './messages.js';
-
 /** Messages by name, as in the file of a language. */
 interface Tree {
   readonly [name: string]: string | Tree;
 }
 
 /** The messages of a file, and what is wrong with the file, such as `portal.signIn.key is missing`. */
-export interface CompletedMessages {
-  readonly messages: Messages;
+export interface CompletedMessages<Texts> {
+  readonly messages: Texts;
   readonly problems: readonly string[];
 }
 
@@ -19,10 +17,10 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
  * translation with errors never stops anything.
  * @param source the messages that replace others: those of the service in this language, or else the English ones
  */
-export function completeMessages(source: Messages, given: unknown): CompletedMessages {
+export function completeMessages<Texts>(source: Texts, given: unknown): CompletedMessages<Texts> {
   const problems: string[] = [];
-  const messages = completeTree(source as unknown as Tree, given, '', problems);
-  return { messages: messages as unknown as Messages, problems };
+  const messages = completeTree(source as Tree, given, '', problems);
+  return { messages: messages as Texts, problems };
 }
 
 function completeTree(source: Tree, given: unknown, path: string, problems: string[]): Tree {

@@ -1,11 +1,12 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppLogger } from '../core/logger.js';
-import { BUILT_IN_LANGUAGES, ENGLISH } from './built-in.js';
+import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES, ENGLISH, ENGLISH_DESCRIPTIONS } from './built-in.js';
 import { completeMessages } from './complete-messages.js';
-import type { Messages } from './messages.js';
+import type { Descriptions, Messages } from './messages.js';
 import { canonicalTag } from './tags.js';
 
+const DESCRIPTIONS_FOLDER = 'descriptions';
 const MAX_BYTES = 256 * 1024;
 /** The number of problems of a file that are logged; a translation that was begun lacks hundreds of messages. */
 const MAX_LOGGED_PROBLEMS = 10;
@@ -18,14 +19,33 @@ class UnusableFile extends Error {}
  * invalid translation must not stop the service.
  */
 export function readLanguageFiles(folder: string, log: AppLogger): Map<string, Messages> {
-  const languages = new Map<string, Messages>();
-  for (const file of namesIn(folder, log)) {
+  return readFiles(folder, '', log, (tag) => BUILT_IN_LANGUAGES[tag] ?? ENGLISH);
+}
+
+/** Reads the translations of the descriptions of stored data, such as `descriptions/nl.json`. A language may have none. */
+export function readDescriptionFiles(folder: string, log: AppLogger): Map<string, Descriptions> {
+  if (!existsSync(join(folder, DESCRIPTIONS_FOLDER))) return new Map();
+  return readFiles(
+    folder,
+    DESCRIPTIONS_FOLDER,
+    log,
+    (tag) => BUILT_IN_DESCRIPTIONS[tag] ?? ENGLISH_DESCRIPTIONS,
+  );
+}
+
+/** @param sourceOf returns the texts that replace those that the file of a language lacks */
+function readFiles<Texts>(
+  folder: string,
+  subfolder: string,
+  log: AppLogger,
+  sourceOf: (tag: string) => Texts,
+): Map<string, Texts> {
+  const languages = new Map<string, Texts>();
+  for (const name of namesIn(join(folder, subfolder), log)) {
+    const file = join(subfolder, name);
     try {
-      const tag = tagOf(file);
-      const { messages, problems } = completeMessages(
-        BUILT_IN_LANGUAGES[tag] ?? ENGLISH,
-        parse(join(folder, file)),
-      );
+      const tag = tagOf(name);
+      const { messages, problems } = completeMessages(sourceOf(tag), parse(join(folder, file)));
       languages.set(tag, messages);
       if (problems.length > 0) warn(log, file, problems);
     } catch (error) {
@@ -46,8 +66,8 @@ function namesIn(folder: string, log: AppLogger): string[] {
   }
 }
 
-function tagOf(file: string): string {
-  const name = file.slice(0, -'.json'.length);
+function tagOf(fileName: string): string {
+  const name = fileName.slice(0, -'.json'.length);
   const tag = canonicalTag(name);
   if (tag === undefined || tag !== name)
     throw new UnusableFile(`its name must be a language tag${tag ? `: ${tag}.json` : ', such as nl.json'}`);

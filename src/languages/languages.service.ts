@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
-import { BUILT_IN_LANGUAGES } from './built-in.js';
-import { readLanguageFiles } from './language-files.js';
+import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES } from './built-in.js';
+import { readDescriptionFiles, readLanguageFiles } from './language-files.js';
 import { Language } from './language.js';
+import type { Descriptions } from './messages.js';
 import { lookUpLanguage } from './tags.js';
 
 /** The pages that are translated. The names are those of sections of the files. */
@@ -27,12 +28,15 @@ const MAX_ENTRIES = 20;
 export class Languages {
   readonly views: readonly LanguageView[];
   readonly #languages: ReadonlyMap<string, Language>;
+  readonly #descriptions: ReadonlyMap<string, Descriptions>;
   readonly #ofMails: Language;
 
   constructor({ languagesDir, mailLanguage }: Config, log: AppLogger) {
     const files = languagesDir === undefined ? [] : readLanguageFiles(languagesDir, log);
     const languages = new Map([...Object.entries(BUILT_IN_LANGUAGES), ...files]);
     this.#languages = new Map([...languages].map(([tag, messages]) => [tag, new Language(tag, messages)]));
+    const descriptions = languagesDir === undefined ? [] : readDescriptionFiles(languagesDir, log);
+    this.#descriptions = new Map([...Object.entries(BUILT_IN_DESCRIPTIONS), ...descriptions]);
     this.views = [...this.#languages.values()].map(({ tag, messages }) => ({
       tag,
       version: hash('sha256', JSON.stringify(messages)).slice(0, 16),
@@ -55,6 +59,11 @@ export class Languages {
   textsOf(tag: string, page: Page): object | undefined {
     const messages = this.#languages.get(tag)?.messages;
     return messages && { shared: messages.shared, [page]: messages[page] };
+  }
+
+  /** Returns the translations of the descriptions of stored data; none if the language has none. */
+  descriptionsIn(tag: string): Descriptions {
+    return this.#descriptions.get(tag) ?? {};
   }
 
   /**

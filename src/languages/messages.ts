@@ -11,3 +11,9 @@ type Translated<Texts> = Texts extends string
 
 /** All messages of one language. Their names are those of the English file, which is the source of the others. */
 export type Messages = Translated<typeof english>;
+
+/**
+ * Translations of the descriptions of stored data on the privacy page, by the description in English, so that a description
+ * that was changed has none. A translation that equals the English text counts as missing.
+ */
+export type Descriptions = Readonly<Record<string, string>>;

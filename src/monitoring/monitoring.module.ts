@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { HeartbeatModule } from '../heartbeat/heartbeat.module.js';
 import { KeysModule } from '../keys/keys.module.js';
+import { LanguagesModule } from '../languages/languages.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { ManifestModule } from '../manifest/manifest.module.js';
 import { JobBacklog } from './warnings/job-backlog.js';
@@ -21,7 +22,15 @@ import { WarningsService } from './warnings/warnings.service.js';
 const SOURCES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetrics, ProcessMetrics];
 
 @Module({
-  imports: [ManifestModule, KeysModule, HeartbeatModule, TelemetryModule, MailModule, StaffModule],
+  imports: [
+    LanguagesModule,
+    ManifestModule,
+    KeysModule,
+    HeartbeatModule,
+    TelemetryModule,
+    MailModule,
+    StaffModule,
+  ],
   controllers: [MonitoringController, PrivacyController, ServiceStatusController],
   providers: [
     WarningsService,

@@ -7,7 +7,7 @@ export interface RetentionRule {
   readonly table: string;
   /** What the rows are, as text for readers of the privacy pages. */
   readonly description: string;
-  /** How long the rows are kept, and from when, as text for readers of the privacy pages. */
+  /** How long the rows are kept, and from when, as text for readers of the privacy pages; with `{months}` or `{years}`. */
   readonly period: string;
   /** SQL expression over the row: the day or time at which its period starts; null while the period has not started. */
   readonly keptFrom: string;
@@ -29,15 +29,6 @@ export interface RetentionRule {
 
 const START_OF_NEXT_YEAR = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
 
-/**
- * Returns the length of a period and its text.
- * @param describe returns the text for a length such as `24 months`, usually with the time at which the period starts
- */
-const keptFor = (months: number, describe = (length: string) => length) => ({
-  months,
-  period: describe(`${months} months`),
-});
-
 /** Creates the retention policy (docs/privacy.md#retention). Each table is listed here or in `EXEMPT_TABLES`. */
 export const createRetentionPolicy = ({
   taxRetentionYears,
@@ -45,33 +36,31 @@ export const createRetentionPolicy = ({
   {
     table: 'telemetry',
     description: 'Anonymous telemetry',
-    ...keptFor(24, (length) => `${length} from the day it was received`),
+    period: '{months} from the day it was received',
+    months: 24,
     keptFrom: 'received_on',
     movedFrom: 'telemetry_waiting',
   },
   {
     table: 'fleet_week',
     description: 'Weekly counts of the telemetry',
-    ...keptFor(24, (length) => `${length} from the week's end`),
+    period: "{months} from the week's end",
+    months: 24,
     keptFrom: 'week_end',
   },
   {
     table: 'activation',
     description: 'Activations of licenses on machines',
-    ...keptFor(
-      KEPT_MONTHS.activation,
-      (length) => `while active, and ${length} after the end, at most as long as the license`,
-    ),
+    period: 'while active, and {months} after the end, at most as long as the license',
+    months: KEPT_MONTHS.activation,
     keptFrom: 'ended_at',
   },
   {
     table: 'license',
     description: 'Licenses',
-    ...keptFor(
-      KEPT_MONTHS.license,
-      (length) =>
-        `while valid, and ${length} from the end or erasure, or from the day on which the end was recorded if that is later`,
-    ),
+    period:
+      'while valid, and {months} from the end or erasure, or from the day on which the end was recorded if that is later',
+    months: KEPT_MONTHS.license,
     keptFrom: LICENSE_RETENTION_START,
     // A license is kept while an activation of it is active or ended within 14 days. A foreign key also protects it.
     deleteCondition: `not exists (select 1 from activation a
@@ -82,7 +71,8 @@ export const createRetentionPolicy = ({
   {
     table: 'purchase',
     description: 'Purchases reported by the payment processor',
-    period: `${taxRetentionYears} years from the end of the year in which it was reported, for tax; the e-mail only until an erasure`,
+    period:
+      '{years} from the end of the year in which it was reported, for tax; the e-mail only until an erasure',
     keptFrom: START_OF_NEXT_YEAR,
     months: taxRetentionYears * 12,
     // Before a purchase is deleted, its license gets a staff status with the same effect: a refunded license stays revoked, and
@@ -143,29 +133,30 @@ export const createRetentionPolicy = ({
   {
     table: 'audit_event',
     description: 'Audit trail: actions of staff and of commands, and activations that retention ended',
-    ...keptFor(KEPT_MONTHS.audit_event),
+    period: '{months} from the action',
+    months: KEPT_MONTHS.audit_event,
     keptFrom: 'at',
     condition: `at <= now() - interval '24 months'`,
   },
   {
     table: 'erasure_request',
     description: 'Erasure requests; the e-mail only while they wait',
-    ...keptFor(
-      KEPT_MONTHS.erasure_request,
-      (length) => `while they wait, and ${length} after they were carried out or cancelled`,
-    ),
+    period: 'while they wait, and {months} after they were carried out or cancelled',
+    months: KEPT_MONTHS.erasure_request,
     keptFrom: 'coalesce(honoured_at, cancelled_at)',
   },
   {
     table: 'repeated_erasure',
     description: 'Erasures that were carried out again after a restore',
-    ...keptFor(12),
+    period: '{months} from the repetition',
+    months: 12,
     keptFrom: 'repeated_at',
   },
   {
     table: 'retention_run',
     description: 'Retention runs, with the number of deleted rows',
-    ...keptFor(24),
+    period: '{months} from the start of the run',
+    months: 24,
     keptFrom: 'started_at',
   },
 ];

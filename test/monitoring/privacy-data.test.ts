@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
+import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
+import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
 import { NOW, Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
@@ -13,13 +15,15 @@ interface Table {
   readonly columns: readonly { readonly name: string; readonly what: string }[];
 }
 
+const PERIODS = createRetentionPolicy({ taxRetentionYears: 10 }).map(({ period }) => period);
+
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 // A response is cached for a minute, and each test needs a new one.
 beforeEach(() => service.clock.advance(60_000));
 afterAll(() => service.close());
 
-const read = () => service.call('GET', '/privacy/data');
+const read = (query = '') => service.call('GET', `/privacy/data${query}`);
 const run = (asOf: string) => service.app.get(RetentionService).run(new Date(asOf));
 
 async function tables(): Promise<Map<string, Table>> {
@@ -52,6 +56,63 @@ test('the response to an anonymous caller describes every table and every column
   ]);
   for (const text of words) expect(text).toMatch(/\w{3}/);
 });
+
+test('each description has a translation into each language, and no translation is without a description', async () => {
+  const { tables: described } = (await read()).json as { tables: Table[] };
+  const texts = described.flatMap(({ what, columns }) => [what, ...columns.map((column) => column.what)]);
+  const descriptions = [...texts, ...PERIODS, ...Object.values(EXEMPT_TABLES)];
+  const expected = [...new Set(descriptions)].toSorted();
+  for (const translations of Object.values(BUILT_IN_DESCRIPTIONS))
+    expect(Object.keys(translations).toSorted()).toEqual(expected);
+  expect(Object.keys(BUILT_IN_DESCRIPTIONS)).toEqual(
+    Object.keys(BUILT_IN_LANGUAGES).filter((tag) => tag !== 'en'),
+  );
+  // No period depends on a setting, except by its length.
+  expect(createRetentionPolicy({ taxRetentionYears: 1 }).map(({ period }) => period)).toEqual(PERIODS);
+});
+
+test.each([
+  ['de', 'Lizenzen.', '10 Jahre ab dem Ende des Jahres', '24 Monate ab dem Ende der Woche'],
+  ['fr', 'Licences.', '10 ans à partir de la fin de l’année', '24 mois à partir de la fin de la semaine'],
+  ['ja', 'ライセンス。', '税務のため、報告された年の終わりから 10 年。', '週の終わりから 24 か月'],
+])('all descriptions are in the language %s if a page requests it', async (language, what, years, months) => {
+  const { json } = await read(`?language=${language}`);
+  expect(json.untranslated).toEqual([]);
+  const translated = new Map((json.tables as Table[]).map((table) => [table.name, table]));
+  expect(translated.get('license')!.what).toBe(what);
+  // Some languages separate the number and its unit by a no-break space.
+  const keptOf = (name: string) => translated.get(name)!.kept.replaceAll(/\s/g, ' ');
+  expect(keptOf('purchase')).toContain(years);
+  expect(keptOf('fleet_week')).toBe(months);
+  const english = await tables();
+  for (const [name, table] of translated) {
+    const { what: _what, kept: _kept, columns, ...data } = table;
+    expect(english.get(name)).toMatchObject(data);
+    expect(columns.map((column) => column.name)).toEqual(
+      english.get(name)!.columns.map((column) => column.name),
+    );
+  }
+});
+
+test('a description that was changed is in English in each language, and reported as such', async () => {
+  const comment = (text: string) => service.sql(`comment on table staff is '${text}'`);
+  await comment('People of the vendor.');
+  const { json } = await read('?language=de');
+  expect(json.untranslated).toEqual(['People of the vendor.']);
+  expect((json.tables as Table[]).find(({ name }) => name === 'staff')!.what).toBe('People of the vendor.');
+  expect((await read('?language=en-GB')).json.untranslated).toEqual([]);
+  await comment('Staff members of the vendor.');
+});
+
+test.each(['xx', '', '%00', '..%2Fde', 'de&language=fr'])(
+  'for the language "%s", which does not exist, the descriptions are in English',
+  async (language) => {
+    const { status, json } = await read(`?language=${language}`);
+    const { tables: english } = (await read()).json as { tables: Table[] };
+    expect([status, json.tables]).toEqual([200, english]);
+    expect(json.untranslated).toContain('12 months from the repetition');
+  },
+);
 
 test('the response has no personal data: no key, e-mail, label, id or token of a stored row', async () => {
   const license = await service.issue({ email: 'canary@example.com' });

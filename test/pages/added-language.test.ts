@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -24,6 +24,8 @@ beforeAll(async () => {
   writeLanguage('ar.json', { portal: { question: 'أين ترخيصي مفعّل؟' } });
   writeLanguage('pt-BR.json', { portal: { question: 'Onde minha licença está ativa?' } });
   writeFileSync(join(folder, 'da.json'), '{ no JSON');
+  mkdirSync(join(folder, 'descriptions'));
+  writeLanguage('descriptions/nl.json', { 'Licenses.': 'Licenties.' });
   ({ service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } }));
 });
 afterAll(async () => {
@@ -48,6 +50,20 @@ test('a language in LANGUAGES_DIR is used and offered, and messages that it lack
     'Português (Brasil)',
     'Svenska',
   ]);
+  await browser.expectAccessibleLayout(page);
+});
+
+test('descriptions of stored data that a language lacks are in English, and marked as such', async () => {
+  const page = await browser.openPage(origin, { locale: 'nl' });
+  await page.goto('/privacy/');
+  const header = page.getByRole('rowheader');
+  await header.getByText('Licenties', { exact: true }).waitFor();
+  await page.getByText('Descriptions without a translation are in English.').waitFor();
+  const marked = header.locator('[lang=en]');
+  expect(await marked.count()).toBe((await header.count()) - 1);
+  await marked.getByText('Staff members of the vendor', { exact: true }).waitFor();
+  const kept = page.getByRole('cell').locator('[lang=en]');
+  await kept.getByText('24 months from the day it was received', { exact: true }).waitFor();
   await browser.expectAccessibleLayout(page);
 });
 
@@ -94,5 +110,6 @@ test('a machine can be activated although language files have errors, and each s
     'nl.json',
     'pt-BR.json',
     'sv.json',
+    'descriptions/nl.json',
   ]);
 });

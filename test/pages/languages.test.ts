@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { FakeClock, type Service } from '../support/harness.js';
 import { outbox, until } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
@@ -135,6 +135,26 @@ describe('the language switch in the footer', () => {
     await page.getByLabel('Langue').selectOption('English');
     await page.getByRole('heading', { level: 1, name: 'What is stored' }).waitFor();
     expect(await languageOf(page)).toBe('en');
+  });
+
+  test('changes the descriptions of the privacy page, and an answer in a language that was left is not shown', async () => {
+    const page = await openIn('en-GB');
+    await page.goto('/privacy/');
+    await page.locator('summary').first().click();
+    const label = (text: string) => page.getByRole('definition').getByText(text, { exact: true });
+    await label('Id of the license.').waitFor();
+    const frenchAsked = Promise.withResolvers<Route>();
+    await page.route('**/privacy/data?language=fr', (route) => frenchAsked.resolve(route));
+    await page.getByLabel('Language').selectOption('Français');
+    const french = await frenchAsked.promise;
+    await page.getByLabel('Langue').selectOption('日本語');
+    await label('ライセンスの ID。').waitFor();
+    const answered = page.waitForResponse('**/privacy/data?language=fr');
+    await french.continue();
+    await (await answered).finished();
+    await page.getByLabel('言語').selectOption('English');
+    await label('Id of the license.').waitFor();
+    expect(await label('Identifiant de la licence.').count()).toBe(0);
   });
 
   test('changes the language by keyboard, and keeps the focus', async () => {

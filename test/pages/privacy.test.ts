@@ -56,12 +56,12 @@ test('the page shows what was last deleted, and how old the oldest row is', asyn
 
 test('while the service is unavailable the explanations are shown, and the rest can be loaded again', async () => {
   const page = await browser.openPage(origin);
-  await page.route('**/privacy/data', (route) => route.fulfill({ status: 503, body: '' }));
+  await page.route('**/privacy/data?*', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto('/privacy/');
   await page.getByRole('alert').getByText('cannot be listed here').waitFor();
   await page.getByRole('heading', { name: 'What is not stored' }).waitFor();
   await browser.expectAccessibleLayout(page);
-  await page.unroute('**/privacy/data');
+  await page.unroute('**/privacy/data?*');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'About license holders' }).waitFor();
 });

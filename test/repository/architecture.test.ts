@@ -169,7 +169,7 @@ describe('imports between folders', () => {
           ({ from, file }) =>
             file !== undefined &&
             !(from.endsWith('.js') && sources.some((source) => source.path === `${file}.ts`)) &&
-            !/^\.\/\w+\.json$/.test(from),
+            !/^\.\/(\w+\/)?\w+\.json$/.test(from),
         )
         .map(({ from }) => `${path}: ${from}`),
     );

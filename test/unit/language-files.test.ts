@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Config, ConfigError } from '../../src/core/config.js';
 import { AppLogger } from '../../src/core/logger.js';
-import { BUILT_IN_LANGUAGES, ENGLISH } from '../../src/languages/built-in.js';
+import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES, ENGLISH } from '../../src/languages/built-in.js';
 import { Languages } from '../../src/languages/languages.service.js';
 
 let folder: string;
@@ -144,6 +144,33 @@ function merge(target: Record<string, unknown>, changes: Record<string, unknown>
   }
   return merged;
 }
+
+test('a file in the folder `descriptions` translates descriptions of stored data, and the warning names what it lacks', () => {
+  mkdirSync(join(folder, 'descriptions'));
+  writeLanguageFile('nl.json', ENGLISH);
+  writeLanguageFile('descriptions/nl.json', { 'Licenses.': 'Licenties.', 'The license.': 7, Lisences: 'x' });
+  writeLanguageFile('descriptions/de.json', { 'Licenses.': 'Alle Lizenzen.' });
+  const languages = readLanguages();
+  const dutch = languages.descriptionsIn('nl');
+  expect([dutch['Licenses.'], dutch['The license.'], dutch['Lisences']]).toEqual([
+    'Licenties.',
+    'The license.',
+    undefined,
+  ]);
+  expect(languages.descriptionsIn('de')).toEqual({
+    ...BUILT_IN_DESCRIPTIONS['de'],
+    'Licenses.': 'Alle Lizenzen.',
+  });
+  expect(languages.views.map(({ tag }) => tag)).toEqual(['en', 'de', 'fr', 'ja', 'nl']);
+  expect(logged().map(({ file }) => file)).toEqual(['descriptions/de.json', 'descriptions/nl.json']);
+  expect(logged()[1]!['first']).toMatch(/^Lisences is no message; .* is missing; /);
+});
+
+test('a language without descriptions of stored data gives no warning', () => {
+  writeLanguageFile('nl.json', ENGLISH);
+  expect(readLanguages().descriptionsIn('nl')).toEqual({});
+  expect(logged()).toEqual([]);
+});
 
 test('plural forms of the language are kept', () => {
   const ends = { one: 'jedna #', few: 'kilka #', many: 'wiele #', other: 'inne #' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { BUILT_IN_LANGUAGES, ENGLISH } from '../../src/languages/built-in.js';
+import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES, ENGLISH } from '../../src/languages/built-in.js';
 import { canonicalTag, directionOf, lookUpLanguage } from '../../src/languages/tags.js';
 import { pluralForm, t } from '../../src/languages/text.js';
 import { english } from '../support/languages.js';
@@ -102,6 +102,24 @@ test.each(Object.keys(SAME_AS_ENGLISH))('%s leaves no message in English', (tag)
 test('the languages with a list of equal messages are all but English', () => {
   expect(Object.keys(SAME_AS_ENGLISH)).toEqual(Object.keys(BUILT_IN_LANGUAGES).filter((tag) => tag !== 'en'));
 });
+
+test.each(Object.entries(BUILT_IN_DESCRIPTIONS))(
+  'the descriptions of stored data in %s have no English word, and the placeholders and full stops of the English ones',
+  (_tag, descriptions) => {
+    const isSentence = (text: string) => /[.。]$/.test(text);
+    for (const [english, text] of Object.entries(descriptions)) {
+      expect(text).not.toBe(english);
+      expect(text).toMatch(/^\S(.*\S)?$/);
+      expect(text).not.toMatch(/[<>\p{Cc}]/u);
+      expect(text).not.toMatch(ENGLISH_WORDS);
+      expect([english, placeholders(text), isSentence(text)]).toEqual([
+        english,
+        placeholders(english),
+        isSentence(english),
+      ]);
+    }
+  },
+);
 
 test.each<[string, readonly string[], readonly string[], string | undefined]>([
   ['the same tag', ['de'], ['en', 'de'], 'de'],

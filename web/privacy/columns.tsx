@@ -1,22 +1,30 @@
 import { plural } from '../shared/dates/dates.js';
-import { descriptionOf, type Table } from './data.js';
+import type { Table } from './data.js';
+import { Description } from './description.js';
 import { messages } from './messages.js';
 
-/** All columns of these tables, with their descriptions from the database. */
+/** All columns of these tables, with their descriptions. Names are in English in each language of the page. */
 export function Columns({ tables }: { tables: readonly Table[] }) {
   return (
     <details>
       <summary>{plural(tables.length, messages.details)}</summary>
       {tables.map((table) => (
-        <section key={table.name} lang="en">
+        <section key={table.name}>
           <h3>
-            {descriptionOf(table)} <span class="mono quiet">{table.name}</span>
+            <Description text={table.what} isTitle />{' '}
+            <span class="mono quiet" lang="en">
+              {table.name}
+            </span>
           </h3>
           <dl>
             {table.columns.map(({ name, what }) => (
               <div key={name}>
-                <dt class="mono">{name}</dt>
-                <dd>{what}</dd>
+                <dt class="mono" lang="en">
+                  {name}
+                </dt>
+                <dd>
+                  <Description text={what} />
+                </dd>
               </div>
             ))}
           </dl>

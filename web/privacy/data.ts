@@ -3,7 +3,5 @@ import { ask } from '../shared/api/api.js';
 
 export type Table = PrivacyData['tables'][number];
 
-export const readPrivacyData = () => ask<PrivacyData>('GET', 'data');
-
-/** The description of a table, without its full stop. */
-export const descriptionOf = ({ what }: Table) => what.replace(/\.$/, '');
+/** @param language of the descriptions */
+export const readPrivacyData = (language: string) => ask<PrivacyData>('GET', `data?language=${language}`);

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ServiceUnavailable } from '../shared/api/api.js';
 import { Unavailable } from '../shared/notices/unavailable.js';
 import { brand, BrandFooter, BrandMark, ContactLine, setTitle } from '../shared/page/brand.js';
+import { currentLanguage } from '../shared/page/language.js';
 import { LanguageSwitch } from '../shared/page/language-switch.js';
 import { Loading } from '../shared/notices/loading.js';
 import { Page } from '../shared/page/page.js';
@@ -13,13 +14,20 @@ import { messages } from './messages.js';
 /** Fixed explanations, which are shown even if the service does not answer, and below them the report of the service. */
 export function Privacy() {
   const [stage, setStage] = useState<'waiting' | 'unavailable' | 'failed' | PrivacyData>('waiting');
+  const language = currentLanguage();
   const load = async () => {
-    setStage('waiting');
-    await readPrivacyData().then(setStage, (error) =>
-      setStage(error instanceof ServiceUnavailable ? 'unavailable' : 'failed'),
+    const result = await readPrivacyData(language).catch((error) =>
+      error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
     );
+    // The reader may have chosen another language meanwhile.
+    if (language === currentLanguage()) setStage(result);
   };
-  useEffect(() => void load(), []);
+  const retry = () => {
+    setStage('waiting');
+    void load();
+  };
+  // The report is replaced when that in the other language has arrived, so that the page keeps its place.
+  useEffect(() => void load(), [language]);
   useEffect(() => setTitle(messages.name), [messages.name]);
   return (
     <Page
@@ -49,7 +57,7 @@ export function Privacy() {
         <h2>{messages.report}</h2>
         {stage === 'waiting' && <Loading text={messages.waiting} />}
         {(stage === 'unavailable' || stage === 'failed') && (
-          <Unavailable text={messages[stage]} retry={messages.retry} onRetry={() => void load()} />
+          <Unavailable text={messages[stage]} retry={messages.retry} onRetry={retry} />
         )}
         {typeof stage === 'object' && <Report data={stage} />}
       </section>

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { formatTime, plural, formatUtcDay } from '../shared/dates/dates.js';
-import { currentLanguage } from '../shared/page/language.js';
 import { t } from '../shared/texts/text.js';
 import { Columns } from './columns.js';
 import type { PrivacyData } from '../shared/api/api-types.js';
-import { descriptionOf, type Table } from './data.js';
+import type { Table } from './data.js';
+import { Description, Untranslated } from './description.js';
 import { messages } from './messages.js';
 
 type Group = keyof typeof messages.groups;
@@ -36,18 +36,18 @@ const GROUP: Readonly<Record<string, Group>> = {
 };
 const ORDER = Object.keys(GROUP);
 
-/** All tables of the service, by group. Their descriptions are in English in each language of the page. */
-export function Report({ data: { tables, last_run } }: { data: PrivacyData }) {
+/** All tables of the service, by group. Descriptions without a translation are in English. */
+export function Report({ data: { tables, last_run, untranslated } }: { data: PrivacyData }) {
   const finished = last_run?.finished_at;
   return (
-    <>
+    <Untranslated.Provider value={untranslated}>
       <p>{finished ? t(messages.lastRun, { time: formatTime(finished) }) : messages.noRun}</p>
       <p class="quiet">{messages.legend}</p>
-      {!/^en\b/.test(currentLanguage()) && <p class="quiet">{messages.reportLanguage}</p>}
+      {untranslated.length > 0 && <p class="quiet">{messages.reportLanguage}</p>}
       {(Object.keys(messages.groups) as Group[]).map((group) => (
         <TableGroup key={group} group={group} tables={tables} />
       ))}
-    </>
+    </Untranslated.Provider>
   );
 }
 
@@ -92,10 +92,10 @@ function TableRow({ table }: { table: Table }) {
     last_deleted && t(plural(last_deleted.rows, messages.deleted), { day: formatUtcDay(last_deleted.on) });
   return (
     <tr role="row">
-      <th scope="row" role="rowheader" lang="en">
-        {descriptionOf(table)}
+      <th scope="row" role="rowheader">
+        <Description text={table.what} isTitle />
       </th>
-      <Cell name={messages.columns.kept} text={<span lang="en">{kept}</span>} />
+      <Cell name={messages.columns.kept} text={<Description text={kept} />} />
       {leaves ? (
         <>
           <Cell

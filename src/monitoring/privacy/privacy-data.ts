@@ -2,6 +2,8 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { queryRow, queryRows } from '../../database/sql.js';
+import type { Descriptions } from '../../languages/messages.js';
+import { t } from '../../languages/text.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
 interface TableRow {
@@ -39,9 +41,9 @@ const LAST_DELETED = `
 
 /**
  * Reads, for each table, what is stored and for how long, how many rows were last deleted and when, and the day of the
- * oldest row after the last retention run (docs/privacy.md).
+ * oldest row after the last retention run (docs/privacy.md). `describePrivacyData` completes the periods.
  */
-export async function privacyData(dataSource: DataSource, config: Config) {
+export async function readPrivacyData(dataSource: DataSource, config: Config) {
   const tables = await queryRows<TableRow>(dataSource, TABLES);
   const run = await queryRow<RetentionRunRow>(dataSource, LAST_RUN);
   const deletions = await queryRows<{ table: string; rows: number; on: string }>(dataSource, LAST_DELETED);
@@ -55,6 +57,7 @@ export async function privacyData(dataSource: DataSource, config: Config) {
         name: table,
         what,
         kept: rule?.period ?? EXEMPT_TABLES[table] ?? null,
+        months: rule?.months,
         // Whether retention deletes rows. Rows of a table without a rule are kept, moved (`telemetry_inbox`), removed by people
         // (`staff`, `passkey`), or deleted together with the row that they belong to.
         leaves: hasRetentionRule,
@@ -65,4 +68,40 @@ export async function privacyData(dataSource: DataSource, config: Config) {
     }),
     last_run: run ? { as_of: rfc3339(run.as_of), finished_at: rfc3339OrNull(run.finished_at) } : null,
   };
+}
+
+/**
+ * Returns the data with its descriptions in a language. Descriptions without a translation are in English, and are listed in
+ * `untranslated` unless the language is English.
+ */
+export function describePrivacyData(
+  { tables, last_run }: Awaited<ReturnType<typeof readPrivacyData>>,
+  tag: string,
+  translations: Descriptions,
+) {
+  const untranslated = new Set<string>();
+  const describe = (english: string, months?: number) => {
+    const text = translations[english] ?? english;
+    const isUntranslated = text === english;
+    const description = months === undefined ? text : formatPeriod(text, months, isUntranslated ? 'en' : tag);
+    if (isUntranslated && !/^en\b/.test(tag)) untranslated.add(description);
+    return description;
+  };
+  return {
+    tables: tables.map(({ what, kept, months, columns, ...table }) => ({
+      ...table,
+      what: describe(what),
+      kept: kept && describe(kept, months),
+      columns: columns.map((column) => ({ name: column.name, what: describe(column.what) })),
+    })),
+    last_run,
+    untranslated: [...untranslated],
+  };
+}
+
+/** Fills the length of a period into its text: `24 months` for `{months}`, or `2 years` for `{years}`. */
+export function formatPeriod(text: string, months: number, tag: string): string {
+  const format = (length: number, unit: string) =>
+    new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long' }).format(length);
+  return t(text, { months: format(months, 'month'), years: format(months / 12, 'year') });
 }

@@ -1,5 +1,6 @@
 import { DIMENSIONS, TELEMETRY_FIELDS } from '../../telemetry/telemetry.fields.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
+import { formatPeriod } from './privacy-data.js';
 
 /**
  * Creates the generated tables of `docs/privacy.md`, and its list of dimensions, by the name in their markers.
@@ -11,11 +12,13 @@ export function privacyTables(taxRetentionYears: number): Record<string, string>
     type,
     meaning,
   ]);
-  const rules = createRetentionPolicy({ taxRetentionYears }).map(({ table, description, period }) => [
-    `\`${table}\``,
-    description,
-    period,
-  ]);
+  const rules = createRetentionPolicy({ taxRetentionYears }).map(
+    ({ table, description, period, months = 0 }) => [
+      `\`${table}\``,
+      description,
+      formatPeriod(period, months, 'en'),
+    ],
+  );
   const exceptions = Object.entries(EXEMPT_TABLES).map(([table, why]) => [`\`${table}\``, why]);
   const dimensions = Object.values(DIMENSIONS).map((names) => `- \`${names.join('` with `')}\``);
   return {

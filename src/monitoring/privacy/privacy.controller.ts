@@ -1,9 +1,10 @@
-import { Controller, Get, Res } from '@nestjs/common';
+import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { privacyData } from './privacy-data.js';
+import { Languages } from '../../languages/languages.service.js';
+import { describePrivacyData, readPrivacyData } from './privacy-data.js';
 
 /** The page is public, so each result is reused for a minute. Only a failed query is repeated earlier. */
 const CACHE_MS = 60_000;
@@ -11,19 +12,21 @@ const CACHE_MS = 60_000;
 /** `GET /privacy/data`: the data of the public privacy page. */
 @Controller('privacy/data')
 export class PrivacyController {
-  #cached: { readonly at: number; readonly data: ReturnType<typeof privacyData> } | undefined;
+  #cached: { readonly at: number; readonly data: ReturnType<typeof readPrivacyData> } | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly config: Config,
     private readonly clock: Clock,
+    private readonly languages: Languages,
   ) {}
 
+  /** @param language of the descriptions */
   @Get()
-  async data(@Res({ passthrough: true }) reply: FastifyReply) {
+  async data(@Query('language') language = 'en', @Res({ passthrough: true }) reply: FastifyReply) {
     const now = this.clock.now().getTime();
     if (!this.#cached || Math.abs(now - this.#cached.at) >= CACHE_MS) {
-      const cached = { at: now, data: privacyData(this.dataSource, this.config) };
+      const cached = { at: now, data: readPrivacyData(this.dataSource, this.config) };
       this.#cached = cached;
       // A failure is passed to the callers that wait for it, and not cached.
       cached.data.catch(() => this.#cached === cached && (this.#cached = undefined));
@@ -31,6 +34,6 @@ export class PrivacyController {
     const data = await this.#cached.data;
     // The header is set after the query, so that browsers do not cache a failure.
     reply.header('cache-control', 'public, max-age=60');
-    return data;
+    return describePrivacyData(data, language, this.languages.descriptionsIn(language));
   }
 }

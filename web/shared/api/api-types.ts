@@ -422,6 +422,8 @@ export interface PrivacyData {
     readonly as_of: string;
     readonly finished_at: string | null;
   } | null;
+  /** The texts of `what` and `kept` that are in English because they have no translation into `language`. Empty for English. */
+  readonly untranslated: readonly string[];
 }
 
 export interface Publication {
