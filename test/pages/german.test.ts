@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
+import type { PrivacyData } from '../../web/shared/api/api-types.js';
 import type { LicenseChange } from '../../src/licenses/licenses.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -192,14 +193,27 @@ test('a German page says in German that a release link has expired', async () =>
   await expectGerman(page, page.getByText('Dieser Link war 10 Minuten lang gültig.'));
 });
 
-test('the German privacy page is in German, except the descriptions that it marks as English', async () => {
+test('the German privacy page is in German, with the descriptions of all tables and columns', async () => {
   const page = await open();
-  await page.route('**/privacy/data', (route) => route.fulfill({ status: 503, body: '' }));
+  await page.route('**/privacy/data?*', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto('/privacy/');
   await expectGerman(page, page.getByRole('alert'));
-  await page.unroute('**/privacy/data');
+  await page.unroute('**/privacy/data?*');
   await button(page, 'Noch einmal versuchen').click();
   await page.getByRole('table').first().waitFor();
   for (const summary of await page.locator('summary').all()) await summary.click();
-  await expectGerman(page, page.getByText('Die folgenden Beschreibungen sind auf Englisch'));
+  await expectGerman(page, page.getByText('E-Mail-Adresse des Lizenzinhabers, in Kleinbuchstaben'));
+  const { tables } = (await service.call('GET', '/privacy/data?language=de')).json as PrivacyData;
+  expect(await page.getByRole('rowheader').allTextContents()).toContain(
+    'Aktivierungen von Lizenzen auf Geräten',
+  );
+  const columns = tables.flatMap((table) => table.columns);
+  const shown = await page.locator('dd').allTextContents();
+  expect(shown.toSorted()).toEqual(columns.map(({ what }) => what).toSorted());
+  // Only names are marked as English.
+  expect(await page.locator('main [lang=en]:not(.mono)').count()).toBe(0);
+  await browser.expectAccessibleLayout(page);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const overlapping = `[...document.querySelectorAll('thead th')].filter((th) => th.scrollWidth > th.clientWidth).length`;
+  expect(await page.evaluate(overlapping)).toBe(0);
 });
