@@ -7,3 +7,23 @@ export function isStorableText(text: string): boolean {
 export function characterCount(text: string): number {
   return [...text].length;
 }
+
+/**
+ * Characters that are invisible or change the direction of text: control, format and bidirectional characters and line
+ * separators. The zero-width joiner and non-joiner and the Unicode tag characters remain, because emoji and some scripts need them.
+ */
+const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])\p{Cf}/gu;
+
+/** Returns a text that a person typed in one line, in NFC, without invisible characters and without spaces at its ends. */
+export const visibleLine = (text: string) => text.replace(INVISIBLE_CHARACTERS, '').normalize('NFC').trim();
+
+/** Returns a text that a person typed in several lines, which remain; otherwise as `visibleLine`. */
+export const visibleLines = (text: string) =>
+  text
+    .split(/\r\n|[\n\r\u0085\u2028\u2029]/)
+    .map((line) => visibleLine(line.replaceAll('\t', ' ')))
+    .join('\n')
+    .trim();
+
+/** Whether a text has a character that a reader can see. */
+export const hasVisibleCharacter = (text: string) => /[^\p{Cf}\s]/u.test(text);

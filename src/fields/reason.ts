@@ -1,28 +1,23 @@
 import { Invalid, textField, type Field } from '../core/field.js';
-import { characterCount } from '../core/text.js';
+import { characterCount, hasVisibleCharacter, isStorableText, visibleLines } from '../core/text.js';
+import { containsEmail } from './contains-email.js';
 
 const MAX_REASON_CHARACTERS = 500;
 
-/** The reason that staff give for a change. */
+/** The reason that staff give for a change, in the form of `visibleLines`. */
 export const reasonField = textField('must say why, in a sentence', (text) => {
-  if (text.trim() === '') return null;
-  if (characterCount(text) > MAX_REASON_CHARACTERS)
+  const reason = visibleLines(text);
+  if (!hasVisibleCharacter(reason)) return null;
+  if (characterCount(reason) > MAX_REASON_CHARACTERS)
     return new Invalid(`must have at most ${MAX_REASON_CHARACTERS} characters`);
-  return containsEmail(text) ? new Invalid('must not hold an e-mail address') : text;
+  return containsEmail(reason) ? new Invalid('must not hold an e-mail address') : reason;
 });
 
-/** The reason that a holder gives for a request, trimmed; null if it is absent or blank. */
+/** The reason that a holder gives for a request; null if it is absent or has no visible character. */
 export const optionalReasonField: Field<string | null> = {
   parse: (input) => {
-    if (input === undefined || input === null || (typeof input === 'string' && input.trim() === ''))
-      return null;
-    const parsed = reasonField.parse(input);
-    return parsed instanceof Invalid ? parsed : parsed.trim();
+    const isBlank =
+      typeof input === 'string' && isStorableText(input) && !hasVisibleCharacter(visibleLines(input));
+    return input === undefined || input === null || isBlank ? null : reasonField.parse(input);
   },
 };
-
-/** Whether a text contains an e-mail address, which a reason must not contain (docs/contract.md#staff). */
-function containsEmail(text: string): boolean {
-  // Also finds addresses in full-width letters, in other alphabets and with spaces.
-  return /[^\s@]@[^\s@]|\S\s*@\s*\S+[.。]\p{L}/u.test(text.normalize('NFKC'));
-}

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { Invalid } from '../../src/core/field.js';
+import { actorName } from '../../src/cli/terminal/options.js';
 import { hostnameHintField } from '../../src/fields/hostname-hint.js';
-import { reasonField } from '../../src/fields/reason.js';
+import { optionalReasonField, reasonField } from '../../src/fields/reason.js';
 import { DailyLimit } from '../../src/telemetry/daily-limit.js';
 import { higherState, PURCHASE_STATES } from '../../src/purchases/purchase.rules.js';
 
@@ -30,9 +31,36 @@ describe('the reason of a change by staff', () => {
     ['asked by ada @ mail.example.com', 'must not hold an e-mail address'],
     ['asked by ada＠example．com', 'must not hold an e-mail address'],
     ['asked by ада @ почта。рф', 'must not hold an e-mail address'],
+    ['\u200b\u202e\n\u200d', 'must say why, in a sentence'],
+    ['asked by ada \u200b@\u2060 example.\u200bcom', 'must not hold an e-mail address'],
+    ['asked by ada @ example.\u200dcom', 'must not hold an e-mail address'],
+    ['asked by ada @ example.\ufe0fcom', 'must not hold an e-mail address'],
   ])('%j is refused: %s', (reason, sentence) =>
     expect(reasonField.parse(reason)).toEqual(new Invalid(sentence)),
   );
+
+  test.each([
+    ['sold\r\nlast week\rby\u2028ada', 'sold\nlast week\nby\nada'],
+    ['a\u0007b\u202ec\u2066d\u200be', 'abcde'],
+    ['new\tmachine ', 'new machine'],
+    ['cafe\u0301 👩\u200d💻', 'café 👩\u200d💻'],
+    [`${'x'.repeat(500)}\u202e`, 'x'.repeat(500)],
+  ])('%j is kept as %j', (typed, kept) => {
+    expect(reasonField.parse(typed)).toBe(kept);
+    expect(optionalReasonField.parse(typed)).toBe(kept);
+  });
+
+  test.each([[undefined], [null], [' \n '], ['\u202e\u200d']])('%j of a holder is no reason', (typed) =>
+    expect(optionalReasonField.parse(typed)).toBeNull(),
+  );
+
+  test('of a holder is refused with a NUL alone', () =>
+    expect(optionalReasonField.parse('\0')).toBeInstanceOf(Invalid));
+});
+
+test('a name in the audit trail has no invisible characters', () => {
+  expect(actorName(' gr\u202eace\u0007 ')).toBe('grace');
+  expect(() => actorName('\u202e')).toThrow('--as must be a name of 1 to 254 characters.');
 });
 
 describe('a label of a machine', () => {

@@ -5,6 +5,7 @@ import {
   wholeNumber as wholeNumberField,
   type Field,
 } from '../../core/field.js';
+import { hasVisibleCharacter, visibleLine } from '../../core/text.js';
 import { appVersionField } from '../../fields/app-version.js';
 import { emailField } from '../../fields/email.js';
 import {
@@ -50,13 +51,9 @@ export const appVersion = (name: string) => fieldOption(name, appVersionField.pa
 
 /** Reads the name that --as gives the caller in the audit trail. */
 export const actorName: Reader<string> = (text) => {
-  const name = text.trim();
-  const isValid = name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name);
-  return requireValue(
-    isValid ? name : null,
-    '--as',
-    'a name of 1 to 254 characters, without control characters',
-  );
+  const name = visibleLine(text);
+  const isValid = hasVisibleCharacter(name) && name.length <= 254;
+  return requireValue(isValid ? name : null, '--as', 'a name of 1 to 254 characters');
 };
 
 /** Reads the download address of a disk image. The server publishes only https addresses. */

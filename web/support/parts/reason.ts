@@ -1,4 +1,5 @@
 import type { DialogField } from '../../shared/dialogs/confirm-dialog.js';
+import { containsEmail } from '../../../src/fields/contains-email.js';
 import { messages } from '../messages.js';
 
 const REASON_MAX_LENGTH = 500;
@@ -26,7 +27,7 @@ export const reasonField = ({
   hint,
   suggestions: usual && { label: texts.usual, values: usual },
   area: { maxLength: REASON_MAX_LENGTH, rows: 2, autocomplete: 'off' },
-  check: (value) => (value === '' ? texts.missing : value.includes('@') && texts.email),
+  check: (value) => (value === '' ? texts.missing : containsEmail(value) && texts.email),
 });
 
 /** A field for the reason of a change of staff or tokens, which no holder reads. */
