@@ -213,7 +213,7 @@ test('a request is declined with a reason, and the machine stays', async () => {
   await browser.expectAccessibleLayout(page);
   await page.goto(`/support/#license/${only.license_id}`);
   await page.getByText('1 of 1 machine in use').waitFor();
-  await row(page, /declined to release “Still Mine” of this license$/)
+  await row(page, /declined to release “Still Mine” …[0-9a-f]{4} of this license$/)
     .getByText('Released one last week')
     .waitFor();
 });
@@ -225,12 +225,12 @@ test('if two staff members decide at once, the second one sees the decision of t
   await button(page, 'Release Wanted, as asked').click();
   await service.sql("update release_request set decision = 'decline', decided_at = now()");
   await submitRelease(page, 'Lost');
-  await page.getByText('Someone had declined this already. Wanted stays in use.').first().waitFor();
+  await page.getByText('The request to release Wanted had been declined already.').first().waitFor();
 });
 
 test.each([
-  ['release', 'Release Wanted, as asked', 'Someone had released Wanted already.'],
-  ['decline', 'Decline to release Wanted', 'Someone had declined this already. Wanted stays in use.'],
+  ['release', 'Release Wanted, as asked', 'Wanted had been released already.'],
+  ['decline', 'Decline to release Wanted', 'The request to release Wanted had been declined already.'],
 ] as const)(
   'a decision to %s that another person made first is not reported as one’s own',
   async (decision, name, text) => {
@@ -276,15 +276,15 @@ const readDecisions = async () =>
     ({ decision }) => decision,
   );
 
-/** Makes requests to release machines of one license without a label, whose ids have these ends. */
-async function requestUnnamedReleases(email: string, ends: readonly string[]) {
+/** Makes requests to release machines of one license with this label, whose ids have these ends. */
+async function requestReleases(email: string, label: string | null, ends: readonly string[]) {
   const license = await service.issue({ email, machines_allowed: ends.length });
   for (const end of ends) {
     const id = `0198f000-0000-7000-8000-00000000${end}`;
     await service.sql(
       `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
-       values ($1, $2, decode(repeat($3, 16), 'hex'), null, '3.2.0', '2026-10-16T11:30:00Z')`,
-      [id, license.license_id, end],
+       values ($1, $2, decode(repeat($3, 16), 'hex'), $4, '3.2.0', '2026-10-16T11:30:00Z')`,
+      [id, license.license_id, end, label],
     );
     await insertReleaseRequest(service, id, null);
   }
@@ -293,7 +293,7 @@ async function requestUnnamedReleases(email: string, ends: readonly string[]) {
 
 test('machines with equal labels are distinguished, with the exact time on hover and by keyboard', async () => {
   const email = 'firstname.lastname@some-company.example.com';
-  const license = await requestUnnamedReleases(email, ['aaaa', 'bbbb']);
+  const license = await requestReleases(email, null, ['aaaa', 'bbbb']);
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   const second = row(page, 'Unnamed machine …bbbb').filter({
@@ -388,19 +388,39 @@ test('a pending release can be undone with a button or with Z; it is not sent, a
   expect(await readDecisions()).toEqual([null, null]);
 });
 
-test('pending releases of unnamed machines are distinguished in their messages and by their buttons', async () => {
-  await requestUnnamedReleases('unnamed@example.com', ['cccc', 'dddd']);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
-  for (const name of ['Unnamed machine …cccc', 'Unnamed machine …dddd']) {
-    await button(page, `Release ${name}, as asked`).click();
-    await submitReason(page, 'Sold', 'Release');
-    await expectToast(page, `Releases in 10 seconds: ${name}`);
-    await button(page, `Undo: release ${name}`).waitFor();
-  }
-  await page.keyboard.press('z');
-  await expectToast(page, 'Not released: Unnamed machine …dddd.');
-});
+test.each([
+  [null, 'Unnamed machine', 'cccc', 'dddd'],
+  ['Twin', 'Twin', 'eeee', 'ffff'],
+])(
+  'releases of machines with the label %j are distinguished in messages, buttons and the history',
+  async (label, text, one, two) => {
+    const { license_id } = await requestReleases('equal@example.com', label, [one, two]);
+    const page = await browser.openPage(origin);
+    await openAs(page, origin, service, 'support', '#requests');
+    const names = [`${text} …${one}`, `${text} …${two}`];
+    for (const name of names) {
+      await button(page, `Release ${name}, as asked`).click();
+      await submitReason(page, 'Sold', 'Release');
+      await expectToast(page, `Releases in 10 seconds: ${name}`);
+      await button(page, `Undo: release ${name}`).waitFor();
+    }
+    await page.keyboard.press('z');
+    await expectToast(page, `Not released: ${names[1]}.`);
+    await passUndoTime(page);
+    await expectToast(page, `Released ${names[0]}.`);
+    await button(page, `Decline to release ${label ?? names[1]}`).click();
+    await submitReason(page, 'Still in use', 'Decline');
+
+    const machine = label === null ? 'a machine' : `“${label}”`;
+    const entries = [`released ${machine} …${one} of`, `declined to release ${machine} …${two} of`];
+    await page.goto(`/support/#license/${license_id}`);
+    for (const entry of entries) await row(page, `support@example.com ${entry} this license`).waitFor();
+    await browser.expectAccessibleLayout(page);
+    await page.goto('/support/#audit');
+    for (const entry of entries) await row(page, `support@example.com ${entry} the license ending`).waitFor();
+    await browser.expectAccessibleLayout(page);
+  },
+);
 
 test('a pending release is sent at once when its page is left', async () => {
   const page = await openQueue('Left', 'Stays');
@@ -554,7 +574,7 @@ test('all requests that are shown are selected with the mouse and declined with 
   );
   await button(page, 'Decline selected').click();
   await submitReason(page, 'Still in use', 'Decline');
-  await expectToast(page, 'Declined 2 of 3 requests. Someone had decided 1 of them already.');
+  await expectToast(page, 'Declined 2 of 3 requests. 1 of them had been decided already.');
   await page.getByText(/^No requests are waiting/).waitFor();
   expect(await readDecisions()).toEqual(['release', 'decline', 'decline']);
 });

@@ -1,13 +1,11 @@
 import type { AuditEvent } from '../../shared/api/api-types.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
+import { shortId } from '../parts/machine.js';
 import { hrefOf } from '../route.js';
 import { actorText } from './event-texts.js';
 
 const { history: texts } = messages;
-
-/** The number of characters that distinguish two people who were removed. */
-const ID_END_LENGTH = 4;
 
 interface Props {
   readonly event: AuditEvent;
@@ -16,16 +14,14 @@ interface Props {
 
 /** An entry as a sentence: who did what, to which license, machine or person. */
 export function EventSentence({ event, isOfLicense }: Props) {
-  const { actor, action, hostname_hint: machine } = event;
+  const { actor, action } = event;
   return (
     <>
       {fill(sentenceOf(event), {
         actor: <UntrustedText text={actorText(actor)} />,
         action: <UntrustedText text={action} />,
         license: isOfLicense ? texts.thisLicense : <ConcernedLicense event={event} />,
-        machine: machine?.trim()
-          ? fill(texts.machine, { name: <UntrustedText text={machine} /> })
-          : texts.aMachine,
+        machine: <ConcernedMachine event={event} />,
         person: <ConcernedPerson event={event} />,
       })}
     </>
@@ -44,9 +40,21 @@ function ConcernedLicense({ event: { license_id, key_hint } }: { event: AuditEve
   return <a href={hrefOf('license', license_id)}>{t(texts.license, { hint: key_hint })}</a>;
 }
 
+// A page of entries does not know all machines, so each one has the end of its id, by which the table of machines lists it too.
+function ConcernedMachine({ event: { hostname_hint: label, change } }: { event: AuditEvent }) {
+  const { activation_id: id } = change as { activation_id?: string };
+  return (
+    <>
+      {label?.trim() ? fill(texts.machine, { name: <UntrustedText text={label} /> }) : texts.aMachine}
+      {id && ' '}
+      {id && <span class="quiet mono end">{shortId(id)}</span>}
+    </>
+  );
+}
+
 // The address of a person who was removed is not stored. The end of the id shows which entries concern the same person.
 function ConcernedPerson({ event: { staff_email, change } }: { event: AuditEvent }) {
   if (staff_email) return <UntrustedText text={staff_email} />;
   const { staff_id = '' } = change as { staff_id?: string };
-  return <>{staff_id ? t(texts.removedPerson, { end: staff_id.slice(-ID_END_LENGTH) }) : texts.aPerson}</>;
+  return <>{staff_id ? t(texts.removedPerson, { id: shortId(staff_id) }) : texts.aPerson}</>;
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { focusRow, showChange } from '../parts/show-change.js';
+import { machineNames } from '../parts/machine.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
 import type { Activation, LicenseDetailAnswer } from '../../shared/api/api-types.js';
@@ -94,6 +95,7 @@ function LicenseSections({
     await onReload();
   });
   const closeDialog = () => setToRelease([]);
+  const nameOf = machineNames(license.activations);
 
   return (
     <>
@@ -110,7 +112,11 @@ function LicenseSections({
       <History license={license} />
       {toRelease.length > 0 && (
         <DecideDialog
-          targets={toRelease.map((activation) => ({ activation, language: languageOf(license, activation) }))}
+          targets={toRelease.map((activation) => ({
+            activation,
+            name: nameOf(activation),
+            language: languageOf(license, activation),
+          }))}
           decision="release"
           onClose={closeDialog}
           onConfirmed={() => {

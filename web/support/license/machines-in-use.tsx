@@ -1,6 +1,5 @@
 import { Button } from '../../shared/forms/button.js';
 import { t } from '../../shared/texts/text.js';
-import { machineNames } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import { useDecisionMails } from '../queues/decision-mails.js';
@@ -22,6 +21,8 @@ const texts = messages.machines;
 
 interface Props {
   readonly rows: readonly Activation[];
+  /** The name of a machine among all those of the license. */
+  readonly nameOf: (activation: Activation) => string;
   readonly searched: string;
   /** The ids of the activations with a release request that is not decided yet. */
   readonly requestedIds: ReadonlySet<string>;
@@ -30,7 +31,7 @@ interface Props {
 }
 
 /** The machines on which a license is active; they can be released one by one, or several together. */
-export function MachinesInUse({ rows, searched, requestedIds, changed, onRelease }: Props) {
+export function MachinesInUse({ rows, nameOf, searched, requestedIds, changed, onRelease }: Props) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   const states = useRowStates();
   useDecisionMails();
@@ -38,7 +39,6 @@ export function MachinesInUse({ rows, searched, requestedIds, changed, onRelease
     shown.flatMap(({ id, state }) => (state === 'active' && !isPending(states.get(id)) ? [id] : [])),
   );
   if (rows.length === 0) return <p>{texts.none}</p>;
-  const nameOf = machineNames(rows);
   const isSelectable = rows.length > 1;
   const machineColumn: Column<Activation> = {
     ...MACHINE_COLUMN,

@@ -3,7 +3,7 @@ import { moveFocus } from '../../shared/notices/announcer.js';
 import { plural } from '../../shared/dates/dates.js';
 import { Field } from '../../shared/forms/field.js';
 import { Notice } from '../../shared/notices/notice.js';
-import { machineText } from '../parts/machine.js';
+import { machineNames, machineText } from '../parts/machine.js';
 import { rowId, Table } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import type { Activation } from '../../shared/api/api-types.js';
@@ -79,6 +79,7 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
       ) : (
         <MachinesInUse
           rows={active}
+          nameOf={machineNames(activations)}
           searched={searched}
           requestedIds={requestedIds}
           changed={changed}

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { RequestTable, targetOf, type RequestWithActivation } from '../queues/request-table.js';
+import type { Target } from '../queues/decide.js';
+import { RequestTable, type RequestWithActivation } from '../queues/request-table.js';
 import { DecideDialog } from '../queues/decide-dialog.js';
 import { focusRow } from '../parts/show-change.js';
 import type { Decision, LicenseDetail } from '../types.js';
@@ -12,7 +13,7 @@ interface Props {
 /** The release requests on this license that are not decided yet, and whose activation has not ended. */
 export function OpenRequests({ license }: Props) {
   const [deciding, setDeciding] = useState<{
-    requests: readonly RequestWithActivation[];
+    targets: readonly Target[];
     decision: Decision;
   }>();
   const open = license.release_requests.flatMap((request): RequestWithActivation[] => {
@@ -24,17 +25,16 @@ export function OpenRequests({ license }: Props) {
       {open.length > 0 && (
         <section class="flow" aria-labelledby="open-requests">
           <h2 id="open-requests">{messages.requests.onLicense}</h2>
-          <RequestTable rows={open} onDecide={(requests, decision) => setDeciding({ requests, decision })} />
+          <RequestTable rows={open} onDecide={(targets, decision) => setDeciding({ targets, decision })} />
         </section>
       )}
       {deciding && (
         <DecideDialog
-          targets={deciding.requests.map(targetOf)}
-          decision={deciding.decision}
+          {...deciding}
           onClose={() => setDeciding(undefined)}
           onConfirmed={() => {
             setDeciding(undefined);
-            focusRow(deciding.requests[0]!.activation.id);
+            focusRow(deciding.targets[0]!.activation.id);
           }}
         />
       )}

@@ -14,7 +14,10 @@ export const machineText = (name: string | null) => name?.trim() || messages.unn
 /** The characters at the end of an activation id that tell machines with the same label apart, also in mails and in the portal. */
 export const shortId = (id: string) => `…${id.slice(-4)}`;
 
-/** Returns a function for the label of each of these machines, with the end of its activation id if another has the same label. */
+/**
+ * Returns a function for the label of each of these machines, with the end of its activation id if it has no label or another has the
+ * same.
+ */
 export function machineNames(activations: readonly Activation[]): (activation: Activation) => string {
   const counts = new Map<string, number>();
   for (const { hostname_hint } of activations) {
@@ -23,7 +26,7 @@ export function machineNames(activations: readonly Activation[]): (activation: A
   }
   return ({ id, hostname_hint }) => {
     const text = machineText(hostname_hint);
-    return counts.get(text) === 1 ? text : `${text} ${shortId(id)}`;
+    return hostname_hint?.trim() && counts.get(text) === 1 ? text : `${text} ${shortId(id)}`;
   };
 }
 

@@ -10,7 +10,6 @@ import { t } from '../../shared/texts/text.js';
 import { toast, toastError } from '../../shared/notices/toast.js';
 import { call, sessionEvents, staffId } from '../call.js';
 import { messages } from '../messages.js';
-import { shortId } from '../parts/machine.js';
 import { problemText } from '../parts/problem-text.js';
 import { showChange } from '../parts/show-change.js';
 import type { Decision } from '../types.js';
@@ -21,6 +20,8 @@ import { reloadViews, setRowStates } from './row-states.js';
 /** A machine that staff decide about, and the request of its holder, if there is one. */
 export interface Target {
   readonly activation: Activation;
+  /** What the machine is called in messages (`machineNames`). */
+  readonly name: string;
   readonly request?: Pick<ReleaseRequestLine, 'id' | 'reason'>;
   /** The language of the mail about the decision; null for MAIL_LANGUAGE. */
   readonly language: string | null;
@@ -153,10 +154,6 @@ const isOfAnotherPerson = (error: unknown) => error instanceof Refused && error.
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
 
-/** Returns the label of a machine, or the end of its id if it has none, so that two pending ones differ. */
-const nameOf = ({ id, hostname_hint }: Activation) =>
-  hostname_hint?.trim() || `${messages.unnamedMachine} ${shortId(id)}`;
-
 /** Returns the name of a machine, or the number of several. */
 const namesOf = (targets: readonly Target[]) =>
-  targets.length === 1 ? nameOf(targets[0]!.activation) : plural(targets.length, messages.decide.machines);
+  targets.length === 1 ? targets[0]!.name : plural(targets.length, messages.decide.machines);

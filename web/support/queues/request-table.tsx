@@ -26,7 +26,7 @@ interface Props<Row extends RequestWithActivation> {
   readonly rows: readonly Row[];
   /** Columns with the holder and the license, if the rows belong to several licenses. */
   readonly licenseColumns?: readonly Column<Row>[];
-  readonly onDecide: (requests: readonly Row[], decision: Decision) => void;
+  readonly onDecide: (targets: readonly Target[], decision: Decision) => void;
 }
 
 export function RequestTable<Row extends RequestWithActivation>({
@@ -40,12 +40,18 @@ export function RequestTable<Row extends RequestWithActivation>({
   const selection = useSelection(
     shown.map(({ activation }) => activation.id).filter((id) => !isPending(states.get(id))),
   );
+  const nameOf = machineNames(rows.map(({ activation }) => activation));
+  const targetOf = ({ id, reason, language, activation }: Row): Target => ({
+    activation,
+    name: nameOf(activation),
+    request: { id, reason },
+    language,
+  });
   const decideSelected = (decision: Decision) => () =>
     onDecide(
-      rows.filter(({ activation }) => selection.selected.includes(activation.id)),
+      rows.filter(({ activation }) => selection.selected.includes(activation.id)).map(targetOf),
       decision,
     );
-  const nameOf = machineNames(rows.map(({ activation }) => activation));
   const isSelectable = rows.length > 1;
   const columns: Column<Row>[] = [
     {
@@ -76,7 +82,7 @@ export function RequestTable<Row extends RequestWithActivation>({
           <span data-key="r">
             <Button
               label={t(texts.releaseLabel, { machine: nameOf(request.activation) })}
-              onClick={() => onDecide([request], 'release')}
+              onClick={() => onDecide([targetOf(request)], 'release')}
             >
               {texts.release}
             </Button>
@@ -84,7 +90,7 @@ export function RequestTable<Row extends RequestWithActivation>({
           <span data-key="d">
             <Button
               label={t(texts.declineLabel, { machine: nameOf(request.activation) })}
-              onClick={() => onDecide([request], 'decline')}
+              onClick={() => onDecide([targetOf(request)], 'decline')}
             >
               {texts.decline}
             </Button>
@@ -115,10 +121,3 @@ export function RequestTable<Row extends RequestWithActivation>({
     </div>
   );
 }
-
-/** Returns what a decision about a request is about. */
-export const targetOf = ({ id, reason, language, activation }: RequestWithActivation): Target => ({
-  activation,
-  request: { id, reason },
-  language,
-});

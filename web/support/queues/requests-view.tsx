@@ -11,8 +11,9 @@ import { hrefOf } from '../route.js';
 import type { Decision, WaitingRequest } from '../types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
+import type { Target } from './decide.js';
 import { DecideDialog } from './decide-dialog.js';
-import { RequestTable, targetOf } from './request-table.js';
+import { RequestTable } from './request-table.js';
 import { useRowKeys } from './row-keys.js';
 import { isPending, useRowStates } from './row-states.js';
 
@@ -41,17 +42,17 @@ const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
 
 /** The queue of release requests, which holders send if they may not release a machine themselves. */
 export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
-  const [deciding, setDeciding] = useState<{ requests: readonly WaitingRequest[]; decision: Decision }>();
+  const [deciding, setDeciding] = useState<{ targets: readonly Target[]; decision: Decision }>();
   const states = useRowStates();
   useRowKeys();
 
-  function handleConfirmed(decided: readonly WaitingRequest[]) {
+  function handleConfirmed(targets: readonly Target[]) {
     setDeciding(undefined);
     // The next open request gets the focus, so that a queue can be worked through by keyboard. After the last one the id is
     // empty, so the heading gets the focus.
     const waiting = load.data?.release_requests ?? [];
     // The queue may have been loaded again since the dialog was opened, so ids are compared.
-    const decidedIds = decided.map(({ id }) => id);
+    const decidedIds = targets.map(({ request }) => request?.id);
     const isOpen = ({ id, activation }: WaitingRequest) =>
       !decidedIds.includes(id) && !isPending(states.get(activation.id));
     const index = Math.max(
@@ -75,7 +76,7 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
               <RequestTable
                 rows={release_requests}
                 licenseColumns={LICENSE_COLUMNS}
-                onDecide={(requests, decision) => setDeciding({ requests, decision })}
+                onDecide={(targets, decision) => setDeciding({ targets, decision })}
               />
               <p class="quiet small keys">{texts.keys}</p>
             </>
@@ -84,10 +85,9 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
       </Loaded>
       {deciding && (
         <DecideDialog
-          targets={deciding.requests.map(targetOf)}
-          decision={deciding.decision}
+          {...deciding}
           onClose={() => setDeciding(undefined)}
-          onConfirmed={() => handleConfirmed(deciding.requests)}
+          onConfirmed={() => handleConfirmed(deciding.targets)}
         />
       )}
     </div>
