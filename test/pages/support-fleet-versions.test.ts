@@ -142,3 +142,46 @@ test('the chart has a scale from 0 to 100 % and marks publications, which button
   })()`);
   expect(styles).toEqual(['rgb(0, 0, 0)', 'rgb(255, 255, 255)', 'solid']);
 });
+
+test('of two publications of one day one is selected, also after a further week was counted', async () => {
+  const all = {
+    ...fleetAnswer({ '3.1.1': 900 }, { '3.1.1': 800 }, { '3.1.1': 700 }, { '3.1.1': 600 }),
+    publications: ['3.1.1', '3.1.0'].map((version, index) => ({
+      version,
+      published_at: `2026-10-28T1${5 - index}:00:00Z`,
+      withdrawal: false,
+    })),
+  };
+  let shown = { ...all, weeks: all.weeks.slice(1) };
+  const page = await browser.openPage(origin);
+  await page.route(/\/api\/fleet\?/, (route) => route.fulfill({ json: shown }));
+  // Records the labels that the chart draws in bold.
+  await page.addInitScript({
+    content: `globalThis.boldTexts = [];
+      const { fillText } = CanvasRenderingContext2D.prototype;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...position) {
+        if (/bold|700/.test(this.font)) boldTexts.push(text);
+        fillText.call(this, text, ...position);
+      };`,
+  });
+  await openAs(page, origin, service, 'support', '#fleet');
+  const mark = (name: string, pressed: boolean) =>
+    page.getByRole('group', { name: 'Published' }).getByRole('button', { name, pressed });
+  const expectOldSelected = async () => {
+    await mark('3.1.0, 28 Oct', true).waitFor();
+    await mark('3.1.1, 28 Oct', false).waitFor();
+    await page.locator('figcaption').getByText('Week to 1 November 2026').waitFor();
+  };
+  await mark('3.1.0, 28 Oct', false).click();
+  await expectOldSelected();
+  await until(async () => ((await page.evaluate('boldTexts')) as string[]).length > 0);
+  expect(new Set((await page.evaluate('boldTexts')) as string[])).toEqual(new Set(['3.1.0']));
+
+  shown = { ...all, weeks: all.weeks.slice(0, -1) };
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await page
+    .locator('section', { hasText: 'macOS versions' })
+    .getByText(/^Week to 15 November/)
+    .waitFor();
+  await expectOldSelected();
+});

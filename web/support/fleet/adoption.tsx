@@ -8,7 +8,7 @@ import { countsOf, totalOf } from './counts.js';
 import type { FleetAnswer, FleetWeek } from '../../shared/api/api-types.js';
 import { DASHES, LineChart, type Line } from './line-chart.js';
 import { PublicationList } from './publication-list.js';
-import { marksOf, publicationRow, type PublicationMark } from './publications.js';
+import { marksOf, publicationRow } from './publications.js';
 import { Section } from './section.js';
 
 /** The number of versions with a line of their own; all further versions share one more line. */
@@ -23,9 +23,12 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
   const oldestFirst = weeks.toReversed();
   const lines = linesOf(oldestFirst);
   const marks = marksOf(publications, oldestFirst);
-  const [pointedWeek, setPointedWeek] = useState<number>();
-  const [selected, setSelected] = useState<PublicationMark>();
-  const week = pointedWeek ?? selected?.week ?? oldestFirst.length - 1;
+  // The data may be loaded again with other weeks, so the state has the day of a week and the key of a mark instead of their positions.
+  const [pointedDay, setPointedDay] = useState<string>();
+  const [selected, setSelected] = useState<string>();
+  const pointedWeek = oldestFirst.findIndex(({ week_end }) => week_end === pointedDay);
+  const selectedWeek = marks.find(({ key }) => key === selected)?.week ?? oldestFirst.length - 1;
+  const week = pointedWeek < 0 ? selectedWeek : pointedWeek;
   return (
     <Section
       title={title}
@@ -47,12 +50,12 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
             label={texts.chartOf}
             days={oldestFirst.map(({ week_end }) => week_end)}
             lines={lines}
-            marks={marks.map(({ at, publication }) => ({
+            marks={marks.map(({ key, at, publication }) => ({
               at,
               label: publication.version,
-              isSelected: at === selected?.at,
+              isSelected: key === selected,
             }))}
-            onPoint={setPointedWeek}
+            onPoint={setPointedDay}
           />
           <figcaption>
             <p class="quiet small">{t(texts.weekOf, { day: formatUtcDay(oldestFirst[week]!.week_end) })}</p>

@@ -35,8 +35,8 @@ interface Props {
   readonly lines: readonly Line[];
   /** The newest first. */
   readonly marks: readonly Mark[];
-  /** Called with the index of the week under the pointer, or undefined when the pointer leaves the chart. */
-  readonly onPoint: (index: number | undefined) => void;
+  /** Called with the last day of the week under the pointer, or undefined when the pointer leaves the chart. */
+  readonly onPoint: (day: string | undefined) => void;
 }
 
 /** A line chart of shares over time, on a canvas. For people who cannot see it, a table has the counts. */
@@ -125,18 +125,22 @@ function optionsOf(
       })),
     ],
     hooks: {
-      setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
+      setCursor: [({ cursor }) => onPoint(days[cursor.idx ?? -1])],
       draw: [(chart) => drawMarks(chart, marks, colour('--ink'), style.fontFamily)],
     },
   };
 }
 
-/** Draws a vertical line for each mark, with its label above. A label that would overlap that of a newer mark is left out. */
+/**
+ * Draws a vertical line for each mark, with its label above. A label that would overlap that of a newer mark, or of the selected one of the
+ * same day, is left out.
+ */
 function drawMarks(chart: uPlot, marks: readonly Mark[], colour: string, fontFamily: string) {
   const { ctx, bbox } = chart;
   const ratio = devicePixelRatio;
   // The left edge of the last drawn label.
   let freeUntil = Infinity;
+  const selected = marks.find(({ isSelected }) => isSelected);
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = colour;
   ctx.textAlign = 'left';
@@ -151,7 +155,7 @@ function drawMarks(chart: uPlot, marks: readonly Mark[], colour: string, fontFam
     ctx.stroke();
     const { width } = ctx.measureText(label);
     const start = Math.max(bbox.left, Math.min(x - width / 2, ctx.canvas.width - width));
-    if (start + width + 8 * ratio > freeUntil) continue;
+    if (start + width + 8 * ratio > freeUntil || (at === selected?.at && !isSelected)) continue;
     ctx.fillText(label, start, bbox.top - 6 * ratio);
     freeUntil = start;
   }

@@ -3,30 +3,30 @@ import type { PublicationMark } from './publications.js';
 
 interface Props {
   readonly marks: readonly PublicationMark[];
-  readonly selected: PublicationMark | undefined;
+  /** The key of a mark. */
+  readonly selected: string | undefined;
   /** Receives undefined if the selected mark is pressed again. */
-  readonly onSelect: (mark: PublicationMark | undefined) => void;
+  readonly onSelect: (key: string | undefined) => void;
 }
 
 /** The marks of the chart as buttons. A button emphasises its mark, and selects the week whose shares are listed. */
 export function PublicationList({ marks, selected, onSelect }: Props) {
   const { publications: texts } = messages.fleet;
   if (marks.length === 0) return null;
-  const isSelected = (mark: PublicationMark) => mark.at === selected?.at && mark.label === selected.label;
   return (
     <div class="publications" role="group" aria-label={texts.list}>
       <span class="quiet small" aria-hidden="true">
         {texts.list}
       </span>
-      {marks.map((mark) => (
+      {marks.map(({ key, label }) => (
         <button
-          key={mark.publication.published_at}
+          key={key}
           type="button"
           class="choice small"
-          aria-pressed={isSelected(mark)}
-          onClick={() => onSelect(isSelected(mark) ? undefined : mark)}
+          aria-pressed={key === selected}
+          onClick={() => onSelect(key === selected ? undefined : key)}
         >
-          {mark.label}
+          {label}
         </button>
       ))}
     </div>

@@ -9,6 +9,8 @@ const DAY_MS = 86_400_000;
 
 /** A publication in the chart of the versions. */
 export interface PublicationMark {
+  /** Identifies the publication, also after the data is loaded again. */
+  readonly key: string;
   readonly publication: Publication;
   /** Its position on the x axis, in weeks since the last day of the first shown week; negative within that week. */
   readonly at: number;
@@ -28,6 +30,7 @@ export function marksOf(
       const at = (dayOf(publication) - firstEnd) / (7 * DAY_MS);
       const { version, withdrawal, published_at } = publication;
       return {
+        key: `${published_at} ${version}`,
         publication,
         at,
         week: Math.min(Math.max(Math.ceil(at), 0), weeks.length - 1),
