@@ -110,6 +110,21 @@ test('the service view shows the manifests, the live version and the last retent
   await browser.expectAccessibleLayout(page);
 });
 
+test.each([
+  [1, '2026-11-22T05:00:00Z', 'Its manifest expires in 1 day, on 22 November 2026 at 05:00 UTC.'],
+  [0, '2026-11-21T05:00:00Z', 'Its manifest expires in less than a day, on 21 November 2026 at 05:00 UTC.'],
+  [-1, '2026-11-20T05:00:00Z', 'Its manifest expired on 20 November 2026 at 05:00 UTC: apps'],
+])(
+  'with %i whole days left, the service view says when the live manifest expires',
+  async (days_left, expires_at, sentence) => {
+    const page = await browser.openPage(origin);
+    const live = { sequence: 2, version: '3.3.0', expires_at, days_left };
+    await page.route('**/support/api/manifests', (route) => route.fulfill({ json: { live, manifests: [] } }));
+    await openAs(page, origin, service, 'support', '#service');
+    await page.getByText(sentence).waitFor();
+  },
+);
+
 test('the service view shows warnings, mails that were not delivered and why, and waiting jobs', async () => {
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#service');
@@ -169,7 +184,7 @@ test('the audit trail says in sentences who did what to which license or person,
     `test changed the license ending in ${hint} status: active → suspended, machines: 1 → 3`,
     `test changed the license ending in ${hint} expires: never → 4 January 2027`,
     'test changed the role of bo@example.com role: support → admin',
-    `test removed a person who has left (… ${removed.slice(-4)}) from the staff role: support until then`,
+    `test removed a person who has left (…${removed.slice(-4)}) from the staff role: support until then`,
     'test made a link for support@example.com to sign in mailed: no',
   ])
     await row(page, sentence).first().waitFor();
@@ -256,7 +271,7 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   expect(await page.getByLabel('Person').inputValue()).toBe('');
   await page.goForward();
   await page.getByRole('paragraph').getByRole('link', { name: 'Clear the filters' }).click();
-  await page.getByRole('table', { name: /^\d+ entries, newest first$/ }).waitFor();
+  await page.getByRole('table', { name: /^\d+ entries, newest first$|^The 50 newest entries$/ }).waitFor();
   expect(await page.getByLabel('From').inputValue()).toBe('');
 
   const linked = await browser.openPage(origin, { timezoneId: 'America/New_York' });
@@ -278,7 +293,7 @@ test('a link with filters that select no entry, or that are invalid, leads to a 
   await page.evaluate(`location.hash = 'audit/action=' + encodeURIComponent('<b>x</b>')`);
   await page.getByText('The service did not accept that.').waitFor();
   await page.getByRole('link', { name: 'Clear the filters' }).click();
-  await page.getByRole('table', { name: /entries, newest first/ }).waitFor();
+  await page.getByRole('table', { name: /entries, newest first|newest entries/ }).waitFor();
 });
 
 test('older entries are on further pages, which the keyboard reaches', async () => {
@@ -297,6 +312,7 @@ test('older entries are on further pages, which the keyboard reaches', async () 
   };
   await tabToText('Show');
   await page.keyboard.press('Enter');
+  await page.getByRole('table', { name: 'The 50 newest entries' }).waitFor();
   await row(page, importSentence('paging@vendor.example', 50)).waitFor();
   await tabToText('Older entries');
   await page.keyboard.press('Enter');

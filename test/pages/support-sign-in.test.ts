@@ -100,7 +100,7 @@ test('in a browser without passkeys the page says so', async () => {
   await page.addInitScript('delete window.PublicKeyCredential');
   await page.goto('/support/');
   await button(page, 'Sign in with a passkey').click();
-  await page.getByText(/^This browser knows no passkeys/).waitFor();
+  await page.getByText(/^This browser does not support passkeys/).waitFor();
 });
 
 test('after the end of a session a dialog asks to sign in again, and the typed text is kept', async () => {

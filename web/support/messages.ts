@@ -28,12 +28,12 @@ export const messages = {
     sign_in_required: 'This was not done, because your session had ended. Do it once more.',
     another_person: 'This was not done, because another person has signed in meanwhile.',
     forbidden: 'Your role does not allow this. An admin can do it.',
-    not_found: 'That does not exist any more. Someone else may have been here: load the page anew.',
+    not_found: 'That does not exist any more. Load the page again.',
     invalid_request: 'The service did not accept that.',
     license_changed:
-      'Another person has changed this license meanwhile, so nothing was done. Close this to see it as it is now, then change it again.',
+      'This license was changed after you opened it, so nothing was done. Close this to see it as it is now, then change it again.',
     crash_group_changed:
-      'Another person has changed the state of this crash group meanwhile, so nothing was done. Close this to see it as it is now.',
+      'The state of this crash group was changed after it was shown to you, so nothing was done. Close this to see it as it is now.',
     last_admin: 'This is the last admin. Make someone else an admin first.',
     has_passkey: 'This person has a passkey already, so no link is mailed. The command line can print one.',
     cross_origin:
@@ -60,9 +60,9 @@ export const messages = {
     button: 'Sign in with a passkey',
     busy: 'Waiting for your passkey …',
     noPasskey:
-      'No passkey yet, or lost it? An admin can mail you a link while you have none, and the command line prints one that always works.',
+      'No passkey yet, or lost it? An admin can mail you a link until you have registered a passkey; after that, only the command line can print one.',
     unsupported:
-      'This browser knows no passkeys. Open this page in a current Safari, Chrome, Edge or Firefox.',
+      'This browser does not support passkeys. Open this page in a current Safari, Chrome, Edge or Firefox.',
     cancelled: 'No passkey was used: it was cancelled, or it took too long. Nothing has happened.',
     failed: 'The passkey did not work here. Try again, or sign in with a link.',
     linkTitle: 'Sign in with this link',
@@ -121,7 +121,8 @@ export const messages = {
     renamed: 'The passkey has another name now.',
     removeLabel: 'Remove {name}',
     removeTitle: 'Remove {name}?',
-    removeText: 'Made on {day}. It will not sign you in any more; delete it from your device as well.',
+    removeText:
+      'Made on {day}. It will not sign you in any more, and your other sessions end. Delete it from your device as well.',
     removeLast:
       'It is your last one. After this session, only a link from an admin or the command line lets you in.',
     removed: 'The passkey is removed.',
@@ -132,7 +133,7 @@ export const messages = {
     email: 'E-mail',
     role: 'Role',
     roleMeans: {
-      support: 'reads everything here, releases machines and sends keys',
+      support: 'finds licenses, releases machines, sends keys and sets the states of crash groups',
       admin: 'may do everything here',
     },
   },
@@ -164,7 +165,7 @@ export const messages = {
       license_id: '',
       license_key: 'A key that was replaced is not found any more: try the e-mail.',
       transaction_id: 'It is the number on the receipt of the payment, exactly as it is written there.',
-      activation_id: `An activation is deleted ${KEPT_MONTHS.activation} months after it ended.`,
+      activation_id: `An activation is deleted ${KEPT_MONTHS.activation} months after it ended, or earlier with its license.`,
     },
     found: { one: '# license', other: '# licenses' },
     caption: 'Found by {kind}',
@@ -199,7 +200,7 @@ export const messages = {
     addressLost:
       'Unknown since a backup was restored. The machines keep running. Set the address again with “Change”.',
     erasedHolder: 'Erased: the e-mail is gone, and with it the names of the machines.',
-    noPurchase: 'None: issued by staff, or imported',
+    noPurchase: 'None: issued by staff, imported, or the record of the purchase was deleted',
     purchase: '{id}, {state}, recorded {day}',
     refundedOn: 'refunded on {day}',
     purchaseStates: {
@@ -213,7 +214,7 @@ export const messages = {
       active: '',
       suspended: 'by staff',
       disputed: 'the payment is disputed',
-      revoked: 'by staff, for good',
+      revoked: 'by staff',
       refunded: 'by the payment processor',
     },
     expiry: {
@@ -319,8 +320,8 @@ export const messages = {
     undone: 'Not released: {machine}.',
     released: 'Released {machine}.',
     declined: 'Declined to release {machine}.',
-    meanwhileReleased: 'Someone had released {machine} already.',
-    meanwhileDeclined: 'Someone had declined this already. {machine} stays in use.',
+    meanwhileReleased: '{machine} had been released already.',
+    meanwhileDeclined: 'The request to release {machine} had been declined already.',
     failed: {
       release: '{machine} was not released. {problem}',
       decline: 'The request to release {machine} was not declined. {problem}',
@@ -330,8 +331,8 @@ export const messages = {
       decline: { one: 'Declined {done} of # request.', other: 'Declined {done} of # requests.' },
     },
     someMeanwhile: {
-      one: 'Someone had decided # of them already.',
-      other: 'Someone had decided # of them already.',
+      one: '# of them had been decided already.',
+      other: '# of them had been decided already.',
     },
     someFailed: {
       one: '# failed: it stays selected, and its row says why.',
@@ -420,7 +421,7 @@ export const messages = {
     statuses: {
       active: 'Active',
       suspended: 'Suspended: the application stops, and goes on once it is active again',
-      revoked: `Revoked: the application stops for good, its machines are released after ${KEPT_MONTHS.activation_of_ended_license} months, and the license is deleted after ${KEPT_MONTHS.license}`,
+      revoked: `Revoked: the application stops. Unless this is changed back, the machines are released after ${KEPT_MONTHS.activation_of_ended_license} months, and the license is deleted after ${KEPT_MONTHS.license}`,
     },
     machines: 'Machines allowed',
     machinesHint: 'A limit below the machines in use releases none of them, but allows no new ones.',
@@ -487,7 +488,7 @@ export const messages = {
   history: {
     title: 'History',
     caption: `What staff and the service did, newest first, kept ${KEPT_MONTHS.audit_event} months`,
-    none: 'Nothing was done to it by hand so far.',
+    none: `Staff and the service did nothing to it in the last ${KEPT_MONTHS.audit_event} months.`,
     when: 'When',
     what: 'What',
     why: 'Why',
@@ -530,7 +531,7 @@ export const messages = {
     machine: '“{name}”',
     aMachine: 'a machine',
     aPerson: 'a person',
-    removedPerson: 'a person who has left (… {end})',
+    removedPerson: 'a person who has left ({id})',
     /** The names of actions in a filter. */
     actions: {
       'license.issue': 'Issued a license',
@@ -596,8 +597,10 @@ export const messages = {
     lead: `Who did what, when and why, for ${KEPT_MONTHS.audit_event} months. Entries contain no personal data of holders: the name of a machine is shown only as long as its activation has it.`,
     keys: 'By keyboard: J and K go through the entries, Enter opens the license of one.',
     caption: { one: '# entry', other: '# entries, newest first' },
+    /** The caption of a page that is followed by older entries. */
+    captionOfNewest: { one: 'The newest entry', other: 'The # newest entries' },
     captionOfOlder: { one: '# older entry', other: '# older entries, newest first' },
-    none: 'Nothing was done so far.',
+    none: `Nothing was done in the last ${KEPT_MONTHS.audit_event} months.`,
     noneFound: 'No entry matches the filters.',
     noneFoundClear: 'No entry matches the filters. {clear}',
     waiting: 'Asking for the audit trail …',
@@ -640,15 +643,14 @@ export const messages = {
     roleTitle: { admin: 'Make {email} an admin?', support: 'Take the admin role from {email}?' },
     roleMeans: {
       admin: 'May issue, change, revoke and erase, and manage staff.',
-      support: 'May still find licenses, release machines and send keys.',
+      support: 'May still find licenses, release machines, send keys and set the states of crash groups.',
     },
     roleSubmit: { admin: 'Make admin', support: 'Make support' },
     roleDone: '{email} has another role now.',
     remove: 'Remove …',
     removeLabel: 'Remove {email}',
     removeTitle: 'Remove {email} from the staff?',
-    removeMeans:
-      'Sessions, passkeys, links and tokens end at once. The audit trail keeps what the person did.',
+    removeMeans: `Sessions, passkeys, links and tokens end at once. The audit trail keeps what the person did, with the e-mail address, for ${KEPT_MONTHS.audit_event} months.`,
     removeSubmit: 'Remove',
     removed: '{email} is removed.',
     link: 'Mail a link',
@@ -715,11 +717,11 @@ export const messages = {
     manifestsWaiting: 'Asking for the manifests …',
     live: 'Version {version} is live (manifest {sequence}).',
     liveDays: {
-      one: 'Its manifest expires in # day, on {day}.',
-      other: 'Its manifest expires in # days, on {day}.',
+      one: 'Its manifest expires in # day, on {time}.',
+      other: 'Its manifest expires in # days, on {time}.',
     },
-    liveToday: 'Its manifest expires today, {day}.',
-    liveOver: 'Its manifest expired on {day}: apps do not trust it any more.',
+    liveLastDay: 'Its manifest expires in less than a day, on {time}.',
+    liveOver: 'Its manifest expired on {time}: apps do not trust it any more.',
     renew: 'Renew it with the command line: {command}',
     noneLive: 'Nothing is published yet.',
     caption: 'Published manifests, newest first',
@@ -791,7 +793,7 @@ export const messages = {
       tooFew: 'In the week to {day} there were fewer than {threshold} heartbeats: too few to show any share.',
       notShown: '{version}, published on {day}, has too few heartbeats to be shown yet.',
       estimate:
-        'Week to {day}. The number of machines is an estimate: all heartbeats ÷ 28, because a machine sends four heartbeats a day for seven days.',
+        'Week to {day}. The number of machines that send telemetry is an estimate: all heartbeats ÷ 28, because a machine sends four heartbeats a day for seven days.',
     },
     publications: {
       list: 'Published',
@@ -807,8 +809,9 @@ export const messages = {
     chip: 'Chip',
     latencyNone: 'No chip has enough heartbeats with a latency.',
     crashCaption: { one: '# group, the most frequent first', other: '# groups, the most frequent first' },
+    crashCaptionAtLimit: 'The {count} most frequent groups; less frequent ones are not listed',
     crashNote:
-      'Crashes that have the same cause are one group. A resolved group is open again once it crashes in that version or a later one.',
+      'Crashes with the same signature are one group. A resolved group is open again once it crashes in that version or a later one.',
     crashFound: { one: '# group', other: '# groups' },
     crashFilter: 'State',
     crashState: 'State',

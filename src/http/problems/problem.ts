@@ -231,7 +231,7 @@ export const PROBLEMS = {
     client_action: 'fix',
     title: 'The license was changed meanwhile',
     when: 'Support only: `if-match` names a `revision` of the license that is no longer the present one.',
-    detail: 'Another person has changed this license since you read it. Read it again before you change it.',
+    detail: 'This license was changed since you read it. Read it again before you change it.',
   },
   crash_group_changed: {
     status: 412,
@@ -239,7 +239,7 @@ export const PROBLEMS = {
     title: 'The state of the crash group was changed meanwhile',
     when: 'Support only: `if-match` names a `revision` of the crash group that is no longer the present one.',
     detail:
-      'Another person has changed the state of this crash group since you read it. Read it again before you change it.',
+      'The state of this crash group was changed since you read it. Read it again before you change it.',
   },
   license_erased: {
     status: 409,

@@ -29,7 +29,7 @@ export class FleetController {
     return { crash_groups: await this.crashGroups.list(weeks, state) };
   }
 
-  /** With `if-match: "REVISION"` the change is refused if another person has changed the state meanwhile. */
+  /** With `if-match: "REVISION"` the change is refused if the state was changed meanwhile. */
   @Patch('crash-groups/:crash_sig')
   async changeCrashGroup(
     @Param('crash_sig') crashSig: string,

@@ -68,7 +68,7 @@ export class LicensesController {
     return { license, license_key };
   }
 
-  /** With `if-match: "REVISION"` the change is refused if another person has changed the license meanwhile. */
+  /** With `if-match: "REVISION"` the change is refused if the license was changed meanwhile. */
   @Patch(':id')
   @AdminOnly()
   async change(

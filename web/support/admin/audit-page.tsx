@@ -21,7 +21,7 @@ interface Props extends AuditAnswer {
 /** A page of the audit trail. */
 export function AuditPage({ query, parameters, events, next_cursor }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const caption = plural(events.length, isOlderPage(query) ? texts.captionOfOlder : texts.caption);
+  const caption = plural(events.length, captionOf(isOlderPage(query), next_cursor !== null));
   useEffect(() => {
     announce(events.length > 0 ? caption : texts.noneFound);
     // The link to this page was on the earlier one. It is gone, and the focus with it.
@@ -49,6 +49,11 @@ export function AuditPage({ query, parameters, events, next_cursor }: Props) {
       )}
     </div>
   );
+}
+
+function captionOf(isOlder: boolean, hasOlder: boolean) {
+  if (isOlder) return texts.captionOfOlder;
+  return hasOlder ? texts.captionOfNewest : texts.caption;
 }
 
 function NoEvents({ isFiltered }: { isFiltered: boolean }) {

@@ -1,4 +1,4 @@
-import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatNumber, formatTime, plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { formatShortTime } from '../parts/dates.js';
 import { fill, t } from '../../shared/texts/text.js';
 import { Notice } from '../../shared/notices/notice.js';
@@ -60,12 +60,12 @@ export function Manifests() {
 function LiveManifest({ sequence, version, expires_at, days_left }: NonNullable<Answer['live']>) {
   const kind = days_left < 0 ? 'danger' : days_left <= RENEWAL_DAYS ? 'warning' : 'good';
   const sentence =
-    days_left < 0 ? texts.liveOver : days_left === 0 ? texts.liveToday : plural(days_left, texts.liveDays);
+    days_left < 0 ? texts.liveOver : days_left === 0 ? texts.liveLastDay : plural(days_left, texts.liveDays);
   return (
     <Notice kind={kind}>
       <p>
         <strong>{t(texts.live, { version, sequence: formatNumber(sequence) })}</strong>{' '}
-        {t(sentence, { day: formatUtcDay(expires_at) })}
+        {t(sentence, { time: formatTime(expires_at) })}
       </p>
       {kind !== 'good' && (
         <p>{fill(texts.renew, { command: <code class="mono">mooring manifest refresh</code> })}</p>

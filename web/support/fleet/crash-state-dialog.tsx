@@ -14,7 +14,7 @@ interface Props {
   /** The state that the group is to get. */
   readonly state: CrashGroup['state'];
   readonly onClose: () => void;
-  /** Called if another person has changed the state since the group was loaded. */
+  /** Called if the state was changed since the group was loaded. */
   readonly onConflict: () => void;
   readonly onDone: () => void;
 }

@@ -7,11 +7,11 @@ interface Change {
   /** The path below that of the license, such as `/rekey`. */
   readonly path?: string;
   readonly body: object;
-  /** Called if another person has changed the license since it was read. */
+  /** Called if the license was changed since it was read. */
   readonly onConflict: () => void;
 }
 
-/** Changes a license, unless another person has changed it since it was read. Throws as `call` does. */
+/** Changes a license, unless it was changed since it was read. Throws as `call` does. */
 export async function changeLicense<T = undefined>(
   { id, revision }: LicenseDetail,
   { method, path = '', body, onConflict }: Change,
