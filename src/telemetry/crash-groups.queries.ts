@@ -1,6 +1,7 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { queryRows } from '../database/sql.js';
 import { compareBuilds } from './build-version.js';
+import { MAX_SHOWN_CRASH_GROUPS } from './max-shown-crash-groups.js';
 
 interface CrashRow {
   readonly crash_sig: string;
@@ -8,9 +9,6 @@ interface CrashRow {
   readonly crash_frame: string | null;
   readonly weeks: { week_end: string; crashes: number }[];
 }
-
-/** The page of staff shows the largest crash groups, because one client can create thousands of groups. */
-const MAX_SHOWN_CRASH_GROUPS = 200;
 
 // Selects the largest groups before it aggregates them. Each step reads only the previous one, without joins: outdated planner
 // statistics cannot lead to a slow plan.

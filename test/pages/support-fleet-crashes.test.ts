@@ -32,7 +32,7 @@ test('of 200 crash groups the largest are shown, and all on request; a hostile l
   await fleet.runRetention('2026-11-16');
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#fleet');
-  await page.getByText('200 groups, the most frequent first').waitFor();
+  await page.getByText('The 200 most frequent groups; less frequent ones are not listed').waitFor();
   await row(page, /^<img src=x onerror=alert\(1\)>W+/).waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Show all 200').click();
@@ -113,7 +113,7 @@ test('a crash group is resolved, muted and reopened, and the filter shows the gr
   await entry.getByText(`group: ${CRASH_SIG}`).waitFor();
 });
 
-test('a change of a crash group that another person has changed meanwhile is refused', async () => {
+test('a change of a crash group whose state was changed meanwhile is refused', async () => {
   await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
   await fleet.runRetention('2026-11-16');
   const page = await browser.openPage(origin);
@@ -123,7 +123,7 @@ test('a change of a crash group that another person has changed meanwhile is ref
   await dialog(page).locator('[name=reason]').fill('Not our code');
   await button(dialog(page), 'Mute').click();
   await dialog(page)
-    .getByText(/^Another person has changed the state of this crash group meanwhile/)
+    .getByText(/^The state of this crash group was changed after it was shown to you/)
     .waitFor();
   await button(dialog(page), 'Cancel').click();
   await page.getByText('No open crash group in these weeks.').waitFor();
@@ -131,4 +131,19 @@ test('a change of a crash group that another person has changed meanwhile is ref
   await row(page, /^ValueError/)
     .getByText('Resolved in 3.2.0')
     .waitFor();
+});
+
+test('the filter of the crash groups is kept when another number of weeks is chosen', async () => {
+  await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
+  await fleet.runRetention('2026-11-16');
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#fleet');
+  await page.getByText('1 group, the most frequent first').waitFor();
+  await filterByState(page, 'muted');
+  await page.getByText('No muted crash group in these weeks.').waitFor();
+  await Promise.all([
+    page.waitForResponse(/crash-groups\?weeks=26&state=muted$/),
+    page.getByLabel('Weeks').selectOption('26 weeks'),
+  ]);
+  await page.getByText('No muted crash group in these weeks.').waitFor();
 });

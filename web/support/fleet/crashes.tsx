@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { MAX_SHOWN_CRASH_GROUPS } from '../../../src/telemetry/max-shown-crash-groups.js';
 import { Choice } from '../../shared/forms/choice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
@@ -19,7 +20,7 @@ import { WeekTable } from './week-table.js';
 const ROWS_SHOWN_AT_FIRST = 20;
 const texts = messages.fleet;
 
-type State = CrashGroup['state'];
+export type State = CrashGroup['state'];
 const FILTERS: Readonly<Record<State, string>> = {
   open: texts.crashStates.open.name,
   resolved: texts.crashStates.resolved.name,
@@ -32,16 +33,18 @@ interface Change {
   readonly state: State;
 }
 
-interface Props {
+export interface CrashesProps {
   /** The number of weeks in the request. */
   readonly weekCount: string;
   /** The last days of the shown weeks, newest first. */
   readonly weeks: readonly string[];
+  /** The state whose groups are listed. */
+  readonly state: State;
+  readonly onState: (state: State) => void;
 }
 
 /** The groups of equal crashes. A group shows where in the code the application crashed, but not on which machines. */
-export function Crashes({ weekCount, weeks }: Props) {
-  const [state, setState] = useState<State>('open');
+export function Crashes({ weekCount, weeks, state, onState }: CrashesProps) {
   const [change, setChange] = useState<Change>();
   const load = useLoad<CrashGroupListAnswer>(`fleet/crash-groups?weeks=${weekCount}&state=${state}`);
   const groups = load.data?.crash_groups ?? [];
@@ -73,7 +76,7 @@ export function Crashes({ weekCount, weeks }: Props) {
       table={shown.length > 0 ? () => <CrashTable groups={shown} weeks={weeks} /> : undefined}
     >
       <div class="narrow">
-        <Choice label={texts.crashFilter} name="state" value={state} options={FILTERS} onValue={setState} />
+        <Choice label={texts.crashFilter} name="state" value={state} options={FILTERS} onValue={onState} />
         <p class="unseen" role="status">
           {load.data && plural(groups.length, texts.crashFound)}
         </p>
@@ -84,7 +87,7 @@ export function Crashes({ weekCount, weeks }: Props) {
             <p>{texts.crashStates[state].none}</p>
           ) : (
             <Table
-              caption={plural(groups.length, texts.crashCaption)}
+              caption={captionOf(groups.length)}
               columns={columns}
               rows={shown}
               idOf={({ crash_sig }) => crash_sig}
@@ -104,6 +107,11 @@ export function Crashes({ weekCount, weeks }: Props) {
     </Section>
   );
 }
+
+const captionOf = (count: number) =>
+  count < MAX_SHOWN_CRASH_GROUPS
+    ? plural(count, texts.crashCaption)
+    : t(texts.crashCaptionAtLimit, { count: formatNumber(count) });
 
 const COLUMNS: readonly Column<CrashGroup>[] = [
   {

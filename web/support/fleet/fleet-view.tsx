@@ -8,7 +8,7 @@ import { ViewTitle } from '../parts/view-title.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { Adoption } from './adoption.js';
-import { Crashes } from './crashes.js';
+import { Crashes, type CrashesProps, type State } from './crashes.js';
 import { Distribution } from './distribution.js';
 import type { FleetAnswer } from '../../shared/api/api-types.js';
 import { Headline } from './headline.js';
@@ -20,6 +20,8 @@ type Weeks = keyof typeof messages.fleet.weekOptions;
 /** The telemetry counts of all machines together; no single machine is shown. */
 export function FleetView() {
   const [weeks, setWeeks] = useState('12');
+  // While other weeks are loaded, the crash groups are not shown, so their filter is kept here.
+  const [crashState, setCrashState] = useState<State>('open');
   const load = useLoad<FleetAnswer>(`fleet?weeks=${weeks}`);
   const { fleet: texts } = messages;
   const options = texts.weekOptions as Record<`${Weeks}`, string>;
@@ -40,7 +42,7 @@ export function FleetView() {
           <>
             {fleet.weeks.length > 0 && <Headline fleet={fleet} />}
             <p class="quiet lede">{t(texts.lead, { threshold: formatNumber(fleet.threshold) })}</p>
-            <FleetSections fleet={fleet} weekCount={weeks} />
+            <FleetSections fleet={fleet} weekCount={weeks} state={crashState} onState={setCrashState} />
           </>
         )}
       </Loaded>
@@ -48,8 +50,9 @@ export function FleetView() {
   );
 }
 
-function FleetSections({ fleet, weekCount }: { fleet: FleetAnswer; weekCount: string }) {
-  const { weeks, publications } = fleet;
+type SectionsProps = Omit<CrashesProps, 'weeks'> & { readonly fleet: FleetAnswer };
+
+function FleetSections({ fleet: { weeks, publications }, ...filter }: SectionsProps) {
   if (weeks.length === 0) return <Notice>{messages.fleet.empty}</Notice>;
   return (
     <>
@@ -60,7 +63,7 @@ function FleetSections({ fleet, weekCount }: { fleet: FleetAnswer; weekCount: st
         ))}
         <LatencyByChip weeks={weeks} />
       </div>
-      <Crashes weekCount={weekCount} weeks={weeks.map(({ week_end }) => week_end)} />
+      <Crashes {...filter} weeks={weeks.map(({ week_end }) => week_end)} />
     </>
   );
 }
