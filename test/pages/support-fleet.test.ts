@@ -186,6 +186,8 @@ test('the fleet view that is opened without a connection says so, and is shown w
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#find');
   await title(page, /^Find a license/).waitFor();
+  const search = page.getByRole('search').getByRole('textbox');
+  await search.fill('half typed');
   await page.context().setOffline(true);
   await page.getByRole('link', { name: 'Fleet' }).click();
   await title(page, 'Fleet').and(page.locator(':focus')).waitFor();
@@ -200,6 +202,11 @@ test('the fleet view that is opened without a connection says so, and is shown w
   await button(page, 'Later').click();
   await page.getByText(/^No week is counted yet/).waitFor();
   expect(page.url()).toBe(`${origin}/support/#fleet`);
+  // The page was loaded again, and keeps the text that was typed in the search, but not in a storage.
+  expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  await page.getByRole('link', { name: 'Find', exact: true }).click();
+  await search.waitFor();
+  expect(await search.inputValue()).toBe('half typed');
 });
 
 test('after the modules of the fleet view could not be loaded, the button loads them again', async () => {

@@ -17,7 +17,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** The search field. The browser neither stores its text nor sends it to a spelling checker. */
+/** The search field. The browser does not offer its text later, and sends it to no spelling checker. */
 export function SearchForm({ form, text, error, busy, onText, onSearch, children }: Props) {
   const { find: texts } = messages;
   return (

@@ -9,8 +9,13 @@ import { messages } from '../messages.js';
 import { LoadError } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 
+interface Props {
+  /** Called before the whole page is loaded again. */
+  readonly onReload: () => void;
+}
+
 /** Loads the view with its chart library when it is first shown. */
-export function LazyFleetView() {
+export function LazyFleetView({ onReload }: Props) {
   const [View, setView] = useState<{ readonly component: FunctionComponent }>();
   const [failure, setFailure] = useState<ServiceUnavailable>();
   useEffect(() => {
@@ -20,16 +25,17 @@ export function LazyFleetView() {
     );
   }, []);
   if (View) return <View.component />;
-  if (failure) return <FleetUnavailable failure={failure} />;
+  if (failure) return <FleetUnavailable failure={failure} onReload={onReload} />;
   return <Loading text={messages.fleet.waiting} />;
 }
 
 /** The browser keeps a module that it could not load. So the whole page is loaded again, but only while the service answers. */
-function FleetUnavailable({ failure }: { readonly failure: ServiceUnavailable }) {
+function FleetUnavailable({ failure, onReload }: Props & { readonly failure: ServiceUnavailable }) {
   const { error = failure, busy, run } = useAction();
   const reload = () =>
     void run(async () => {
       await call('GET', 'session');
+      onReload();
       location.reload();
     });
   useReconnection(useCallback(reload, []));

@@ -11,6 +11,7 @@ import { ServiceView } from '../admin/service-view.js';
 import { StaffView } from '../admin/staff-view.js';
 import { call, findSession } from '../call.js';
 import { FindView, EMPTY_SEARCH, withLicense } from '../find/find-view.js';
+import { keepSearchText, takeSearchText } from '../find/kept-search.js';
 import { LazyFleetView } from '../fleet/lazy-fleet-view.js';
 import { HolderView } from '../holder/holder-view.js';
 import { parseHolderList } from '../holder/holder-list.js';
@@ -95,7 +96,7 @@ function Views({
   queues: Queues;
 }) {
   // The search is kept here, so that going back from a license shows its results again.
-  const [search, setSearch] = useState(EMPTY_SEARCH);
+  const [search, setSearch] = useState(() => ({ ...EMPTY_SEARCH, text: takeSearchText() }));
   const isAdmin = session.role === 'admin';
   switch (view) {
     case 'license':
@@ -116,7 +117,7 @@ function Views({
     case 'erasures':
       return <ErasuresView load={queues.erasures} isAdmin={isAdmin} />;
     case 'fleet':
-      return <LazyFleetView />;
+      return <LazyFleetView onReload={() => keepSearchText(search.text)} />;
     case 'service':
       return <ServiceView />;
     case 'audit':
