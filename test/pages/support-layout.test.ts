@@ -78,6 +78,26 @@ test('the label of a machine is on one line with the other cells of its row', as
   expect(Math.abs(label.y + label.height / 2 - checkbox.y - checkbox.height / 2)).toBeLessThan(2);
 });
 
+test.each([760, 1280])(
+  'at a width of %d pixels the download of the audit trail is on one line with the caption of the entries',
+  async (width) => {
+    const page = await browser.openPage(origin, { viewport: { width, height: 800 } });
+    await openAs(page, origin, service, 'support', '#audit');
+    const download = await boxOf(button(page, 'Download as CSV'));
+    // The box of the caption is wider and higher than its text.
+    const caption = (await page
+      .getByRole('table')
+      .locator('caption')
+      .evaluate((element) => {
+        const range = element.ownerDocument.createRange();
+        range.selectNodeContents(element);
+        const { y, height } = range.getBoundingClientRect();
+        return { y, height };
+      })) as { y: number; height: number };
+    expect(Math.abs(download.y + download.height / 2 - caption.y - caption.height / 2)).toBeLessThan(2);
+  },
+);
+
 test.each([320, 760, 1280])(
   'at a width of %d pixels a toast does not cover a dialog, and its button is reached by keyboard',
   async (width) => {
