@@ -9,7 +9,13 @@ import { defineConfig, type Plugin } from 'vite';
 const inWeb = (path: string) => fileURLToPath(new URL(`web/${path}`, import.meta.url));
 const COMPRESSED = /\.(html|js|css)$/;
 
-/** Builds the three pages as static files in `web/dist`, and not in `dist`, because `nest build` empties that folder. */
+const PAGES = ['support', 'portal', 'privacy'];
+
+/**
+ * Builds the three pages as static files in `web/dist`, and not in `dist`, because `nest build` empties that folder. Each page has
+ * a build of its own and shares no file with another one: a shared file would contain what only the other page uses, and cost a
+ * request and its headers.
+ */
 export default defineConfig({
   root: inWeb(''),
   // The pages refer to their files by relative URLs, because PUBLIC_URL may have a path.
@@ -18,22 +24,29 @@ export default defineConfig({
   plugins: [icon(), sections(), compress()],
   build: {
     outDir: inWeb('dist'),
-    emptyOutDir: true,
-    // All files are loaded from the service, and browsers without `modulepreload` load a module when it is imported.
+    // All files are loaded from the service. A page has one script, so no page needs `modulepreload`.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
-    // The licenses of the bundled packages must be published with them. The service serves this file at `/licenses.md`.
-    license: { fileName: 'licenses.md' },
-    rolldownOptions: {
-      input: {
-        portal: inWeb('portal/index.html'),
-        support: inWeb('support/index.html'),
-        privacy: inWeb('privacy/index.html'),
+    modulePreload: false,
+  },
+  environments: Object.fromEntries(
+    PAGES.map((page, index) => [
+      page,
+      {
+        consumer: 'client',
+        build: {
+          // The first build removes the files of earlier ones.
+          emptyOutDir: index === 0,
+          // The licenses of the bundled packages must be published with them. The support page uses all of these packages.
+          // The service serves this file at `/licenses.md`.
+          license: page === 'support' && { fileName: 'licenses.md' },
+          rolldownOptions: { input: { [page]: inWeb(`${page}/index.html`) } },
+        },
       },
-      // One file for what pages share: each further file would cost a request and its headers.
-      output: {
-        codeSplitting: { groups: [{ name: 'shared', test: /web\/shared|preact/, minShareCount: 2 }] },
-      },
+    ]),
+  ),
+  builder: {
+    buildApp: async ({ environments, build }) => {
+      for (const page of PAGES) await build(environments[page]!);
     },
   },
 });
@@ -76,15 +89,14 @@ function sections(): Plugin {
 function compress(): Plugin {
   return {
     name: 'compress',
-    async closeBundle() {
-      const folder = inWeb('dist');
-      for (const name of (await readdir(folder, { recursive: true })).filter((path) =>
-        COMPRESSED.test(path),
-      )) {
-        const file = join(folder, name);
-        await pipeline(createReadStream(file), createBrotliCompress(), createWriteStream(`${file}.br`));
-        await pipeline(createReadStream(file), createGzip({ level: 9 }), createWriteStream(`${file}.gz`));
-      }
-    },
+    buildApp: { order: 'post', handler: () => compressFiles(inWeb('dist')) },
   };
+}
+
+async function compressFiles(folder: string): Promise<void> {
+  for (const name of (await readdir(folder, { recursive: true })).filter((path) => COMPRESSED.test(path))) {
+    const file = join(folder, name);
+    await pipeline(createReadStream(file), createBrotliCompress(), createWriteStream(`${file}.br`));
+    await pipeline(createReadStream(file), createGzip({ level: 9 }), createWriteStream(`${file}.gz`));
+  }
 }

@@ -218,7 +218,7 @@ test('invalid language tags of a browser are skipped', async () => {
 test.each(['en', 'de', 'fr', 'ja'])('the portal in %s transfers at most 26 KiB, compressed', async (tag) => {
   const html = readFileSync(new URL('portal/index.html', dist), 'utf8');
   const files = [...html.matchAll(/(?:src|href)="\.\.\/(assets\/[^"]+)"/g)].map(([, file]) => file!);
-  expect(files).toHaveLength(3);
+  expect(files).toHaveLength(2);
   const sizes = ['portal/index.html', ...files].map((file) => statSync(new URL(`${file}.br`, dist)).size);
   for (const path of ['/brand', '/languages?page=portal']) {
     const answer = await fetch(origin + path, {

@@ -1,8 +1,9 @@
 import { render } from 'preact';
 import english from '../../src/languages/en.json?url=shared+portal';
+import { loadBrand } from '../shared/page/brand.js';
 import { openInLanguage } from '../shared/page/language.js';
 import { Portal } from './portal.js';
 import './portal.css';
 
 const page = document.getElementById('page')!;
-void openInLanguage('portal', english, () => render(<Portal />, page));
+void loadBrand().then(() => openInLanguage('portal', english, () => render(<Portal />, page)));

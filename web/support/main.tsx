@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import english from '../../src/languages/en.json?shared';
 import { moveFocus } from '../shared/notices/announcer.js';
+import { loadBrand } from '../shared/page/brand.js';
 import { showTexts } from '../shared/texts/receive-texts.js';
 import { App } from './frame/app.js';
 import { takeLink } from './sign-in/link.js';
@@ -17,4 +18,4 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
   moveFocus(document.getElementById('main'));
 });
 
-render(<App link={link} />, document.getElementById('page')!);
+void loadBrand().then(() => render(<App link={link} />, document.getElementById('page')!));

@@ -15,9 +15,14 @@ const UNKNOWN: Brand = {
   has_logo: false,
 };
 
-/** What the settings say about the product and its vendor. It is read before the page is first rendered. */
-export const brand: Brand = await ask<Brand>('GET', '../brand').catch(() => UNKNOWN);
-if (brand.accent) showAccent(brand.accent);
+/** What the settings say about the product and its vendor. It is loaded before the page is first rendered. */
+export let brand = UNKNOWN;
+
+/** It is no top-level `await`, because with one the bundler moves what a chunk shares with its page into a third file. */
+export async function loadBrand(): Promise<void> {
+  brand = await ask<Brand>('GET', '../brand').catch(() => UNKNOWN);
+  if (brand.accent) showAccent(brand.accent);
+}
 
 /** The content security policy allows style sheets that scripts construct, but no `style` element. */
 function showAccent({ light, light_strong, dark, dark_strong }: NonNullable<Brand['accent']>) {
