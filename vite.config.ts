@@ -21,7 +21,7 @@ export default defineConfig({
   // The pages refer to their files by relative URLs, because PUBLIC_URL may have a path.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  plugins: [icon(), sections(), compress()],
+  plugins: [icon(), sections(), plainImports(), compress()],
   build: {
     outDir: inWeb('dist'),
     // All files are loaded from the service. A page has one script, so no page needs `modulepreload`.
@@ -81,6 +81,22 @@ function sections(): Plugin {
       if (!isUrl) return `export default ${source};`;
       const asset = this.emitFile({ type: 'asset', name: 'en.json', source });
       return `export default import.meta.ROLLUP_FILE_URL_${asset};`;
+    },
+  };
+}
+
+/**
+ * Leaves out what Vite adds to a dynamic import: code that also loads the style sheets of the imported script. What the
+ * portal loads on demand has no style sheet of its own.
+ */
+function plainImports(): Plugin {
+  return {
+    name: 'plain-imports',
+    applyToEnvironment: ({ name }) => name === 'portal',
+    load: {
+      order: 'pre',
+      filter: { id: /vite\/preload-helper/ },
+      handler: () => 'export const __vitePreload = (load) => load();',
     },
   };
 }

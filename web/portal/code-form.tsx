@@ -4,7 +4,7 @@ import { focusFirstError, focusSoon } from '../shared/notices/announcer.js';
 import { Button } from '../shared/forms/button.js';
 import { Form } from '../shared/forms/form.js';
 import { Notice } from '../shared/notices/notice.js';
-import { CodeEntry } from './code-entry.js';
+import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
 import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './key-form.js';
@@ -35,6 +35,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
+      await loadOnDemand();
       await mailCode({ email: address });
       showCodeEntry(true);
     });
@@ -42,7 +43,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   return (
     <div ref={container}>
       {isMailed ? (
-        <CodeEntry
+        <onDemand.CodeEntry
           sentTo={address}
           submit={messages.signIn.signIn}
           mail={() => mailCode({ email: address })}
@@ -63,7 +64,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
           <EmailField email={email} onEmail={onEmail} error={fieldError} />
           {error && <Notice kind="danger">{error}</Notice>}
           <div class="actions">
-            <Button kind="primary" type="submit">
+            <Button kind="primary" type="submit" onNear={() => void preload()}>
               {messages.signIn.mailCode}
             </Button>
             {extra}

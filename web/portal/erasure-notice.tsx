@@ -5,6 +5,7 @@ import { Notice } from '../shared/notices/notice.js';
 import { t } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import type { WaitingErasure } from '../shared/api/api-types.js';
+import { DialogButton } from './dialog-button.js';
 import { takeErasureBack } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
@@ -32,15 +33,15 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
           {error}
         </p>
       )}
-      {isWaiting && (
-        <Button
-          busy={busy}
-          onClick={
-            canTakeBack ? () => void takeBack() : () => openSignInByCode({ focusAfterwards: 'erasure' })
-          }
-        >
-          {canTakeBack ? messages.data.takeItBack : messages.data.signInByCode}
+      {isWaiting && canTakeBack && (
+        <Button busy={busy} onClick={() => void takeBack()}>
+          {messages.data.takeItBack}
         </Button>
+      )}
+      {isWaiting && !canTakeBack && (
+        <DialogButton onOpen={() => openSignInByCode({ focusAfterwards: 'erasure' })}>
+          {messages.data.signInByCode}
+        </DialogButton>
       )}
     </Notice>
   );

@@ -5,7 +5,7 @@ import { Button } from '../shared/forms/button.js';
 import { Notice } from '../shared/notices/notice.js';
 import type { HolderLicense } from '../shared/api/api-types.js';
 import { fill } from '../shared/texts/text.js';
-import { CodeEntry } from './code-entry.js';
+import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
 import { explain } from './explain.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
@@ -35,7 +35,7 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   );
   if (sentTo !== undefined) {
     return (
-      <CodeEntry
+      <onDemand.CodeEntry
         sentTo={sentTo}
         lead={messages.freeAPlace.codeMailed}
         submit={messages.freeAPlace.show}
@@ -48,6 +48,7 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   }
   const start = () =>
     run(async () => {
+      await loadOnDemand();
       setSentTo((await mail()).sent_to);
       focusSoon(document.body, '[name="code"]');
     });
@@ -56,7 +57,7 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
       <p>{messages.freeAPlace.codeFirst}</p>
       {error && <Notice kind="danger">{error}</Notice>}
       <div class="actions">
-        <Button kind="primary" busy={busy} onClick={() => void start()}>
+        <Button kind="primary" busy={busy} onNear={() => void preload()} onClick={() => void start()}>
           {messages.signIn.mailCode}
         </Button>
         {other}

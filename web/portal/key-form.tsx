@@ -6,10 +6,10 @@ import { focusFirstError } from '../shared/notices/announcer.js';
 import { Button } from '../shared/forms/button.js';
 import { Field } from '../shared/forms/field.js';
 import { Form } from '../shared/forms/form.js';
-import { isMistyped } from '../shared/forms/mistyped-key.js';
 import { Notice } from '../shared/notices/notice.js';
 import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
+import { onDemand, preload } from './load-on-demand.js';
 import { signInByKey } from './portal-api.js';
 import { messages } from './messages.js';
 
@@ -36,7 +36,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
   const form = useRef<HTMLFormElement>(null);
   const [errors, setErrors] = useState<FieldErrors>({});
   const { busy, error, run } = useAction((error) => {
-    if (error instanceof Refused && error.code === 'license_not_found' && isMistyped(licenseKey)) {
+    if (error instanceof Refused && error.code === 'license_not_found' && onDemand?.isMistyped(licenseKey)) {
       showErrors({ key: messages.signIn.mistypedKey });
       return '';
     }
@@ -58,7 +58,11 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     showErrors(newErrors);
     if (newErrors.email || newErrors.key) return;
     await run(async () => {
-      await signInByKey(email.trim(), licenseKey.trim());
+      await signInByKey(email.trim(), licenseKey.trim()).catch(async (error: unknown) => {
+        // What checks the key for a typing error.
+        await preload();
+        throw error;
+      });
       await onSignedIn();
     });
   };

@@ -1,14 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from '../shared/forms/button.js';
 import { formatDay } from '../shared/dates/dates.js';
 import { ExactTime } from '../shared/dates/exact-time.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import type { HolderActivation } from '../shared/api/api-types.js';
-import { AskForRelease } from './ask-for-release.js';
+import { onDemand } from './load-on-demand.js';
+import { DialogButton } from './dialog-button.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
-import { ReleaseMyself } from './release-myself.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
@@ -29,19 +28,21 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
       )}
       {!release_requested_at && release_declined && <DeclinedRelease {...release_declined} />}
       {(!release_requested_at || releasesLeft > 0) && (
-        <Button
+        <DialogButton
           id={`do-${id}`}
           labelledBy={`do-${id} name-${id}`}
           describedBy={`details-${id}`}
-          onClick={() => setIsDialogOpen(true)}
+          onOpen={() => setIsDialogOpen(true)}
         >
           {releasesLeft > 0 ? messages.release.self : messages.release.ask}
-        </Button>
+        </DialogButton>
       )}
       {isDialogOpen && releasesLeft > 0 && (
-        <ReleaseMyself activation={activation} releasesLeft={releasesLeft} onClose={close} />
+        <onDemand.ReleaseMyself activation={activation} releasesLeft={releasesLeft} onClose={close} />
       )}
-      {isDialogOpen && releasesLeft === 0 && <AskForRelease activation={activation} onClose={close} />}
+      {isDialogOpen && releasesLeft === 0 && (
+        <onDemand.AskForRelease activation={activation} onClose={close} />
+      )}
     </Row>
   );
 }

@@ -4,6 +4,7 @@ import { Button } from '../shared/forms/button.js';
 import { brand } from '../shared/page/brand.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import { Notice } from '../shared/notices/notice.js';
+import { DialogButton } from './dialog-button.js';
 import { ErasureNotice } from './erasure-notice.js';
 import { isUsable } from './holder.js';
 import { LicenseSection } from './license.js';
@@ -32,7 +33,7 @@ export function Overview({ isStale, ...session }: Props) {
       {isStale && (
         <Notice kind="warning">
           <p>{messages.session.endedNotice}</p>
-          <Button onClick={onEnded}>{messages.session.again}</Button>
+          <DialogButton onOpen={onEnded}>{messages.session.again}</DialogButton>
         </Notice>
       )}
       <Summary holder={holder} />
@@ -51,9 +52,9 @@ export function Overview({ isStale, ...session }: Props) {
       {holder.signed_in_by === 'key' && (
         <p class="actions small">
           <span class="quiet">{messages.license.onlyThis}</span>
-          <Button kind="link" onClick={() => openSignInByCode({ focusAfterwards: 'headline' })}>
+          <DialogButton kind="link" onOpen={() => openSignInByCode({ focusAfterwards: 'headline' })}>
             {fill(messages.license.showAll, { email: <UntrustedText text={holder.email} /> })}
-          </Button>
+          </DialogButton>
         </p>
       )}
       {holder.licenses.length > 0 && (

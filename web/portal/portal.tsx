@@ -15,8 +15,9 @@ import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { isToBeFreed, releaseHint } from './release-link.js';
 import { SignIn } from './sign-in.js';
-import { SignInAgain, type SignInReason } from './sign-in-again.js';
+import type { SignInReason } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
+import { loadOnDemand, onDemand } from './load-on-demand.js';
 import { openedElement } from './this-machine.js';
 import { messages } from './messages.js';
 
@@ -77,6 +78,11 @@ export function Portal() {
     setSignInReason(null);
     toast(signInReason === 'ended' ? messages.session.signedInAgain : messages.session.signedInByCode);
   };
+  const handleEnded = () =>
+    void loadOnDemand().then(
+      () => setSignInReason('ended'),
+      () => setSignInReason('later'),
+    );
   const handleSignedOut = () => {
     setSignInReason(null);
     show('signed-out', 'headline');
@@ -110,7 +116,7 @@ export function Portal() {
           holder={holder}
           isStale={signInReason === 'later'}
           update={show}
-          onEnded={() => setSignInReason('ended')}
+          onEnded={handleEnded}
           openSignInByCode={({ focusAfterwards }) => setSignInReason({ focusAfterwards })}
         />
       ) : (
@@ -126,7 +132,7 @@ export function Portal() {
         />
       )}
       {holder && signInReason && signInReason !== 'later' && (
-        <SignInAgain
+        <onDemand.SignInAgain
           holder={holder}
           reason={signInReason}
           onSignedIn={handleSignedInAgain}

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { Button } from '../shared/forms/button.js';
 import { Notice } from '../shared/notices/notice.js';
 import { toast } from '../shared/notices/toast.js';
-import { AskForErasure } from './ask-for-erasure.js';
+import { DialogButton } from './dialog-button.js';
+import { onDemand } from './load-on-demand.js';
 import { readExport } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
@@ -22,9 +23,9 @@ export function YourData() {
       ) : (
         <>
           <p>{messages.data.needsCode}</p>
-          <Button onClick={() => openSignInByCode({ focusAfterwards: 'your-data' })}>
+          <DialogButton onOpen={() => openSignInByCode({ focusAfterwards: 'your-data' })}>
             {messages.data.signInByCode}
-          </Button>
+          </DialogButton>
         </>
       )}
     </section>
@@ -65,8 +66,8 @@ function Deletion() {
   return (
     <div class="choice">
       <p>{messages.data.deleteLead}</p>
-      <Button onClick={() => setIsDialogOpen(true)}>{messages.data.delete}</Button>
-      {isDialogOpen && <AskForErasure onClose={() => setIsDialogOpen(false)} />}
+      <DialogButton onOpen={() => setIsDialogOpen(true)}>{messages.data.delete}</DialogButton>
+      {isDialogOpen && <onDemand.AskForErasure onClose={() => setIsDialogOpen(false)} />}
     </div>
   );
 }

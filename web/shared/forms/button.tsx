@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import { common } from '../texts/messages.js';
 import { IsFormBusy } from './form.js';
 
-interface Props {
+export interface ButtonProps {
   readonly children: ComponentChildren;
   /** A `harm` button opens the dialog of a harmful action; the `danger` button in that dialog confirms the action. */
   readonly kind?: 'plain' | 'primary' | 'danger' | 'harm' | 'link';
@@ -22,6 +22,8 @@ interface Props {
   /** The id of the element that describes what the button works on. */
   readonly describedBy?: string;
   readonly onClick?: () => void;
+  /** Called when the pointer or the focus reaches the button, so that a click is likely. */
+  readonly onNear?: () => void;
 }
 
 export function Button({
@@ -36,7 +38,8 @@ export function Button({
   labelledBy,
   describedBy,
   onClick,
-}: Props) {
+  onNear,
+}: ButtonProps) {
   const isFormBusy = useContext(IsFormBusy);
   const busy = isWorking || (isFormBusy && type === 'submit');
   const ignoresClicks = busy || isBlocked || isFormBusy;
@@ -51,6 +54,8 @@ export function Button({
       aria-describedby={describedBy}
       aria-disabled={ignoresClicks}
       aria-busy={busy}
+      onPointerEnter={onNear}
+      onFocus={onNear}
       onClick={(event) => {
         if (ignoresClicks) event.preventDefault();
         else onClick?.();

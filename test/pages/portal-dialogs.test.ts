@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import type { Service } from '../support/harness.js';
+import { TestBrowser } from './browser.js';
+import { headline, openByKey } from './portal-browser.js';
+import { startForBrowser } from './service.js';
+import { activateMachine, expectFocus, type HolderCredentials } from './steps.js';
+
+const ON_DEMAND = '**/assets/on-demand-*.js';
+
+let service: Service;
+let origin: string;
+beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+afterAll(() => service.close());
+const browser = TestBrowser.startForFile();
+
+let license: HolderCredentials;
+beforeEach(async () => {
+  license = await service.issue({ email: `${randomUUID()}@example.com` });
+  await activateMachine(service, license, 'Studio Mac');
+});
+
+const ask = (page: Page) => page.getByRole('button', { name: 'Ask support to release Studio Mac' });
+const dialog = (page: Page) => page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
+
+test.each([
+  ['the pointer', (page: Page) => ask(page).hover()],
+  ['the focus', (page: Page) => ask(page).focus()],
+])('the dialogs are loaded once %s reaches a button that opens one, and not before', async (_by, reach) => {
+  const page = await browser.openPage(origin);
+  const requested: string[] = [];
+  page.on('request', (request) => requested.push(request.url()));
+  await openByKey(page, origin, license);
+  await page.waitForLoadState('networkidle');
+  expect(requested.filter((url) => url.includes('on-demand'))).toEqual([]);
+  await Promise.all([page.waitForResponse(ON_DEMAND), reach(page)]);
+});
+
+test('while the dialogs are loaded, the button is busy', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  let answer = () => {};
+  await page.route(ON_DEMAND, (route) => {
+    answer = () => void route.continue();
+  });
+  await ask(page).click();
+  await page.locator('[aria-busy=true]').filter({ hasText: 'Ask support' }).waitFor();
+  answer();
+  await dialog(page).waitFor();
+  await page.keyboard.press('Escape');
+  await expectFocus(ask(page));
+});
+
+test('without a connection a dialog that was not loaded yet says so, and opens after the next click', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await page.context().setOffline(true);
+  await ask(page).click();
+  await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
+  await page.context().setOffline(false);
+  await expect(ask(page).getAttribute('aria-busy')).resolves.toBe('false');
+  await ask(page).click();
+  await dialog(page).waitFor();
+});
+
+test('a click loads the page again if an update of the service has removed the file of the dialogs', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await page.route(ON_DEMAND, (route) => route.fulfill({ status: 404, body: '' }));
+  await Promise.all([page.waitForEvent('load'), ask(page).click()]);
+  await page.unroute(ON_DEMAND);
+  await headline(page).waitFor();
+  await ask(page).click();
+  await dialog(page).waitFor();
+});
+
+test('while the service is unavailable a dialog that was not loaded says so, and the next click loads the page again', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  for (const path of ['**/portal/api/licenses', ON_DEMAND]) await page.route(path, (route) => route.abort());
+  await ask(page).click();
+  await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
+  await browser.expectAccessibleLayout(page);
+  await page.unrouteAll();
+  await Promise.all([page.waitForEvent('load'), ask(page).click()]);
+  await ask(page).click();
+  await dialog(page).waitFor();
+});
