@@ -3,7 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, onSendAsyncHookHandler } from 'fastify';
 
 /** Shorter responses are not compressed, because compression would save little. */
-const MIN_COMPRESSED_BYTES = 1_024;
+const MIN_COMPRESSED_BYTES = 400;
 // A list is compressed while its client waits, so speed matters more than size: the best quality takes 15 times as long, for
 // 6 % less.
 const LIST_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
@@ -16,9 +16,9 @@ const ENCODERS = {
 
 /** The responses that are compressed: lists of the portal and of the staff API, and the public data of the pages. */
 const COMPRESSED_ROUTES =
-  /^(GET \/(portal\/api\/|support\/api\/|languages|privacy\/data)|POST \/support\/api\/licenses\/search$)/;
-/** The texts of the pages are the same for all clients, so each is compressed once, with the best quality. */
-const SHARED_TEXT_ROUTES = /^\/languages/;
+  /^(GET \/(portal\/api\/|support\/api\/|languages|brand$|privacy\/data)|POST \/support\/api\/licenses\/search$)/;
+/** The texts of the pages and the brand are the same for all clients, so each is compressed once, with the best quality. */
+const SHARED_TEXT_ROUTES = /^\/(languages|brand$)/;
 
 /**
  * Compresses the responses of COMPRESSED_ROUTES, none of which contains a secret (docs/decisions/0039). Other responses are
