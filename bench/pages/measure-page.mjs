@@ -8,15 +8,23 @@ const PROCESSOR_SLOWDOWN = 4;
  * @param {string} path
  * @param {string} selector of the element with which the page can be used
  * @param {{ width: number, height: number }} size of the window
- * @returns the bytes transferred, the milliseconds from the navigation until the element was visible, and the layout shift
+ * @returns the bytes transferred with headers, without the logo (`bytes`) and of the logo (`logoBytes`), the milliseconds from the
+ *   navigation until the element was visible, and the layout shift
  */
 export async function measurePage(context, path, selector, size) {
   const page = await context.newPage();
   try {
     await page.setViewportSize(size);
     const protocol = await context.newCDPSession(page);
-    let bytes = 0;
-    protocol.on('Network.loadingFinished', ({ encodedDataLength }) => (bytes += encodedDataLength));
+    const logoRequests = new Set();
+    let [bytes, logoBytes] = [0, 0];
+    protocol.on('Network.requestWillBeSent', ({ requestId, request }) => {
+      if (new URL(request.url).pathname.endsWith('/brand/logo')) logoRequests.add(requestId);
+    });
+    protocol.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (logoRequests.has(requestId)) logoBytes += encodedDataLength;
+      else bytes += encodedDataLength;
+    });
     await protocol.send('Network.enable');
     await protocol.send('Network.setCacheDisabled', { cacheDisabled: true });
     await protocol.send('Network.emulateNetworkConditions', NETWORK);
@@ -24,7 +32,8 @@ export async function measurePage(context, path, selector, size) {
     await page.addInitScript(recordTimes, selector);
     await page.goto(path, { waitUntil: 'networkidle' });
     await page.locator(selector).filter({ visible: true }).first().waitFor();
-    return { bytes, ...(await page.evaluate(() => globalThis.recorded)) };
+    await page.waitForFunction(() => [...document.images].every(({ complete }) => complete));
+    return { bytes, logoBytes, ...(await page.evaluate(() => globalThis.recorded)) };
   } finally {
     await page.close();
   }
