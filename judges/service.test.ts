@@ -132,17 +132,18 @@ describe('Prism accepts the documented answers', () => {
       succeededRoutes.add(route.replace(' ', ' /portal/api'));
     const call = (method: string, path: string, status: number, template = path, body?: unknown) =>
       expectSuccess(holder.call(method, path, body), `${method} /portal/api${template}`, status);
-    await call('GET', '/licenses', 200);
+    await call('GET', '/session', 200);
     await call('POST', `/licenses/${license.license_id}/send-key`, 202, '/licenses/{id}/send-key');
     const path = `/activations/${id}/release`;
     await call('POST', `${path}-request`, 202, '/activations/{id}/release-request', { reason: 'Sold.' });
     await call('POST', `/activations/${other}/release`, 200, '/activations/{id}/release');
-    await call('GET', '/licenses', 200);
+    await call('GET', '/session', 200);
     await call('GET', '/export', 200);
     await call('POST', '/erasure', 202);
     await call('GET', '/export', 200);
     await call('DELETE', '/erasure', 204);
     await call('DELETE', '/session', 204);
+    await call('GET', '/session', 204);
   });
 
   test('of the support API', async () => {
@@ -256,7 +257,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   token_invalid: () => service.heartbeat('no token'),
   no_version_published: async () => noManifestAnswer,
   sign_in_required: async () => {
-    await service.call('GET', '/portal/api/licenses', undefined, { cookie: 'mooring_holder=none' });
+    await service.call('GET', '/portal/api/export', undefined, { cookie: 'mooring_holder=none' });
     return service.call('GET', '/support/api/audit', undefined, { authorization: 'Bearer none' });
   },
   forbidden: async () => service.call('GET', '/support/api/staff', undefined, await bearer('support')),

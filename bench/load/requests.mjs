@@ -31,7 +31,7 @@ const MAKERS = {
   activate_again: (seat) => activate(seat, seat.machine_id),
   manifest: () => get('/v1/manifest'),
   manifest_304: (_seat, etag) => get('/v1/manifest', `if-none-match: ${etag}\r\n`),
-  portal: ({ cookie }) => get('/portal/api/licenses', `cookie: mooring_holder=${cookie}\r\n`),
+  portal: ({ cookie }) => get('/portal/api/session', `cookie: mooring_holder=${cookie}\r\n`),
   search: ({ email, staff_token }) =>
     post('/support/api/licenses/search', { email }, `authorization: Bearer ${staff_token}\r\n`),
 };

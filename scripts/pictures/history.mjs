@@ -79,7 +79,7 @@ async function askForReleases(camera, vendor, { email }) {
   };
   const code = await codeAfter(vendor.outbox, email, () => post('session/code', { email }));
   await post('session', { email, code: code.replace(' ', '') });
-  const { licenses } = await (await page.request.get('/portal/api/licenses')).json();
+  const { licenses } = await (await page.request.get('/portal/api/session')).json();
   const reasons = ['It is sold.', 'The disk is broken, and the machine does not start any more.'];
   for (const [i, { id }] of licenses[0].activations.entries()) {
     await post(`activations/${id}/release-request`, { reason: reasons[i] });

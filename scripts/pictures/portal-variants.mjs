@@ -31,7 +31,7 @@ export async function takePortalVariants(camera, vendor, hedy) {
 async function takeMachines(camera, vendor, nora, hedy) {
   const opened = await camera.openPage();
   await signInByKey(opened, nora);
-  const { licenses } = await (await opened.request.get('/portal/api/licenses')).json();
+  const { licenses } = await (await opened.request.get('/portal/api/session')).json();
   await opened.goto(`/portal/#activation=${licenses[0].activations.at(-1).id}`);
   await opened.getByText('This machine', { exact: true }).waitFor();
   await camera.take(

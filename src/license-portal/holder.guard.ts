@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { readCookie } from '../http/sessions/cookies.js';
 import { problem } from '../http/problems/problem.js';
-import { AllowedWithoutSession, demandSameOrigin } from '../http/sessions/same-origin.js';
+import { AllowedWithoutSession, demandSameOrigin, SessionOptional } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { Languages } from '../languages/languages.service.js';
 import type { Holder } from './holder.js';
@@ -32,7 +32,10 @@ export class HolderGuard implements CanActivate {
     request.language = this.languages.bestFor(request.headers['accept-language']);
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
-    if (!session || session.staff_id !== null) throw problem('sign_in_required');
+    if (!session || session.staff_id !== null) {
+      if (this.reflector.get(SessionOptional, route)) return true;
+      throw problem('sign_in_required');
+    }
     // A session that a license key began has a license_id and no email.
     if (this.reflector.get(RequiresMailedCode, route) && session.email === null)
       throw problem('mailbox_proof_needed');
@@ -42,7 +45,7 @@ export class HolderGuard implements CanActivate {
   }
 }
 
-/** Parameter decorator: the holder that `HolderGuard` authenticated. */
+/** Parameter decorator: the holder that `HolderGuard` authenticated; undefined without a session if it is optional. */
 export const CurrentHolder = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().holder,
 );

@@ -1,14 +1,13 @@
-import { Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import { requireOwnLicense, type Holder } from './holder.js';
-import { HolderOverviewService } from './overview.service.js';
 
 const DAY_SECONDS = 86_400;
 
-/** A holder's licenses (docs/contract.md#portal). */
+/** Actions on a holder's licenses (docs/contract.md#portal). */
 @Controller('portal/api/licenses')
 @UseGuards(HolderGuard)
 export class HolderLicensesController {
@@ -16,15 +15,9 @@ export class HolderLicensesController {
   readonly #keyMails = new RateLimit(10, DAY_SECONDS);
 
   constructor(
-    private readonly overview: HolderOverviewService,
     private readonly licenses: LicensesService,
     private readonly dataSource: DataSource,
   ) {}
-
-  @Get()
-  async list(@CurrentHolder() holder: Holder) {
-    return this.overview.read(holder);
-  }
 
   @Post(':id/send-key')
   @HttpCode(202)

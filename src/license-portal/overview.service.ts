@@ -23,7 +23,6 @@ import { DECISION_REASON } from '../releases/release-decisions.js';
 import { countSelfReleasesSql, selfReleaseWindowStart } from '../releases/self-releases.js';
 import { Clock, rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { problem } from '../http/problems/problem.js';
 import { readRetentionEndByEmail } from '../erasure/erase.js';
 import type { WaitingErasure } from '../erasure/erasure.view.js';
 import type { Holder } from './holder.js';
@@ -110,9 +109,9 @@ export class HolderOverviewService {
   /**
    * Reads what the portal shows to a holder. One statement reads the session and the licenses, so that a holder whose license
    * gets another address meanwhile does not see data of the new holder.
-   * @throws Problem `sign_in_required` if the session has ended
+   * @returns null if the session has ended
    */
-  async read(holder: Holder): Promise<Overview> {
+  async read(holder: Holder): Promise<Overview | null> {
     const isSignedInByCode = holder.email !== null;
     const rows = await queryPrepared<HolderLicenseRow>(poolOf(this.dataSource), {
       ...(isSignedInByCode ? LICENSES_BY_EMAIL : LICENSE_BY_KEY),
@@ -120,7 +119,7 @@ export class HolderOverviewService {
     });
     const [first] = rows;
     const email = holder.email ?? first?.email;
-    if (!first || !email) throw problem('sign_in_required');
+    if (!first || !email) return null;
     return {
       signed_in_by: isSignedInByCode ? 'code' : 'key',
       email,

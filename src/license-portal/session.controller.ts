@@ -1,24 +1,49 @@
-import { Body, Controller, Delete, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  HttpStatus,
+  Post,
+  Req,
+  Res,
+  UseGuards,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { setCookie, readCookie, clearCookie } from '../http/sessions/cookies.js';
-import { AllowedWithoutSession } from '../http/sessions/same-origin.js';
+import { AllowedWithoutSession, SessionOptional } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import type { Holder } from './holder.js';
+import { HolderOverviewService } from './overview.service.js';
 import { CodeRequest, SignInRequest } from './portal.dto.js';
 import { CODE_LIFETIME_MINUTES } from './sign-in-codes.js';
 import { SignInService } from './sign-in.service.js';
 
-/** Sign-in and sign-out of holders (docs/contract.md#portal). */
+/** Sessions of holders, with what the portal shows in them (docs/contract.md#portal). */
 @Controller('portal/api/session')
 @UseGuards(HolderGuard)
 export class HolderSessionController {
   constructor(
     private readonly signIn: SignInService,
+    private readonly overview: HolderOverviewService,
     private readonly sessions: Sessions,
     private readonly config: Config,
   ) {}
+
+  /**
+   * Returns what the portal shows to the holder; 204 without a session. The cookie of an ended session stays, because another tab
+   * may have replaced it meanwhile.
+   */
+  @Get()
+  @SessionOptional()
+  async read(@CurrentHolder() holder: Holder | undefined, @Res({ passthrough: true }) reply: FastifyReply) {
+    const overview = holder && (await this.overview.read(holder));
+    if (!overview) return void reply.status(HttpStatus.NO_CONTENT);
+    return overview;
+  }
 
   @Post()
   @AllowedWithoutSession()
@@ -40,25 +65,24 @@ export class HolderSessionController {
   }
 
   /**
-   * Mails a code. The response to an address does not reveal whether a license has this address. A session is optional:
-   * if it was created with a license key, codes for the address of this license have a separate limit, which other
-   * callers cannot use up. Instead of an address, the page may send the hint of a refused activation. The response to a
-   * valid hint has a part of the address of the license.
+   * Mails a code. The response to an address does not reveal whether a license has this address. If there is a session and a
+   * license key began it, codes for the address of this license have a separate limit, which other callers cannot use up.
+   * Instead of an address, the page may send the hint of a refused activation. The response to a valid hint has a part of the
+   * address of the license.
    */
   @Post('code')
-  @AllowedWithoutSession()
+  @SessionOptional()
   @HttpCode(202)
   async requestCode(
     @Body() { email, hint }: CodeRequest,
     @PageLanguage() language: string | undefined,
-    @Req() request: FastifyRequest,
+    @CurrentHolder() holder: Holder | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ sent_to: string }> {
-    const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     const { id, sent_to } =
       hint === undefined
-        ? { id: await this.signIn.requestCode(email!, session, language), sent_to: email! }
-        : await this.signIn.requestCodeByHint(hint, session, language);
+        ? { id: await this.signIn.requestCode(email!, holder, language), sent_to: email! }
+        : await this.signIn.requestCodeByHint(hint, holder, language);
     setCookie(reply, this.config, 'code', id, CODE_LIFETIME_MINUTES * 60);
     return { sent_to };
   }

@@ -4,11 +4,12 @@ import { Clock } from '../core/clock.js';
 import { queryRow, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
-import { Sessions, type Session } from '../http/sessions/sessions.js';
+import { Sessions } from '../http/sessions/sessions.js';
 import { TokenBucket } from '../http/limits/token-bucket.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { licenseIdOfHint } from '../keys/release-hint.js';
 import { LicensesService } from '../licenses/licenses.service.js';
+import type { Holder } from './holder.js';
 import { SignInCodes } from './sign-in-codes.js';
 
 const DAY_SECONDS = 86_400;
@@ -64,13 +65,13 @@ export class SignInService {
 
   /**
    * Mails a code.
-   * @param session the session of the browser, if it has one @param language of the page
+   * @param holder the signed-in holder, if the browser has a session @param language of the page
    * @returns the id of the code, which the browser needs to sign in with it
    * @throws Problem `too_many_requests`, `unavailable` if the limit of this instance is exceeded
    */
-  async requestCode(email: string, session: Session | null, language?: string): Promise<string> {
-    if (session?.license_id && (await this.#isAddressOf(session.license_id, email))) {
-      this.#codeMailsByLicense.count(session.license_id);
+  async requestCode(email: string, holder: Holder | undefined, language?: string): Promise<string> {
+    if (holder?.license_id && (await this.#isAddressOf(holder.license_id, email))) {
+      this.#codeMailsByLicense.count(holder.license_id);
       return this.codes.send(email, { isUrgent: true, language });
     }
     // A request that one limit refuses does not count for the other.
@@ -89,7 +90,7 @@ export class SignInService {
    */
   async requestCodeByHint(
     hint: string,
-    session: Session | null,
+    holder: Holder | undefined,
     language?: string,
   ): Promise<{ id: string; sent_to: string }> {
     const license_id = licenseIdOfHint(hint)!;
@@ -98,7 +99,7 @@ export class SignInService {
     const email = license?.email;
     if (!email || !this.keys.isValidReleaseHint(hint, { license_id, email }, this.clock.now()))
       throw invalidMembers({ hint: 'is not valid any more: activate once more in the application' });
-    return { id: await this.requestCode(email, session, language), sent_to: maskAddress(email) };
+    return { id: await this.requestCode(email, holder, language), sent_to: maskAddress(email) };
   }
 
   /**

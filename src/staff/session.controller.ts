@@ -1,8 +1,9 @@
-import { Controller, Delete, Get, HttpCode, Res, UseGuards } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, HttpStatus, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Config } from '../core/config.js';
 import { clearCookie } from '../http/sessions/cookies.js';
+import { SessionOptional } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import type { AuthenticatedStaff } from './identity/staff-identity.js';
 import { hasPasskey } from './links/staff-links.js';
@@ -19,8 +20,15 @@ export class StaffSessionController {
     private readonly config: Config,
   ) {}
 
+  /** Returns who is signed in; 204 without a session. A cookie stays, because another tab may have just replaced it. */
   @Get()
-  async read(@CurrentStaff() { id, email, role }: AuthenticatedStaff) {
+  @SessionOptional()
+  async read(
+    @CurrentStaff() staff: AuthenticatedStaff | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    if (!staff) return void reply.status(HttpStatus.NO_CONTENT);
+    const { id, email, role } = staff;
     return { id, email, role, has_passkey: await hasPasskey(this.dataSource.manager, id) };
   }
 

@@ -123,7 +123,7 @@ test.each<[string, () => Promise<Answer>, string]>([
   ['an activation of a new machine', () => activate(randomUUID()), '"token"'],
   ['an activation of a machine that is active', () => activate('a machine'), '"token"'],
   ['an activation with a key that was replaced', () => service.activate(rekeyed), '"token"'],
-  ["the list of a holder's licenses", () => holder.call('GET', '/licenses'), 'ada@example.com'],
+  ["the list of a holder's licenses", () => holder.call('GET', '/session'), 'ada@example.com'],
   [
     'a search by e-mail',
     search({ email: `buyer-${SOLD_LICENSE}@example.com` }),

@@ -186,7 +186,7 @@ describe(PROXY_NAME, () => {
     });
 
     test('gets a page, its files and its API from the same instance, and from another one if that instance is down', async () => {
-      const paths = ['/portal/', '/assets/portal-D9mhnCam.js', '/portal/api/licenses', '/privacy/data'];
+      const paths = ['/portal/', '/assets/portal-D9mhnCam.js', '/portal/api/session', '/privacy/data'];
       const respondingInstances = async () =>
         Promise.all(paths.map(async (path) => (await sendRequest('GET', path)).from));
       expect(new Set(await respondingInstances())).toEqual(new Set(['one']));

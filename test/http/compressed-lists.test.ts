@@ -93,7 +93,7 @@ describe('the lists of a holder and of staff', () => {
   });
 
   test.each([
-    '/portal/api/licenses',
+    '/portal/api/session',
     '/portal/api/export',
     '/support/api/licenses/search',
     '/support/api/licenses/{id}',

@@ -18,10 +18,10 @@ type Audience = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'a
 
 /** Every route of the pages, and who may call it. A test compares the list with the routes of the application. */
 const ROUTES: Readonly<Record<string, Audience>> = {
+  'GET /portal/api/session': 'anyone',
   'POST /portal/api/session': 'anyone',
   'POST /portal/api/session/code': 'anyone',
   'DELETE /portal/api/session': 'holder',
-  'GET /portal/api/licenses': 'holder',
   'POST /portal/api/licenses/:id/send-key': 'holder',
   'POST /portal/api/activations/:id/release-request': 'holder',
   'POST /portal/api/activations/:id/release': 'mailbox',
@@ -31,7 +31,7 @@ const ROUTES: Readonly<Record<string, Audience>> = {
   'POST /support/api/session': 'anyone',
   'POST /support/api/session/link': 'anyone',
   'POST /support/api/session/options': 'anyone',
-  'GET /support/api/session': 'staff session',
+  'GET /support/api/session': 'anyone',
   'DELETE /support/api/session': 'staff session',
   'GET /support/api/passkeys': 'staff session',
   'POST /support/api/passkeys': 'staff session',

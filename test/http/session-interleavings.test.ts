@@ -74,8 +74,8 @@ class HolderCase {
 
   /** Reads the licenses of a session. No response contains data of the next holder. @returns the status */
   async read(cookie: string): Promise<number> {
-    const { status, text } = await this.gates.call('GET', '/portal/api/licenses', { holder: cookie });
-    expect([200, 401]).toContain(status);
+    const { status, text } = await this.gates.call('GET', '/portal/api/session', { holder: cookie });
+    expect([200, 204]).toContain(status);
     if (status === 200) expect(JSON.parse(text).email).toBe(this.license.email);
     expect(text).not.toContain(this.nextEmail);
     expect(text).not.toContain(HINT_OF_NEXT_HOLDER);
@@ -95,7 +95,7 @@ class HolderCase {
     'sign out': async () => {
       const { status } = await this.gates.call('DELETE', '/portal/api/session', { holder: this.cookie });
       expect([204, 401]).toContain(status);
-      expect(await this.read(this.cookie)).toBe(401);
+      expect(await this.read(this.cookie)).toBe(204);
     },
     'replace the key': async () => {
       await service.app
@@ -103,13 +103,13 @@ class HolderCase {
         .rekey(this.license.license_id, AUDIT_CONTEXT)
         // An erased license has no key any more.
         .catch((error: unknown) => expect(error).toMatchObject({ code: 'key_not_mailable' }));
-      if (this.kind === 'key') expect(await this.read(this.cookie)).toBe(401);
+      if (this.kind === 'key') expect(await this.read(this.cookie)).toBe(204);
     },
     'change the address': () => this.#changeAddress(),
     'erase the holder': async () => {
       await service.app.get(ErasureService).run(this.erasureId, AUDIT_CONTEXT);
       // This also holds if the license got another address before, which ended the sessions of its key as well.
-      expect(await this.read(this.cookie)).toBe(401);
+      expect(await this.read(this.cookie)).toBe(204);
     },
   };
 
@@ -117,7 +117,7 @@ class HolderCase {
     const first = await this.read(this.cookie);
     const second = await this.read(this.cookie);
     // A session that has ended is never valid again.
-    if (first === 401) expect(second).toBe(401);
+    if (first === 204) expect(second).toBe(204);
   }
 
   async #signIn(kind: 'key' | 'code', proof: object): Promise<void> {
@@ -129,7 +129,7 @@ class HolderCase {
       return;
     }
     this.begun[kind].push(answer.cookie('holder')!);
-    expect(await this.read(this.cookie)).toBe(401);
+    expect(await this.read(this.cookie)).toBe(204);
     await this.read(answer.cookie('holder')!);
   }
 
@@ -147,7 +147,7 @@ class HolderCase {
     const { status } = await this.gates.call('POST', '/v1/activate', {}, machine);
     // 404: the key was replaced before.
     expect([200, 201, 404]).toContain(status);
-    if (this.kind === 'key') expect(await this.read(this.cookie)).toBe(401);
+    if (this.kind === 'key') expect(await this.read(this.cookie)).toBe(204);
   }
 }
 
@@ -175,9 +175,9 @@ test('a holder has exactly the sessions that no operation ended, in any order of
         const isReplaced = key.length + code.length > 0;
         const hasEnded =
           isReplaced || isErased || hasRun('sign out') || (kind === 'key' && areKeySessionsEnded);
-        expect(await holder.read(holder.cookie)).toBe(hasEnded ? 401 : 200);
-        for (const cookie of key) expect(await holder.read(cookie)).toBe(areKeySessionsEnded ? 401 : 200);
-        for (const cookie of code) expect(await holder.read(cookie)).toBe(isErased ? 401 : 200);
+        expect(await holder.read(holder.cookie)).toBe(hasEnded ? 204 : 200);
+        for (const cookie of key) expect(await holder.read(cookie)).toBe(areKeySessionsEnded ? 204 : 200);
+        for (const cookie of code) expect(await holder.read(cookie)).toBe(isErased ? 204 : 200);
         if (hasRun('sign in by key') && !areKeySessionsEnded) expect(key).toHaveLength(1);
         const triesCode = hasRun('sign in by code', 'sign in by the same code');
         expect(code.length).toBeLessThanOrEqual(1);

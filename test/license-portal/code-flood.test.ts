@@ -200,7 +200,7 @@ describe('a holder who is signed in with a key', () => {
     const code = /^ {4}(\d{4} \d{4})$/m.exec(mail.text)![1]!;
     const signIn = () => holder.call('POST', '/session', { email: license.email, code });
     expect((await retryWhileUnavailable(signIn)).status).toBe(204);
-    expect((await retryWhileUnavailable(() => holder.call('GET', '/licenses'))).json.signed_in_by).toBe(
+    expect((await retryWhileUnavailable(() => holder.call('GET', '/session'))).json.signed_in_by).toBe(
       'code',
     );
   });

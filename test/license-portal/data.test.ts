@@ -203,7 +203,7 @@ describe('GET export', () => {
 describe('POST and DELETE erasure', () => {
   const requestErasure = (from: Browser) => from.call('POST', '/erasure');
   const cancelErasure = (from: Browser) => from.call('DELETE', '/erasure');
-  const erasureOf = async (from: Browser) => (await from.call('GET', '/licenses')).json.erasure;
+  const erasureOf = async (from: Browser) => (await from.call('GET', '/session')).json.erasure;
   const isErased = async (id: string) =>
     (await service.sql('select 1 from license where id = $1 and email is null', [id])).length === 1;
   const runRetention = async () => {
@@ -269,8 +269,7 @@ describe('POST and DELETE erasure', () => {
     const code = await waiting.requestCode(license.email);
     await runRetention();
     expect(await isErased(license.license_id)).toBe(true);
-    for (const each of [holder, byKey])
-      expect((await each.call('GET', '/licenses')).json.code).toBe('sign_in_required');
+    for (const each of [holder, byKey]) expect((await each.call('GET', '/session')).status).toBe(204);
     expect(
       await service.sql('select 1 from session where email = $1 or license_id = $2', [
         license.email,

@@ -61,8 +61,8 @@ async function holderResponses(): Promise<Record<string, string>> {
   const byKey = await new Browser(service).signInByKey({ ...license, email: BOB });
   return {
     export: (await byCode.call('GET', '/export')).text,
-    overview: (await byCode.call('GET', '/licenses')).text,
-    'overview by key': (await byKey.call('GET', '/licenses')).text,
+    overview: (await byCode.call('GET', '/session')).text,
+    'overview by key': (await byKey.call('GET', '/session')).text,
   };
 }
 

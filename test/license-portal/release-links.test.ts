@@ -48,7 +48,7 @@ test('with the release link and one code a holder can move the license to a new 
     expect([status, json]).toEqual([202, { sent_to: `${email[0]}…@example.com` }]);
   });
   expect(await browser.call('POST', '/session', { code })).toMatchObject({ status: 204 });
-  const { json } = await browser.call('GET', '/licenses');
+  const { json } = await browser.call('GET', '/session');
   expect(json).toMatchObject({ email, signed_in_by: 'code', licenses: [{ id: license_id }] });
   expect((await browser.call('POST', `/activations/${activation_id}/release`)).status).toBe(200);
   expect((await service.activate({ ...license, email }, 'new')).status).toBe(201);

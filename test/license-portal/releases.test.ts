@@ -147,7 +147,7 @@ describe('POST activations/:id/release', () => {
   const signInByCode = ({ email }: { email: string }, instance = service) =>
     new Browser(instance).signInByCode(email);
   const selfReleasesLeft = async (from: Browser) =>
-    (await from.call('GET', '/licenses')).json.licenses[0].self_releases_left;
+    (await from.call('GET', '/session')).json.licenses[0].self_releases_left;
 
   test('ends the activation, so that another machine can activate, and sends a mail', async () => {
     const license = await activatedLicense();

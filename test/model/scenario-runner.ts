@@ -286,7 +286,7 @@ export class ScenarioRunner {
     // But after concurrent releases only the holder's view shows whether the holder released a machine.
     const holdersToRead = isAfterConcurrentCommands || this.log.length % 3 === 0 ? this.holders : [];
     const holders = holdersToRead.map(async (email) => {
-      const { json } = await this.read('/portal/api/licenses', await this.session(email));
+      const { json } = await this.read('/portal/api/session', await this.session(email));
       const shown = new Map(
         json.licenses.map((license: { id: string }) => [license.id, readHolderView(license)]),
       );

@@ -6,6 +6,7 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type ConsoleMessage,
   type LaunchOptions,
   type Page,
 } from 'playwright-core';
@@ -72,6 +73,27 @@ const LAYOUT_RULES = ['color-contrast', 'link-in-text-block', 'scrollable-region
 /** The default time of the browser's clock. The service's `FakeClock` starts at the same time. */
 export const NOW = '2026-11-20T13:00:00Z';
 
+/**
+ * A line with which the browser reports a response with an error status, or a request that got no response. It reports them for
+ * every page, which cannot prevent it.
+ */
+const NETWORK_LINE =
+  /^Failed to load resource: (?:net::(ERR_\w+)|the server responded with a status of \d{3} )/;
+
+/** The only addresses at which a response may have an error status: the API, which refuses what a test makes a page request. */
+const API_PATH = /^\/(portal|support)\/api\//;
+
+/**
+ * Whether a test has provoked a line on the console. These two are left out, because tests check how the page shows what they
+ * report: a refusal of the API, and a request that a test aborted or made while the service or the network was unavailable. A
+ * file, a text or the brand that the service answers with an error is a fault.
+ */
+function isProvoked(message: ConsoleMessage): boolean {
+  const [line, networkError] = NETWORK_LINE.exec(message.text()) ?? [];
+  if (line === undefined) return false;
+  return networkError !== undefined || API_PATH.test(new URL(message.location().url).pathname);
+}
+
 /** One Chromium for a test file. An error or warning on the console, or a request to another origin, fails the test. */
 export class TestBrowser {
   readonly faults: string[] = [];
@@ -117,9 +139,8 @@ export class TestBrowser {
     });
     context.on('weberror', (error) => this.faults.push(String(error.error())));
     context.on('console', (message) => {
-      // The browser logs each error response. These are left out, because tests check how the page shows them.
-      const isNetwork = message.text().startsWith('Failed to load resource: ');
-      if (['error', 'warning'].includes(message.type()) && !isNetwork) this.faults.push(message.text());
+      if (['error', 'warning'].includes(message.type()) && !isProvoked(message))
+        this.faults.push(`${message.text()} ${message.location().url}`);
     });
     return context.newPage();
   }

@@ -26,7 +26,7 @@ const releaseByStaff = () =>
 
 /** Returns to the page, and waits until it has received the data again. */
 async function returnTo(page: Page): Promise<void> {
-  const answer = page.waitForResponse('**/portal/api/licenses');
+  const answer = page.waitForResponse('**/portal/api/session');
   await focusWindow(page);
   await (await answer).finished();
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
@@ -74,7 +74,7 @@ test('an answer that is older than what the page shows is ignored', async () => 
   const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
   const held = Promise.withResolvers<Route>();
-  await page.route('**/portal/api/licenses', (route) => held.resolve(route), { times: 1 });
+  await page.route('**/portal/api/session', (route) => held.resolve(route), { times: 1 });
   await focusWindow(page);
   const route = await held.promise;
   const response = await route.fetch();
@@ -82,7 +82,7 @@ test('an answer that is older than what the page shows is ignored', async () => 
   await page.getByRole('button', { name: 'Send to support' }).click();
   const asked = machineRow(page, 'Studio Mac').getByText('Asked on 20 November');
   await asked.waitFor();
-  const answer = page.waitForResponse('**/portal/api/licenses');
+  const answer = page.waitForResponse('**/portal/api/session');
   await route.fulfill({ response });
   await (await answer).finished();
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');

@@ -178,12 +178,12 @@ test('a portal that was opened without a connection loads by itself when there i
     Object.defineProperty(navigator, 'onLine', { get: () => online });
     addEventListener('test-online', () => { online = true; dispatchEvent(new Event('online')); });`);
   // The files of the page come from the cache, and only its requests fail.
-  for (const path of ['portal/api/licenses', 'brand'])
+  for (const path of ['portal/api/session', 'brand'])
     await page.route(`**/${path}`, (route) => route.abort('internetdisconnected'));
   await page.reload();
   await page.getByText('You are offline. Nothing is lost').waitFor();
   await browser.expectAccessibleLayout(page);
-  for (const path of ['portal/api/licenses', 'brand']) await page.unroute(`**/${path}`);
+  for (const path of ['portal/api/session', 'brand']) await page.unroute(`**/${path}`);
   await page.evaluate('dispatchEvent(new Event("test-online"))');
   await headline(page).waitFor();
 });

@@ -179,7 +179,7 @@ test('the page shows that it is loading before any response has come', async () 
   const page = await browser.openPage(origin);
   let sendResponse = () => {};
   const responseAllowed = new Promise<void>((resolve) => (sendResponse = resolve));
-  await page.route('**/portal/api/licenses', async (route) => {
+  await page.route('**/portal/api/session', async (route) => {
     await responseAllowed;
     await route.continue();
   });

@@ -136,7 +136,7 @@ describe('a session', () => {
     service.clock.advance(30 * MINUTE_MS - 1);
     expect((await idle.get('session')).status).toBe(200);
     service.clock.advance(30 * MINUTE_MS);
-    expect((await idle.get('session')).json.code).toBe('sign_in_required');
+    expect((await idle.get('session')).status).toBe(204);
     service.clock.set(NOW);
     const busy = await signInStaff(service, 'support', 'grace@example.com');
     for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
@@ -144,7 +144,7 @@ describe('a session', () => {
       expect((await busy.get('session')).status).toBe(200);
     }
     service.clock.advance(20 * MINUTE_MS);
-    expect((await busy.get('session')).json.code).toBe('sign_in_required');
+    expect((await busy.get('session')).status).toBe(204);
   });
 
   test('ends at the sign-out, which deletes its cookie', async () => {
@@ -156,7 +156,7 @@ describe('a session', () => {
       [expect.stringMatching(/^mooring_staff=; .*Expires=Thu, 01 Jan 1970/)],
     ]);
     cookiesBefore.forEach((value, name) => browser.cookies.set(name, value));
-    expect((await browser.get('session')).json.code).toBe('sign_in_required');
+    expect((await browser.get('session')).status).toBe(204);
     expect((await browser.call('DELETE', 'session')).status).toBe(401);
   });
 
@@ -168,7 +168,17 @@ describe('a session', () => {
     await staff.setRole(id, 'support', AUDIT_CONTEXT);
     expect((await browser.get('staff')).json.code).toBe('forbidden');
     await staff.remove(id, AUDIT_CONTEXT);
-    expect((await browser.get('session')).json.code).toBe('sign_in_required');
+    expect((await browser.get('session')).status).toBe(204);
+  });
+
+  test('is not a token: the read of the session answers 204 to an access token, and without a session', async () => {
+    const authorization = `Bearer ${await service.staffToken('admin', 'root@example.com')}`;
+    const headersOf: Record<string, string>[] = [{ authorization }, { cookie: 'mooring_staff=x' }, {}];
+    for (const headers of headersOf) {
+      const answer = await service.call('GET', '/support/api/session', undefined, headers);
+      expect([answer.status, answer.text, answer.cookies]).toEqual([204, '', []]);
+      expect(answer.headers['cache-control']).toBe('no-store');
+    }
   });
 
   test('of a holder is not accepted by the support API, also in the cookie of staff', async () => {
@@ -180,7 +190,7 @@ describe('a session', () => {
       for (const name of ['mooring_staff', 'mooring_holder']) {
         const browser = new Browser(service);
         browser.cookies.set(name, cookie);
-        expect((await browser.get('session')).json.code).toBe('sign_in_required');
+        expect((await browser.get('session')).status).toBe(204);
         expect((await browser.post('licenses/search', { email: 'a@b.example' })).json.code).toBe(
           'sign_in_required',
         );
@@ -191,7 +201,6 @@ describe('a session', () => {
   test('and passkeys cannot be managed with a staff token', async () => {
     const authorization = `Bearer ${await service.staffToken('admin', 'root@example.com')}`;
     for (const [method, path] of [
-      ['GET', 'session'],
       ['DELETE', 'session'],
       ['GET', 'passkeys'],
       ['POST', 'passkeys/options'],

@@ -1,8 +1,8 @@
-import { ask } from '../shared/api/api.js';
+import { ask, askForSession } from '../shared/api/api.js';
 import type { HolderLicensesAnswer, ReleaseAnswer, WaitingErasure } from '../shared/api/api-types.js';
 
 // The requests of the page to the portal API (docs/contract.md#portal).
-export const readHolder = () => ask<HolderLicensesAnswer>('GET', 'api/licenses');
+export const readHolder = () => askForSession<HolderLicensesAnswer>();
 export const signInByKey = (email: string, license_key: string) =>
   ask('POST', 'api/session', { email, license_key });
 export const mailCode = (to: { readonly email: string } | { readonly hint: string }) =>

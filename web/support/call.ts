@@ -1,4 +1,4 @@
-import { ask, isSignedOut, type RequestOptions } from '../shared/api/api.js';
+import { ask, askForSession, isSignedOut, type RequestOptions } from '../shared/api/api.js';
 import type { StaffSessionAnswer } from '../shared/api/api-types.js';
 
 /**
@@ -14,10 +14,10 @@ let newestAnswered = 0;
 /** The id of the signed-in person, as far as the page knows. */
 export const staffId = () => current?.id;
 
-/** Asks the service who is signed in. Throws as `ask` does. */
+/** Asks the service who is signed in. Throws as `askForSession` does. */
 export async function findSession(): Promise<StaffSessionAnswer> {
   const requestNumber = ++requestCount;
-  const answer = await ask<StaffSessionAnswer>('GET', 'api/session');
+  const answer = await askForSession<StaffSessionAnswer>();
   // An answer is outdated if a later request was answered before it.
   if (requestNumber < newestAnswered) return current ?? answer;
   newestAnswered = requestNumber;

@@ -7,7 +7,7 @@ import { problem } from '../../../src/http/problems/problem.js';
 import { licenseStatus } from '../../../src/licenses/license.rules.js';
 import { Activation, AuditEvent, ErasureRequest, ReleaseRequest, Session } from './entities.ts';
 
-@Controller('portal/api/licenses')
+@Controller('portal/api/session')
 export class LicensesController {
   constructor(
     @InjectRepository(Session) private readonly sessions: Repository<Session>,

@@ -125,7 +125,7 @@ export async function listen() {
   );
   fastify.post('/v1/heartbeat', ({ body }) => heartbeat(body));
   fastify.post('/v1/activate', ({ body }, reply) => activate(body, reply));
-  fastify.get('/portal/api/licenses', ({ headers }) => listLicenses(pool, headers.cookie));
+  fastify.get('/portal/api/session', ({ headers }) => listLicenses(pool, headers.cookie));
   await fastify.listen({ port: 0, host: '127.0.0.1' });
   return fastify.server.address().port;
 }

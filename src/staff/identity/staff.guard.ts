@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { problem } from '../../http/problems/problem.js';
-import { AllowedWithoutSession, demandSameOrigin } from '../../http/sessions/same-origin.js';
+import { AllowedWithoutSession, demandSameOrigin, SessionOptional } from '../../http/sessions/same-origin.js';
 import { StaffIdentity, type AuthenticatedStaff } from './staff-identity.js';
 
 type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };
@@ -41,7 +41,10 @@ export class StaffGuard implements CanActivate {
     const staff =
       (await this.identity.findBySession(request)) ??
       (!isSessionOnly && (await this.identity.findByToken(request)));
-    if (!staff) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
+    if (!staff) {
+      if (this.reflector.get(SessionOptional, route)) return true;
+      throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
+    }
     if (this.reflector.get(AdminOnly, route) && staff.role !== 'admin') throw problem('forbidden');
     const confirmedBy = this.reflector.get(ConfirmedEarlier, route) && request.headers['staff-id'];
     if (confirmedBy !== undefined && confirmedBy !== staff.id) throw problem('another_person');
@@ -50,7 +53,7 @@ export class StaffGuard implements CanActivate {
   }
 }
 
-/** Parameter decorator: the staff member that `StaffGuard` authenticated. */
+/** Parameter decorator: the staff member that `StaffGuard` authenticated; undefined without a session if it is optional. */
 export const CurrentStaff = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<RequestOfStaff>().staff,
 );

@@ -113,9 +113,9 @@ export class LicenseRequests {
     for (;;) {
       // An erasure may have ended the session of the clients. An erasure whose response was lost may still end this session.
       const holder = await createHolderSession(this.deployment, this.email);
-      const read = () => call(instance().url, 'GET', '/portal/api/licenses', undefined, holder);
+      const read = () => call(instance().url, 'GET', '/portal/api/session', undefined, holder);
       const { status, json } = await retryUntilAnswered(read);
-      if (status === 401) continue;
+      if (status === 204) continue;
       const license = json.licenses.find(({ id }: { id: string }) => id === this.license_id);
       return license ? readHolderView(license) : null;
     }

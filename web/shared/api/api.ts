@@ -49,7 +49,8 @@ export async function ask<T = undefined>(
   noteResponse();
   const text = await answer.text().catch(throwUnavailable);
   if (!answer.ok) throw errorOf(answer.status, text);
-  if (text === '') return undefined as T;
+  // The service answers 200 only with a body.
+  if (text === '' && answer.status !== 200) return undefined as T;
   // A text that is not JSON comes from the network, such as the sign-in page of a hotel: the service was not reached.
   const data = parseJson(text);
   if (!data) throw new ServiceUnavailable(false);
@@ -59,7 +60,17 @@ export async function ask<T = undefined>(
 /** Whether an error means that this device had no connection. */
 export const isOffline = (error: unknown) => error instanceof ServiceUnavailable && error.isOffline;
 
-/** Whether an error means that the session has ended. */
+/**
+ * Asks for the session of this browser. The answer is 204 without one, because the browser would log a 401 as an error.
+ * @throws Refused as `isSignedOut` expects it without a session, ServiceUnavailable
+ */
+export async function askForSession<T extends object>(): Promise<T> {
+  const session = await ask<T | undefined>('GET', 'api/session');
+  if (!session) throw new Refused(401, 'sign_in_required', '');
+  return session;
+}
+
+/** Whether an error means that there is no session, or that it has ended. */
 export const isSignedOut = (error: unknown) => error instanceof Refused && error.status === 401;
 
 async function send(
