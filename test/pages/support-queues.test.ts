@@ -330,7 +330,7 @@ test('machines with equal labels are distinguished, with the exact time on hover
 });
 
 test('Escape hides the exact time and nothing else, although the time is in a dialog with a typed reason', async () => {
-  await requestUnnamedReleases('escape@example.com', ['cccc', 'dddd']);
+  await requestReleases('escape@example.com', null, ['cccc', 'dddd']);
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
   const first = row(page, 'Unnamed machine …cccc');
