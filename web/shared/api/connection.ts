@@ -1,6 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import { announce } from '../notices/announcer.js';
-import { common } from '../texts/messages.js';
 
 /**
  * Whether this device has no connection. The browser reports that, but it also does for a device that reaches a service on the
@@ -12,7 +10,6 @@ const changes = new EventTarget();
 function setOffline(next: boolean): void {
   if (next === isOffline) return;
   isOffline = next;
-  if (!isOffline) announce(common.onlineAgain);
   changes.dispatchEvent(new Event('change'));
 }
 
@@ -41,14 +38,11 @@ export function useIsOffline(): boolean {
   return known;
 }
 
-/** Calls `handle` when this device has a connection again. @returns a function that ends this */
-export function onReconnection(handle: () => void): () => void {
-  const handleChange = () => void (isOffline || handle());
-  changes.addEventListener('change', handleChange);
-  return () => changes.removeEventListener('change', handleChange);
-}
-
-/** Calls `handle` when this device has a connection again, as long as the component is rendered. */
+/** Calls `handle` when this device has a connection again. */
 export function useReconnection(handle: () => void): void {
-  useEffect(() => onReconnection(handle), [handle]);
+  useEffect(() => {
+    const handleChange = () => void (isOffline || handle());
+    changes.addEventListener('change', handleChange);
+    return () => changes.removeEventListener('change', handleChange);
+  }, [handle]);
 }

@@ -1,4 +1,3 @@
-import { onReconnection } from '../api/connection.js';
 import { announce, moveFocus } from './announcer.js';
 import { common } from '../texts/messages.js';
 
@@ -46,7 +45,8 @@ const findErrors = (text: string) =>
     ({ firstChild }) => firstChild?.textContent === text,
   );
 
-onReconnection(() => findErrors(common.offline).forEach(removeToast));
+/** Removes an error that is no longer true. */
+export const removeError = (text: string) => findErrors(text).forEach(removeToast);
 
 /**
  * Puts the toasts into the dialog that is in front, because everything outside an open dialog is inert, or into the page if no

@@ -1,4 +1,6 @@
-import { useIsOffline } from '../api/connection.js';
+import { useIsOffline, useReconnection } from '../api/connection.js';
+import { announce } from '../notices/announcer.js';
+import { removeError } from '../notices/toast.js';
 import { common } from '../texts/messages.js';
 
 /**
@@ -7,9 +9,15 @@ import { common } from '../texts/messages.js';
  */
 export function OfflineNotice() {
   const isOffline = useIsOffline();
+  useReconnection(noteReconnection);
   return (
     <div class="offline" role="status">
       {isOffline && <p>{common.offlineNotice}</p>}
     </div>
   );
+}
+
+function noteReconnection(): void {
+  removeError(common.offline);
+  announce(common.onlineAgain);
 }
