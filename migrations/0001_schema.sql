@@ -469,18 +469,22 @@ create table one_time_code (
   tries      integer not null default 0 check (tries >= 0),
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  nonce      bytea not null default uuid_send(gen_random_uuid())
-    constraint one_time_code_nonce_is_long check (length(nonce) >= 16)
+  nonce      bytea default uuid_send(gen_random_uuid())
+    constraint one_time_code_nonce_is_long check (length(nonce) >= 16),
+  -- A row for each hint: a request with the same hint replaces its code, until a code has been used.
+  hint_hash  bytea unique check (length(hint_hash) = 32),
+  constraint one_time_code_used_has_hint check (nonce is not null or hint_hash is not null)
 );
 create index one_time_code_email on one_time_code (email);
 create index one_time_code_expires_at on one_time_code (expires_at);
-comment on table one_time_code is 'Sign-in codes sent by mail.';
+comment on table one_time_code is 'Sign-in codes sent by mail, and the release hints whose code was used.';
 comment on column one_time_code.id is 'Id of the code, which the browser keeps in a cookie. The code itself is not stored.';
 comment on column one_time_code.email is 'E-mail address to which the code was sent.';
 comment on column one_time_code.tries is 'The number of wrong codes entered.';
 comment on column one_time_code.created_at is 'Time of the request.';
 comment on column one_time_code.expires_at is 'Time of expiry, 10 minutes after the request.';
-comment on column one_time_code.nonce is 'Random bytes from which, together with LICENSE_KEY_SECRET, the code is derived. They are never sent.';
+comment on column one_time_code.nonce is 'Random bytes from which, together with LICENSE_KEY_SECRET, the code is derived. They are never sent. Null once the code is used: the row then only shows that its hint is used.';
+comment on column one_time_code.hint_hash is 'SHA-256 of the release hint with which the code was requested, so that a hint works for one sign-in. Null if the code was requested with an address.';
 
 -- Mail
 

@@ -75,7 +75,7 @@ async function takeErrors(camera, { email, license_key }) {
   const opened = await camera.openPage();
   await opened.goto('/portal/#release=expired');
   await opened.getByRole('button', { name: 'Mail me a code' }).click();
-  await opened.getByText('This link was good for 10 minutes.').waitFor();
+  await opened.getByText('This link was good for 10 minutes and one sign-in.').waitFor();
   await camera.take(opened, SECTION, 'portal-expired-link', 'A link of the application has expired.');
 }
 

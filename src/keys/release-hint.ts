@@ -15,7 +15,8 @@ interface HintedLicense {
 
 /**
  * Creates the hint in the `release_url` of a refused activation (docs/decisions/0035). For ten minutes, a request for a sign-in code
- * with this hint makes the service mail a code to the holder. The hint is not stored, and gives no access by itself.
+ * with this hint makes the service mail a code to the holder, until one of these codes signs in (`SignInCodes`). The hint is not
+ * stored, and gives no access by itself.
  * @param secret LICENSE_KEY_SECRET
  */
 export function createReleaseHint(secret: Buffer, license: HintedLicense, now: Date): string {

@@ -5,6 +5,8 @@ import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { execute, queryRow, queryRows } from '../database/sql.js';
+import { invalidMembers } from '../http/problems/problem.js';
+import { tokenHash } from '../http/sessions/token-hash.js';
 import { newNonce, type DerivationInput } from '../keys/mailed-secrets.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { Language } from '../languages/language.js';
@@ -26,6 +28,9 @@ interface TypedCode {
   readonly code: string;
 }
 
+/** What a requested code is derived from, and the address to which it is mailed. */
+type RequestedCode = DerivationInput & { readonly email: string };
+
 /** The address of a code that could still be used, and whether the typed code was right. */
 interface CodeTry {
   readonly email: string;
@@ -33,9 +38,30 @@ interface CodeTry {
 }
 
 interface CodeMailOptions {
+  /** Whether the mail is sent before other waiting code mails. */
   readonly isUrgent?: boolean;
+  /** The language of the page. */
   readonly language?: string | undefined;
+  /** The hint with which the code is requested, if it is requested without an address. */
+  readonly hint?: string | undefined;
 }
+
+// A hint has one row. Another request replaces its code, so that a lost mail can be repeated, but not a code that was used. The
+// lock on the row orders concurrent requests and sign-ins of all instances.
+const STORE_CODE = `
+  insert into one_time_code (id, nonce, email, created_at, expires_at, hint_hash) values ($1, $2, $3, $4, $5, $6)
+  on conflict (hint_hash) do update
+    set id = excluded.id, nonce = excluded.nonce, tries = 0, created_at = excluded.created_at, expires_at = excluded.expires_at
+    where one_time_code.nonce is not null
+  returning id`;
+
+const DELETE_CODE = 'delete from one_time_code where id = $1';
+/** The row of a used hint stays until its code would have expired, which is not before the hint expires. */
+const USE_HINT = 'update one_time_code set nonce = null where id = $1';
+
+/** The problem of a hint that has expired or is used, that is forged, or whose license has another address or none since. */
+export const hintEnded = () =>
+  invalidMembers({ hint: 'is not valid any more: activate once more in the application' });
 
 /** Sign-in codes by mail. A code proves access to the mailbox of the holder. */
 @Injectable()
@@ -57,55 +83,49 @@ export class SignInCodes implements OnModuleInit {
   /**
    * Creates a code and queues its mail.
    * @param email in the form of `canonicalEmail`
-   * @param isUrgent whether the mail is sent before other waiting code mails @param language of the page
-   * @returns the id of the code
+   * @returns the id of the code @throws Problem `invalid_request` if the hint is used
    */
-  async send(email: string, { isUrgent = false, language }: CodeMailOptions = {}): Promise<string> {
+  async send(email: string, { isUrgent = false, language, hint }: CodeMailOptions = {}): Promise<string> {
     const [id, nonce] = [uuidv4(), newNonce()];
     const now = this.clock.now();
     const expires_at = new Date(now.getTime() + CODE_LIFETIME_MINUTES * 60_000);
     await this.dataSource.transaction(async (manager) => {
-      await execute(
-        manager,
-        'insert into one_time_code (id, nonce, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
-        [id, nonce, email, now, expires_at],
-      );
+      const hint_hash = hint === undefined ? null : tokenHash(hint);
+      const stored = await queryRow(manager, STORE_CODE, [id, nonce, email, now, expires_at, hint_hash]);
+      if (!stored) throw hintEnded();
       await enqueueMail(manager, CODE_MAIL, id, now, { isUrgent, language });
     });
     return id;
   }
 
   /**
-   * Compares a typed code with the requested one, and deletes the requested one if they are equal. The caller's
+   * Compares a typed code with the requested one, and ends the requested one if they are equal. The caller's
    * transaction must commit whether they are equal or not, because it counts the try. A try is counted before the
    * comparison, so that concurrent tries count too.
    * @returns null if the browser requested no code that can still be used, or requested it for another address
    */
   async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<CodeTry | null> {
     if (!id || !isUuid(id)) return null;
-    const [row] = await queryRows<DerivationInput & { readonly email: string }>(
+    const [row] = await queryRows<RequestedCode & { readonly hint_hash: Buffer | null }>(
       manager,
       `update one_time_code set tries = tries + 1
        where id = $1 and email = coalesce($2, email) and expires_at > $3 and tries < ${MAX_CODE_TRIES}
-       returning id, nonce, email`,
+         and nonce is not null
+       returning id, nonce, email, hint_hash`,
       [id, email ?? null, this.clock.now()],
     );
     if (!row) return null;
     const isRight = timingSafeEqual(Buffer.from(code), Buffer.from(this.keys.signInCode(row)));
-    if (isRight) await execute(manager, 'delete from one_time_code where id = $1', [row.id]);
+    if (isRight) await execute(manager, row.hint_hash ? USE_HINT : DELETE_CODE, [row.id]);
     return { email: row.email, isRight };
   }
 
   // The job, not the request, checks whether a license has this address, so that neither the response nor its duration reveals
   // it. No mail is sent for a code that expired while the mail server was unavailable.
   private async compose(id: string, language: Language): Promise<MailMessage | null> {
-    const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2
+    const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2 and nonce is not null
       and exists (select 1 from license where email = c.email)`;
-    const code = await queryRow<
-      DerivationInput & {
-        readonly email: string;
-      }
-    >(this.dataSource, sql, [id, this.clock.now()]);
+    const code = await queryRow<RequestedCode>(this.dataSource, sql, [id, this.clock.now()]);
     if (!code) return null;
     const product = this.config.brand.productName;
     const texts = language.messages.mail.code;

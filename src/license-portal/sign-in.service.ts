@@ -2,15 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { queryRow, queryRows } from '../database/sql.js';
-import { invalidMembers, problem } from '../http/problems/problem.js';
+import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { Sessions } from '../http/sessions/sessions.js';
+import { tokenHash } from '../http/sessions/token-hash.js';
 import { TokenBucket } from '../http/limits/token-bucket.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { licenseIdOfHint } from '../keys/release-hint.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import type { Holder } from './holder.js';
-import { SignInCodes } from './sign-in-codes.js';
+import { hintEnded, SignInCodes } from './sign-in-codes.js';
 
 const DAY_SECONDS = 86_400;
 
@@ -66,27 +67,33 @@ export class SignInService {
   /**
    * Mails a code.
    * @param holder the signed-in holder, if the browser has a session @param language of the page
+   * @param hint with which the code is requested instead of the address
    * @returns the id of the code, which the browser needs to sign in with it
    * @throws Problem `too_many_requests`, `unavailable` if the limit of this instance is exceeded
    */
-  async requestCode(email: string, holder: Holder | undefined, language?: string): Promise<string> {
+  async requestCode(
+    email: string,
+    holder: Holder | undefined,
+    language?: string,
+    hint?: string,
+  ): Promise<string> {
     if (holder?.license_id && (await this.#isAddressOf(holder.license_id, email))) {
       this.#codeMailsByLicense.count(holder.license_id);
-      return this.codes.send(email, { isUrgent: true, language });
+      return this.codes.send(email, { isUrgent: true, language, hint });
     }
     // A request that one limit refuses does not count for the other.
     this.#codeMailsByAddress.check(email);
     if (!this.#allCodeMails.take()) throw problem('unavailable');
     this.#codeMailsByAddress.count(email);
-    return this.codes.send(email, { language });
+    return this.codes.send(email, { language, hint });
   }
 
   /**
    * Mails a code to the holder of a license whose activation was refused at the machine limit.
    * @param hint the value of `release` in the fragment of the refusal's `release_url`
    * @returns the id of the code, and the address with only its first character and its domain
-   * @throws Problem as `requestCode`, and `invalid_request` if the hint is forged or has expired, or if the license has
-   *   another address or none since
+   * @throws Problem as `requestCode`, and `invalid_request` if the hint is forged, has expired or is used, or if the license
+   *   has another address or none since
    */
   async requestCodeByHint(
     hint: string,
@@ -94,12 +101,15 @@ export class SignInService {
     language?: string,
   ): Promise<{ id: string; sent_to: string }> {
     const license_id = licenseIdOfHint(hint)!;
-    const sql = 'select email from license where id = $1';
-    const license = await queryRow<{ email: string | null }>(this.dataSource, sql, [license_id]);
+    // A request with a used hint counts for no limit. `SignInCodes.send` checks it again, because it may be used meanwhile.
+    const sql = `select email from license where id = $1
+      and not exists (select 1 from one_time_code where hint_hash = $2 and nonce is null)`;
+    const values = [license_id, tokenHash(hint)];
+    const license = await queryRow<{ email: string | null }>(this.dataSource, sql, values);
     const email = license?.email;
     if (!email || !this.keys.isValidReleaseHint(hint, { license_id, email }, this.clock.now()))
-      throw invalidMembers({ hint: 'is not valid any more: activate once more in the application' });
-    return { id: await this.requestCode(email, holder, language), sent_to: maskAddress(email) };
+      throw hintEnded();
+    return { id: await this.requestCode(email, holder, language, hint), sent_to: maskAddress(email) };
   }
 
   /**

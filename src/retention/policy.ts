@@ -84,7 +84,7 @@ export const createRetentionPolicy = ({
   },
   {
     table: 'one_time_code',
-    description: 'Sign-in codes sent by mail',
+    description: 'Sign-in codes sent by mail, and the release hints whose code was used',
     period: 'until they expire, at most a day longer',
     keptFrom: 'expires_at',
   },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { everyRow } from '../erasure/harness.js';
+import { erase, everyRow, until } from '../erasure/harness.js';
 import { NOW, Service } from '../support/harness.js';
 import { Browser, codeAfter, mailedCodes, wrongCode } from './harness.js';
 
@@ -121,6 +121,103 @@ test('a code without the address works only in the browser that requested it, an
     expect(await browser.call('POST', '/session', { code: wrongCode(code) })).toMatchObject(refused);
   expect(await browser.call('POST', '/session', { code })).toMatchObject(refused);
 });
+
+/** Requests a code with a hint. @returns the mailed code */
+const mailedCode = (browser: Browser, { email, hint }: { email: string; hint: string }) =>
+  codeAfter(service, email, async () => expect((await requestCode(browser, hint)).status).toBe(202));
+const signIn = (browser: Browser, code: string) => browser.call('POST', '/session', { code });
+const CODE_INVALID = { status: 403, json: { code: 'code_invalid' } };
+
+test('a hint works for one sign-in: after it no code is mailed, and a request counts for no limit', async () => {
+  const license = await fullLicense();
+  const [browser, other] = [new Browser(service), new Browser(service)];
+  const code = await mailedCode(browser, license);
+  expect((await signIn(browser, wrongCode(code))).status).toBe(403);
+  expect((await signIn(browser, code)).status).toBe(204);
+  for (let count = 0; count < 10; count += 1)
+    expect(await requestCode(other, license.hint)).toMatchObject(WRONG_HINT);
+  service.clock.set(JUST_VALID);
+  expect(await requestCode(browser, license.hint)).toMatchObject(WRONG_HINT);
+  expect(await signIn(browser, code)).toMatchObject(CODE_INVALID);
+  expect(await mailedCodes(service, license.email)).toEqual([code]);
+  // The next refusal has another hint, and the address has nine of its ten code mails left.
+  const { json } = await service.activate(license, 'new');
+  const next = new URLSearchParams(new URL(json['release_url'] as string).hash.slice(1)).get('release')!;
+  await signIn(other, await mailedCode(other, { ...license, hint: next }));
+  expect((await other.call('GET', '/session')).status).toBe(200);
+});
+
+test('the row of a used hint has neither the hint nor its code, and an erasure of the holder deletes it', async () => {
+  const license = await fullLicense();
+  const browser = new Browser(service);
+  const code = await mailedCode(browser, license);
+  const rows = () =>
+    service.sql('select nonce, expires_at from one_time_code where email = $1', [license.email]);
+  expect(await rows()).toEqual([{ nonce: expect.any(Buffer), expires_at: new Date(EXPIRED) }]);
+  await signIn(browser, code);
+  expect(await rows()).toEqual([{ nonce: null, expires_at: new Date(EXPIRED) }]);
+  expect((await everyRow(service)).join('\n')).not.toContain(license.hint.slice(37));
+  await erase(service, license.email);
+  expect(await rows()).toEqual([]);
+  expect(await requestCode(browser, license.hint)).toMatchObject(WRONG_HINT);
+});
+
+test('before the sign-in a hint can be used again, in each browser: only the newest code is valid, with five tries', async () => {
+  const license = await fullLicense();
+  const [first, second] = [new Browser(service), new Browser(service)];
+  const lost = await mailedCode(first, license);
+  for (let tries = 0; tries < 5; tries += 1) await signIn(first, wrongCode(lost));
+  const again = await mailedCode(first, license);
+  const newest = await mailedCode(second, license);
+  expect(await signIn(first, again)).toMatchObject(CODE_INVALID);
+  for (let tries = 0; tries < 4; tries += 1) await signIn(second, wrongCode(newest));
+  expect((await signIn(second, newest)).status).toBe(204);
+  expect(await requestCode(first, license.hint)).toMatchObject(WRONG_HINT);
+});
+
+test.each([
+  { first: 'sign-in', signedIn: 204, requested: 422 },
+  { first: 'request', signedIn: 403, requested: 202 },
+])(
+  'of a sign-in and a request with its hint at another instance, only the $first that comes first succeeds',
+  async ({ first, signedIn, requested }) => {
+    const { databaseUrl, dataDir } = service;
+    const instance = await Service.start({ databaseUrl, dataDir });
+    try {
+      instance.clock.set(NOW);
+      const license = await fullLicense();
+      const [browser, elsewhere] = [new Browser(service), new Browser(instance)];
+      const code = await mailedCode(browser, license);
+      const lockHolder = await service.database.connect();
+      await lockHolder.query('begin');
+      await lockHolder.query('select from one_time_code where email = $1 for update', [license.email]);
+      const requests = {
+        'sign-in': () => signIn(browser, code),
+        request: () => requestCode(elsewhere, license.hint),
+      };
+      const order =
+        first === 'sign-in' ? (['sign-in', 'request'] as const) : (['request', 'sign-in'] as const);
+      const answers: Promise<readonly [string, number]>[] = [];
+      for (const [index, name] of order.entries()) {
+        answers.push(requests[name]().then(({ status }) => [name, status] as const));
+        await until(async () => (await waitingForLock()) > index);
+      }
+      await lockHolder.query('commit');
+      lockHolder.release();
+      expect(Object.fromEntries(await Promise.all(answers))).toEqual({
+        'sign-in': signedIn,
+        request: requested,
+      });
+    } finally {
+      await instance.close();
+    }
+  },
+);
+
+const waitingForLock = async () => {
+  const sql = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  return (await service.sql(sql)).length;
+};
 
 test('a key without the address is refused', async () => {
   const { license_key } = await fullLicense();

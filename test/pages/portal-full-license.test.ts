@@ -287,9 +287,45 @@ test('a link that has expired says so and leads to the usual sign-in', async () 
   const page = await browser.openPage(origin);
   await page.goto(json['release_url'] as string);
   await page.getByRole('button', { name: 'Mail me a code' }).click();
-  await page.getByRole('alert').getByText('This link was good for 10 minutes.').waitFor();
+  await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
   await browser.expectAccessibleLayout(page);
   await page.getByRole('button', { name: 'Sign in another way' }).click();
+  await page.getByLabel('License key').waitFor();
+  await expectFocus(page.getByRole('heading', { name: 'Where is my license active?' }));
+});
+
+test('after the sign-in the link shows the license in this browser, and elsewhere it leads to the usual sign-in', async () => {
+  const license = await issueFullLicense();
+  const { json } = await service.activate(license, 'new');
+  const link = json['release_url'] as string;
+  const page = await browser.openPage(origin);
+  await page.goto(link);
+  const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
+  await page.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
+  await machineRow(page, 'Old Mac').waitFor();
+  await page.reload();
+  await machineRow(page, 'Old Mac').waitFor();
+
+  const elsewhere = await browser.openPage(origin);
+  await elsewhere.goto(link);
+  await elsewhere.getByRole('button', { name: 'Mail me a code' }).click();
+  await elsewhere
+    .getByRole('alert')
+    .getByText('This link was good for 10 minutes and one sign-in.')
+    .waitFor();
+  await elsewhere.getByRole('button', { name: 'Sign in another way' }).click();
+  await elsewhere.getByLabel('License key').waitFor();
+});
+
+test('after a sign-out the page offers the usual sign-in, because its link is used', async () => {
+  const license = await issueFullLicense();
+  const { json } = await service.activate(license, 'new');
+  const page = await browser.openPage(origin);
+  await page.goto(json['release_url'] as string);
+  const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
+  await page.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
+  await machineRow(page, 'Old Mac').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('License key').waitFor();
   await expectFocus(page.getByRole('heading', { name: 'Where is my license active?' }));
 });
@@ -303,7 +339,7 @@ test('if the link expires while the code is awaited, another code cannot be mail
   await page.getByLabel('Code', { exact: true }).waitFor();
   service.clock.advance(10 * 60_000);
   await page.getByRole('button', { name: 'Mail me another code' }).click();
-  await page.getByRole('alert').getByText('This link was good for 10 minutes.').waitFor();
+  await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
 });
 
 test('a link that is older than the newest activation does not ask to release a machine', async () => {
@@ -369,6 +405,6 @@ test('markup in the hash of the URL is not rendered', async () => {
   const page = await browser.openPage(origin);
   await page.goto('/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E');
   await page.getByRole('button', { name: 'Mail me a code' }).click();
-  await page.getByRole('alert').getByText('This link was good for 10 minutes.').waitFor();
+  await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
   expect(await page.locator('img[src="x"]').count()).toBe(0);
 });

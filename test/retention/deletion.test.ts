@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { RetentionHarness } from './harness.js';
 
@@ -94,6 +94,12 @@ const DELETED: Case[] = [
     deletedAt: '2027-01-01T00:00:00Z',
   },
   { what: 'a one-time code', table: 'one_time_code', values: () => EXPIRED, ...DUE_AFTER_NOON },
+  {
+    what: 'a used release hint',
+    table: 'one_time_code',
+    values: () => ({ ...EXPIRED, nonce: null, hint_hash: randomBytes(32) }),
+    ...DUE_AFTER_NOON,
+  },
   {
     what: 'a staff token',
     table: 'staff_token',

@@ -66,8 +66,8 @@ export function Portal() {
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
-    // None of the licenses is that of the hint: it got another holder after the hint was made, or the hint is too old.
-    if (!found.licenses.some(isToBeFreed)) setHint(null);
+    // A hint works for one sign-in. Without one, the holder has chosen another way to sign in.
+    setHint(null);
     show(found, openedElement(found) ?? 'headline');
   };
   const handleSignedInAgain = async () => {
