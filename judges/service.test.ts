@@ -133,6 +133,7 @@ describe('Prism accepts the documented answers', () => {
     const call = (method: string, path: string, status: number, template = path, body?: unknown) =>
       expectSuccess(holder.call(method, path, body), `${method} /portal/api${template}`, status);
     await call('GET', '/session', 200);
+    await call('GET', '/licenses', 200);
     await call('POST', `/licenses/${license.license_id}/send-key`, 202, '/licenses/{id}/send-key');
     const path = `/activations/${id}/release`;
     await call('POST', `${path}-request`, 202, '/activations/{id}/release-request', { reason: 'Sold.' });

@@ -1,13 +1,15 @@
-import { Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { RateLimit } from '../http/limits/rate-limit.js';
+import { problem } from '../http/problems/problem.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import { requireOwnLicense, type Holder } from './holder.js';
+import { HolderOverviewService } from './overview.service.js';
 
 const DAY_SECONDS = 86_400;
 
-/** Actions on a holder's licenses (docs/contract.md#portal). */
+/** A holder's licenses (docs/contract.md#portal). */
 @Controller('portal/api/licenses')
 @UseGuards(HolderGuard)
 export class HolderLicensesController {
@@ -15,9 +17,18 @@ export class HolderLicensesController {
   readonly #keyMails = new RateLimit(10, DAY_SECONDS);
 
   constructor(
+    private readonly overview: HolderOverviewService,
     private readonly licenses: LicensesService,
     private readonly dataSource: DataSource,
   ) {}
+
+  /** Returns what `GET /portal/api/session` returns, for clients that expect 401 without a session. */
+  @Get()
+  async list(@CurrentHolder() holder: Holder) {
+    const overview = await this.overview.read(holder);
+    if (!overview) throw problem('sign_in_required');
+    return overview;
+  }
 
   @Post(':id/send-key')
   @HttpCode(202)

@@ -100,6 +100,7 @@ describe('the document', () => {
       'POST /portal/api/session',
       'DELETE /portal/api/session',
       'POST /portal/api/session/code',
+      'GET /portal/api/licenses',
       'POST /portal/api/licenses/{id}/send-key',
       'POST /portal/api/activations/{id}/release-request',
       'POST /portal/api/activations/{id}/release',

@@ -19,6 +19,7 @@ type Audience = 'anyone' | 'holder' | 'mailbox' | 'staff' | 'staff session' | 'a
 /** Every route of the pages, and who may call it. A test compares the list with the routes of the application. */
 const ROUTES: Readonly<Record<string, Audience>> = {
   'GET /portal/api/session': 'anyone',
+  'GET /portal/api/licenses': 'holder',
   'POST /portal/api/session': 'anyone',
   'POST /portal/api/session/code': 'anyone',
   'DELETE /portal/api/session': 'holder',
