@@ -32,8 +32,8 @@ function computeCutoff({ months, days }: RetentionRule, asOf: Date): string {
   return new Date(asOf.getTime() - (days ?? 0) * DAY_MS).toISOString();
 }
 
-const formatDueCondition = ({ keptFrom, condition }: RetentionRule, placeholder = '$1') =>
-  `${keptFrom} < ${placeholder}::timestamptz${condition ? ` and ${condition}` : ''}`;
+const formatDueCondition = ({ keptFrom, dueCondition }: RetentionRule, placeholder = '$1') =>
+  `${keptFrom} < ${placeholder}::timestamptz${dueCondition ? ` and ${dueCondition}` : ''}`;
 
 const formatDeletableCondition = (rule: RetentionRule) =>
   formatDueCondition(rule) + (rule.deleteCondition ? ` and ${rule.deleteCondition}` : '');

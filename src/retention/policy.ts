@@ -18,11 +18,11 @@ export interface RetentionRule {
   readonly beforeDelete?: string;
   /** Table or view of the rows that a run moves to `table` before it deletes, so that a dry run counts them too. */
   readonly movedFrom?: string;
-  /** SQL condition over the row that must also hold for the row to be due. */
-  readonly condition?: string;
+  /** SQL condition over the row. A row for which it is false is not due. */
+  readonly dueCondition?: string;
   /**
-   * SQL condition over the row that must hold before a due row is deleted. `$2` is the time 14 days before `asOf` or
-   * before now, whichever is earlier.
+   * SQL condition over the row. A row that is due, and for which it is false, is not deleted yet. `$2` is 14 days before the
+   * day of the run (`--as-of`) or before now, whichever is earlier.
    */
   readonly deleteCondition?: string;
 }
@@ -72,7 +72,7 @@ export const createRetentionPolicy = ({
     table: 'purchase',
     description: 'Purchases reported by the payment processor',
     period:
-      '{years} from the end of the year in which it was reported, for tax; the e-mail only until an erasure',
+      '{years} from the end of the year in which they were reported, for tax; the e-mail address only until an erasure',
     keptFrom: START_OF_NEXT_YEAR,
     months: taxRetentionYears * 12,
     // Before a purchase is deleted, its license gets a staff status with the same effect: a refunded license stays revoked, and
@@ -126,21 +126,21 @@ export const createRetentionPolicy = ({
     period: 'at most 7 days',
     keptFrom: 'created_at',
     days: 6,
-    condition: 'attempts >= max_attempts and locked_at is null',
+    dueCondition: 'attempts >= max_attempts and locked_at is null',
   },
-  // A trigger refuses to delete entries that are younger than 24 months by the clock of the database, whatever `asOf` is. The
-  // condition excludes these entries.
+  // A trigger refuses to delete entries that are younger than 24 months by the clock of the database, also in a run for a later
+  // day. The condition excludes these entries.
   {
     table: 'audit_event',
     description: 'Audit trail: actions of staff and of commands, and activations that retention ended',
     period: '{months} from the action',
     months: KEPT_MONTHS.audit_event,
     keptFrom: 'at',
-    condition: `at <= now() - interval '24 months'`,
+    dueCondition: `at <= now() - interval '24 months'`,
   },
   {
     table: 'erasure_request',
-    description: 'Erasure requests; the e-mail only while they wait',
+    description: 'Erasure requests; the e-mail address only while they wait',
     period: 'while they wait, and {months} after they were carried out or cancelled',
     months: KEPT_MONTHS.erasure_request,
     keptFrom: 'coalesce(honoured_at, cancelled_at)',
