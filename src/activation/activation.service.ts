@@ -9,7 +9,7 @@ import { invalidMembers, problem, type Problem } from '../http/problems/problem.
 import { hasValidCheckSymbol } from '../keys/license-key-text.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { enqueueActivationMail } from '../licenses/license-mails.js';
-import { statusRefusal, expiryRefusal, type LicenseFacts } from '../licenses/license.rules.js';
+import { statusRefusal, expiryRefusal, type LicenseState } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
@@ -60,7 +60,7 @@ interface ActivationCredentials {
 type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
 /** A row that the SQL function `activate_machine` returns. Without an activation, the license is at its machine limit. */
-type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseFacts | 'license_id'>;
+type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseState | 'license_id'>;
 
 /** Activates a license on a machine (docs/contract.md#activate). */
 @Injectable()
@@ -121,7 +121,7 @@ export class ActivationService {
     const { license_id, revision } = attempt;
     const { hostname_hint, app_version } = request;
     const values = [license_id, revision, id, machineId, hostname_hint ?? null, app_version, now];
-    const written = await (this.config.mailsNewActivations
+    const written = await (this.config.isNewActivationMailEnabled
       ? this.activateAndMail(values, id, now)
       : this.activateMachine(values));
     if (!written) return null;

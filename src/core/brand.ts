@@ -62,9 +62,7 @@ function webUrl(name: string, text: string): string {
   const url = URL.parse(text);
   const isUsable = url && /^https?:$/.test(url.protocol) && !url.username && !url.password;
   if (!isUsable || url.href.length > MAX_URL_LENGTH) {
-    throw new ConfigError(
-      `${name} must be an http or https address of at most ${MAX_URL_LENGTH} characters.`,
-    );
+    throw new ConfigError(`${name} must be an http or https URL of at most ${MAX_URL_LENGTH} characters.`);
   }
   return url.href;
 }
@@ -72,7 +70,7 @@ function webUrl(name: string, text: string): string {
 function contact(name: string, text: string): Contact {
   if (EMAIL.test(text) && text.length <= 254) return { text, url: `mailto:${text}` };
   if (!/^https?:\/\//.test(text))
-    throw new ConfigError(`${name} must be an e-mail address, or an http or https address.`);
+    throw new ConfigError(`${name} must be an e-mail address, or an http or https URL.`);
   const url = webUrl(name, text);
   return { text: url.replace(/^https?:\/\//, '').replace(/\/$/, ''), url };
 }

@@ -2,7 +2,12 @@ import { isIPv4 } from 'node:net';
 import { join, resolve } from 'node:path';
 import { readBrand, type Brand } from './brand.js';
 import { ConfigError } from './config-error.js';
-import { databaseHost, databaseUrlWithTls, demandTls, smtpUrlWithTls } from './connection-urls.js';
+import {
+  databaseHost,
+  databaseUrlWithTls,
+  requireTlsInProduction,
+  smtpUrlWithTls,
+} from './connection-urls.js';
 
 export { ConfigError };
 
@@ -28,8 +33,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
  * Secrets are in private fields, which neither JSON nor `util.inspect` shows.
  */
 export class Config {
-  /** Whether this is production, otherwise development. */
-  readonly production: boolean;
+  /** False in development. */
+  readonly isProduction: boolean;
   readonly port: number;
   readonly host: string;
   /** Without a trailing slash. */
@@ -50,7 +55,7 @@ export class Config {
   /** The number of activations of a license that its holder may release within a year without support. */
   readonly selfReleasesPerYear: number;
   /** Whether a holder receives a mail about each new activation. */
-  readonly mailsNewActivations: boolean;
+  readonly isNewActivationMailEnabled: boolean;
   /** The hour (UTC) in which large tables may be rewritten, which locks them. */
   readonly largeTableHour: number;
   /** The largest number of telemetry rows that an instance stores in a day (UTC). */
@@ -69,7 +74,7 @@ export class Config {
   /** The sender of mails. */
   readonly mailFrom: MailAddress;
   readonly brand: Brand;
-  /** The language of mails that no request of the portal causes, or whose request accepts none of the languages. */
+  /** The default language of mails. A mail that a request of the portal causes has a language that the request accepts, if there is one. */
   readonly mailLanguage: string;
   /** The folder of further languages; undefined if there are none. */
   readonly languagesDir: string | undefined;
@@ -85,9 +90,8 @@ export class Config {
     const host = read('HOST') ?? '127.0.0.1';
     // For `localhost` Fastify would start one server for IPv4 and one for IPv6, and only the first would strip client addresses.
     this.host = host === 'localhost' ? '127.0.0.1' : host;
-    this.production = isProduction(read('NODE_ENV'), this.host);
-    // The numbers in each call of `integer` are the default, the minimum and the maximum.
-    this.port = integer('PORT', read('PORT'), 3000, 0, 65535);
+    this.isProduction = isProductionMode(read('NODE_ENV'), this.host);
+    this.port = integer('PORT', read('PORT'), { default: 3000, min: 0, max: 65535 });
     this.publicUrl = httpUrl('PUBLIC_URL', read('PUBLIC_URL') ?? `http://localhost:${this.port}`);
     this.dataDir = resolve(read('DATA_DIR') ?? 'data');
     this.product = matching(
@@ -100,31 +104,51 @@ export class Config {
     this.tokenKeysDir = read('TOKEN_KEYS_DIR');
     this.manifestPublicKeys = publicKeys(read('MANIFEST_PUBLIC_KEYS'));
     const machines = read('DEFAULT_MACHINES_PER_LICENSE');
-    this.defaultMachinesPerLicense = integer(
-      'DEFAULT_MACHINES_PER_LICENSE',
-      machines,
-      1,
-      MACHINES_ALLOWED.min,
-      MACHINES_ALLOWED.max,
-    );
+    this.defaultMachinesPerLicense = integer('DEFAULT_MACHINES_PER_LICENSE', machines, {
+      default: 1,
+      ...MACHINES_ALLOWED,
+    });
     this.defaultOnExpiry = oneOf('DEFAULT_ON_EXPIRY', read('DEFAULT_ON_EXPIRY') ?? 'keep', ON_EXPIRY);
     const selfReleases = read('SELF_RELEASES_PER_YEAR');
-    this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, 0, 0, 1_000);
+    this.selfReleasesPerYear = integer('SELF_RELEASES_PER_YEAR', selfReleases, {
+      default: 0,
+      min: 0,
+      max: 1_000,
+    });
     const newActivations = read('MAIL_NEW_ACTIVATIONS') ?? 'false';
-    this.mailsNewActivations = oneOf('MAIL_NEW_ACTIVATIONS', newActivations, ['true', 'false']) === 'true';
-    this.largeTableHour = integer('LARGE_TABLE_HOUR', read('LARGE_TABLE_HOUR'), 3, 0, 23);
+    this.isNewActivationMailEnabled =
+      oneOf('MAIL_NEW_ACTIVATIONS', newActivations, ['true', 'false']) === 'true';
+    this.largeTableHour = integer('LARGE_TABLE_HOUR', read('LARGE_TABLE_HOUR'), {
+      default: 3,
+      min: 0,
+      max: 23,
+    });
     const telemetryRows = read('TELEMETRY_ROWS_PER_DAY');
-    this.telemetryRowsPerDay = integer('TELEMETRY_ROWS_PER_DAY', telemetryRows, 5_000_000, 0, 999_999_999);
+    this.telemetryRowsPerDay = integer('TELEMETRY_ROWS_PER_DAY', telemetryRows, {
+      default: 5_000_000,
+      min: 0,
+      max: 999_999_999,
+    });
     this.logLevel = oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', LOG_LEVELS);
-    this.taxRetentionYears = integer('TAX_RETENTION_YEARS', read('TAX_RETENTION_YEARS'), 10, 1, 100);
+    this.taxRetentionYears = integer('TAX_RETENTION_YEARS', read('TAX_RETENTION_YEARS'), {
+      default: 10,
+      min: 1,
+      max: 100,
+    });
     const tombstoneFile = read('TOMBSTONE_FILE');
     this.isTombstoneFileGiven = tombstoneFile !== undefined;
     this.tombstoneFile = resolve(tombstoneFile ?? join(this.dataDir, 'erased.txt'));
     const metricsPort = read('METRICS_PORT');
     this.metricsPort =
-      metricsPort === undefined ? undefined : integer('METRICS_PORT', metricsPort, 0, 0, 65535);
+      metricsPort === undefined
+        ? undefined
+        : integer('METRICS_PORT', metricsPort, { default: 0, min: 0, max: 65535 });
     const shutdownDelay = read('SHUTDOWN_DELAY_SECONDS');
-    this.shutdownDelaySeconds = integer('SHUTDOWN_DELAY_SECONDS', shutdownDelay, 0, 0, 60);
+    this.shutdownDelaySeconds = integer('SHUTDOWN_DELAY_SECONDS', shutdownDelay, {
+      default: 0,
+      min: 0,
+      max: 60,
+    });
     this.#databaseUrl = databaseUrl('DATABASE_URL', read('DATABASE_URL'));
     this.#databaseReadUrl = databaseUrl('DATABASE_READ_URL', read('DATABASE_READ_URL'));
     if (this.#databaseReadUrl && !this.#databaseUrl) {
@@ -138,9 +162,9 @@ export class Config {
     this.languagesDir = languagesDir && resolve(languagesDir);
     this.mailLanguage = languageTag('MAIL_LANGUAGE', read('MAIL_LANGUAGE') ?? 'en');
     this.#purchaseWebhookSecret = webhookSecret(read('PURCHASE_WEBHOOK_SECRET'));
-    if (!this.production) return;
+    if (!this.isProduction) return;
     this.requireProductionSettings();
-    demandTls(this.publicUrl, environment['NODE_TLS_REJECT_UNAUTHORIZED']);
+    requireTlsInProduction(this.publicUrl, environment['NODE_TLS_REJECT_UNAUTHORIZED']);
   }
 
   /** Undefined for the embedded PostgreSQL in `dataDir`. */
@@ -192,7 +216,7 @@ function isLoopbackListener(host: string): boolean {
 }
 
 // Development mode generates keys and prints a sample license, so a service in this mode must not be reachable from outside.
-function isProduction(nodeEnv: string | undefined, host: string): boolean {
+function isProductionMode(nodeEnv: string | undefined, host: string): boolean {
   const mode = nodeEnv ?? (isLoopbackListener(host) ? 'development' : undefined);
   if (mode === 'production') return true;
   if (mode !== undefined && mode !== 'development') {
@@ -206,11 +230,15 @@ function isProduction(nodeEnv: string | undefined, host: string): boolean {
   return false;
 }
 
-function integer(name: string, text: string | undefined, fallback: number, from: number, to: number): number {
-  if (text === undefined) return fallback;
+function integer(
+  name: string,
+  text: string | undefined,
+  limits: { readonly default: number; readonly min: number; readonly max: number },
+): number {
+  if (text === undefined) return limits.default;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
-  if (!(value >= from && value <= to)) {
-    throw new ConfigError(`${name} must be a whole number from ${from} to ${to}.`);
+  if (!(value >= limits.min && value <= limits.max)) {
+    throw new ConfigError(`${name} must be a whole number from ${limits.min} to ${limits.max}.`);
   }
   return value;
 }
@@ -236,7 +264,7 @@ function httpUrl(name: string, text: string): string {
     url.password
   ) {
     throw new ConfigError(
-      `${name} must be an http or https address without a query, fragment, user name or password.`,
+      `${name} must be an http or https URL without a query, fragment, user name or password.`,
     );
   }
   return url.href.replace(/\/+$/, '');
@@ -247,7 +275,7 @@ function databaseUrl(name: string, text: string | undefined): string | undefined
   if (text === undefined) return undefined;
   const url = URL.parse(text);
   if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !databaseHost(url)) {
-    throw new ConfigError(`${name} must be an address of the form postgres://user:password@host:port/name.`);
+    throw new ConfigError(`${name} must be a URL of the form postgres://user:password@host:port/name.`);
   }
   return databaseUrlWithTls(name, url);
 }
@@ -264,24 +292,24 @@ function smtpUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
   if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname) {
-    throw new ConfigError(
-      'SMTP_URL must be an address of the form smtp://user:password@host:port or smtps://….',
-    );
+    throw new ConfigError('SMTP_URL must be a URL of the form smtp://user:password@host:port or smtps://….');
   }
   return smtpUrlWithTls(url);
 }
 
+/** An address alone, such as `licenses@example.com`. */
+const BARE_ADDRESS = /^[^\s<>@,"]+@[^\s<>@,"]+$/;
+/** An address in angle brackets, after a name that may be in quotation marks. */
+const NAME_WITH_ADDRESS = /^(?:"([^"\\\p{Cc}]*)"|([^"<>,;:\\\p{Cc}]*))\s*<([^\s<>@,]+@[^\s<>@,]+)>$/u;
+
 function mailFrom(text: string | undefined, { product, smtpUrl }: Config): MailAddress {
   if (text === undefined && smtpUrl) throw new ConfigError('With SMTP_URL, MAIL_FROM must be given.');
   if (text === undefined) return { name: product, address: 'licenses@localhost' };
-  const [, quotedName, plainName, bracketedAddress, bareAddress] =
-    /^(?:"([^"\\\p{Cc}]*)"|([^"<>,;:\\\p{Cc}]*))\s*<([^\s<>@,]+@[^\s<>@,]+)>$|^([^\s<>@,"]+@[^\s<>@,"]+)$/u.exec(
-      text,
-    ) ?? [];
-  const address = bracketedAddress ?? bareAddress;
+  if (BARE_ADDRESS.test(text)) return { name: product, address: text };
+  const [, quotedName, plainName, address] = NAME_WITH_ADDRESS.exec(text) ?? [];
   if (!address)
     throw new ConfigError(
-      'MAIL_FROM must be an e-mail address, or a name and one: App <licenses@example.com>.',
+      'MAIL_FROM must be an e-mail address, or a name with an address: App <licenses@example.com>.',
     );
   return { name: (quotedName ?? plainName)?.trim() || product, address };
 }
@@ -305,9 +333,12 @@ function webhookSecret(text: string | undefined): string | undefined {
   return base64;
 }
 
+/** 32 bytes in base64url. The last of the 43 characters has only 4 significant bits, so it is one of 16. */
+const PUBLIC_KEY = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
+
 function publicKeys(text: string | undefined): string[] | undefined {
   const keys = text?.split(',').map((key) => key.trim());
-  if (keys?.some((key) => !/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(key))) {
+  if (keys?.some((key) => !PUBLIC_KEY.test(key))) {
     throw new ConfigError(
       'MANIFEST_PUBLIC_KEYS must be Ed25519 public keys in base64url, separated by commas.',
     );

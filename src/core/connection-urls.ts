@@ -45,7 +45,9 @@ export function databaseUrlWithTls(name: string, url: URL): string {
   const requested = searchParams.getAll('sslmode').at(-1);
   const mode = requested === undefined ? undefined : SSL_MODES.get(requested);
   if (requested !== undefined && mode === undefined) {
-    throw new ConfigError(`The sslmode of ${name} must be verify-full, no-verify or disable.`);
+    throw new ConfigError(
+      `The sslmode of ${name} must be verify-full, verify-ca, require, no-verify or disable.`,
+    );
   }
   for (const file of SSL_FILES) refuseUnreadable(name, file, searchParams.getAll(file).at(-1));
   const host = databaseHost(url);
@@ -84,7 +86,7 @@ export function smtpUrlWithTls(url: URL): string {
   if (isLoopbackHost(url.hostname)) return url.href;
   if (url.searchParams.has('tls.rejectUnauthorized')) {
     throw new ConfigError(
-      'SMTP_URL must not have tls.rejectUnauthorized: the certificate of a mail server is always verified. Name the certificate of a private authority as tls.ca.',
+      'SMTP_URL must not have tls.rejectUnauthorized: the certificate of a mail server is always verified. If a private CA signed it, set tls.ca to the certificate of the CA.',
     );
   }
   if (url.protocol !== 'smtp:') return url.href;
@@ -93,10 +95,15 @@ export function smtpUrlWithTls(url: URL): string {
 }
 
 /** Refuses settings that disable encryption in production. @throws ConfigError */
-export function demandTls(publicUrl: string, nodeTlsRejectUnauthorized: string | undefined): void {
+export function requireTlsInProduction(
+  publicUrl: string,
+  nodeTlsRejectUnauthorized: string | undefined,
+): void {
   const { protocol, hostname } = new URL(publicUrl);
   if (protocol !== 'https:' && !isLoopbackHost(hostname)) {
-    throw new ConfigError('In production PUBLIC_URL must be an https address, unless it is a loopback one.');
+    throw new ConfigError(
+      'In production PUBLIC_URL must be an https URL, unless its host is a loopback one.',
+    );
   }
   if (nodeTlsRejectUnauthorized === '0') {
     throw new ConfigError(

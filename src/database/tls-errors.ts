@@ -26,7 +26,7 @@ export function tlsError(error: unknown): ConfigError | null {
   if (!isTlsFailure(cause)) return null;
   const reason =
     cause.message === NO_TLS
-      ? 'demands TLS, which the server does not offer: enable TLS on the server, or add sslmode=disable in a private network'
-      : `demands TLS, which failed (${String(cause.code)}): check the server’s certificate, and give the file of its authority as sslrootcert`;
+      ? 'requires TLS, which the server does not offer: enable TLS on the server, or add sslmode=disable in a private network'
+      : `requires TLS, which failed (${String(cause.code)}): check the server’s certificate, and give the file of its authority as sslrootcert`;
   return new ConfigError(`DATABASE_URL ${reason} (${DOCS_PAGE}).`, { cause });
 }

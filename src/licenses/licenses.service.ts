@@ -238,7 +238,7 @@ export class LicensesService {
    * @throws Problem `unavailable`
    */
   async assertDatabaseHasLicenses(): Promise<void> {
-    if (!this.config.production) return;
+    if (!this.config.isProduction) return;
     // The result is not cached, because an empty backup may have been restored since the last call.
     if (!(await this.dataSource.manager.exists(License))) throw problem('unavailable');
   }

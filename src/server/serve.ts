@@ -67,7 +67,7 @@ async function start(config: Config): Promise<void> {
     printMessage(
       'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ do not exist.',
     );
-  if (!config.production) printMessage(welcomeText(config, await makeSample(app)));
+  if (!config.isProduction) printMessage(welcomeText(config, await makeSample(app)));
 }
 
 /**

@@ -41,7 +41,7 @@ async function openServer(certificate: Certificate | null): Promise<TlsPostgres>
   return postgres;
 }
 
-test('every connection of the service and of the command line has TLS if DATABASE_URL demands it', async () => {
+test('every connection of the service and of the command line has TLS if DATABASE_URL requires it', async () => {
   await openServer(validCertificate);
   const url = postgres.url({ sslmode: 'verify-full', sslrootcert });
   const service = await Service.start({ databaseUrl: url, environment: { DATABASE_READ_URL: url } });
@@ -78,10 +78,10 @@ describe('a start and a command end with one sentence and exit code 2 if', () =>
   const expired = makeCertificate('127.0.0.1', 0.5);
   const tlsFailed = (code: string) =>
     new RegExp(
-      `^DATABASE_URL demands TLS, which failed \\(${code}\\): check .* sslrootcert \\(docs/.*\\)\\.\\n$`,
+      `^DATABASE_URL requires TLS, which failed \\(${code}\\): check .* sslrootcert \\(docs/.*\\)\\.\\n$`,
     );
   const NO_TLS =
-    /^DATABASE_URL demands TLS, which the server does not offer: .* sslmode=disable .* \(docs\/.*\)\.\n$/;
+    /^DATABASE_URL requires TLS, which the server does not offer: .* sslmode=disable .* \(docs\/.*\)\.\n$/;
 
   test.each<
     [

@@ -101,7 +101,7 @@ test('the environment of an instance is valid in production, and only the databa
     );
   const environment = Object.entries(service.environment).map(([name, value]) => [name, filled(value)]);
   const config = new Config(Object.fromEntries(environment) as Record<string, string>);
-  expect(config.production).toBe(true);
+  expect(config.isProduction).toBe(true);
   expect(config.databaseUrl).toBe('postgres://mooring:a-password@postgres:5432/mooring?sslmode=disable');
 });
 

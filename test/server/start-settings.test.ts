@@ -19,7 +19,7 @@ describe('a setting that cannot be used', () => {
     ['HOST 0.0.0.0 without NODE_ENV', { HOST: '0.0.0.0' }, /^Development mode .*NODE_ENV/],
     ['HOST :: without NODE_ENV', { HOST: '::' }, /^Development mode .*NODE_ENV/],
     ['NODE_ENV', { NODE_ENV: 'staging' }, /^NODE_ENV must be development or production\.$/],
-    ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.com' }, /^PUBLIC_URL must be an http or https address/],
+    ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.com' }, /^PUBLIC_URL must be an http or https URL/],
     ['PRODUCT', { PRODUCT: 'a product' }, /^PRODUCT must match /],
     ['LICENSE_KEY_PREFIX', { LICENSE_KEY_PREFIX: 'moor' }, /^LICENSE_KEY_PREFIX must match /],
     [
@@ -27,15 +27,11 @@ describe('a setting that cannot be used', () => {
       { LICENSE_KEY_SECRET: SECRET },
       /^LICENSE_KEY_SECRET must be 32 bytes in base64\.$/,
     ],
-    [
-      'DATABASE_URL',
-      { DATABASE_URL: `mysql://u:${SECRET}@h/d` },
-      /^DATABASE_URL must be an address of the form /,
-    ],
+    ['DATABASE_URL', { DATABASE_URL: `mysql://u:${SECRET}@h/d` }, /^DATABASE_URL must be a URL of the form /],
     [
       'DATABASE_READ_URL',
       { DATABASE_URL: 'postgres://u:p@h/d', DATABASE_READ_URL: `h:${SECRET}` },
-      /^DATABASE_READ_URL must be an address of the form /,
+      /^DATABASE_READ_URL must be a URL of the form /,
     ],
     [
       'DATABASE_READ_URL alone',
@@ -45,7 +41,7 @@ describe('a setting that cannot be used', () => {
     [
       'DATABASE_URL with another sslmode',
       { DATABASE_URL: `postgres://u:${SECRET}@db.example.com/d?sslmode=prefer` },
-      /^The sslmode of DATABASE_URL must be verify-full, no-verify or disable\.$/,
+      /^The sslmode of DATABASE_URL must be verify-full, verify-ca, require, no-verify or disable\.$/,
     ],
     [
       'MANIFEST_PUBLIC_KEYS',
@@ -99,7 +95,7 @@ describe('a setting that cannot be used', () => {
         MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
         PUBLIC_URL: 'http://licensing.example.com',
       },
-      /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
+      /^In production PUBLIC_URL must be an https URL, unless its host is a loopback one\.$/,
     ],
   ];
   const dataDir = join(folder, 'never-created');

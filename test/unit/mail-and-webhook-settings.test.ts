@@ -25,7 +25,7 @@ describe('SMTP_URL', () => {
     'smtp://canary:99999',
     'canary',
   ])('%s is refused', (given) =>
-    expectRefused({ SMTP_URL: given, MAIL_FROM }, /^SMTP_URL must be an address of the form smtp:\/\//),
+    expectRefused({ SMTP_URL: given, MAIL_FROM }, /^SMTP_URL must be a URL of the form smtp:\/\//),
   );
 });
 
@@ -54,7 +54,10 @@ describe('MAIL_FROM', () => {
     '"Canary\r\nBcc: x" <licenses@example.com>',
     'canary@example.com\r\nBcc: other@example.com',
   ])('%j is refused', (given) => {
-    expectRefused({ SMTP_URL, MAIL_FROM: given }, /^MAIL_FROM must be an e-mail address, or a name and one/);
+    expectRefused(
+      { SMTP_URL, MAIL_FROM: given },
+      /^MAIL_FROM must be an e-mail address, or a name with an address/,
+    );
   });
 
   test('is needed with SMTP_URL, and has a default without it', () => {

@@ -85,7 +85,10 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
   });
 
   test.each([
-    ['sslmode=prefer', /^The sslmode of \w+ must be verify-full, no-verify or disable\.$/],
+    [
+      'sslmode=prefer',
+      /^The sslmode of \w+ must be verify-full, verify-ca, require, no-verify or disable\.$/,
+    ],
     ['sslmode=allow', /sslmode/],
     ['sslmode=', /sslmode/],
     ['sslmode=toString', /sslmode/],
@@ -103,7 +106,7 @@ describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
 
   test.each(['postgres:///mooring', 'postgres:///mooring?host=', 'postgres://%zz/mooring'])(
     '%s is refused, because it names no valid host',
-    (url) => expect(() => usedUrl(url)).toThrow(/must be an address of the form/),
+    (url) => expect(() => usedUrl(url)).toThrow(/must be a URL of the form/),
   );
 });
 
@@ -155,24 +158,24 @@ describe('a service in production', () => {
     'may not have the PUBLIC_URL %s',
     (PUBLIC_URL) =>
       expect(() => new Config({ ...production, PUBLIC_URL })).toThrow(
-        /^In production PUBLIC_URL must be an https address, unless it is a loopback one\.$/,
+        /^In production PUBLIC_URL must be an https URL, unless its host is a loopback one\.$/,
       ),
   );
 
   // A URL parser reads the host 127.1 as 127.0.0.1.
   test.each(['https://licensing.example.com', 'http://localhost:3000', 'http://[::1]:3000', 'http://127.1'])(
     'may have the PUBLIC_URL %s',
-    (PUBLIC_URL) => expect(new Config({ ...production, PUBLIC_URL }).production).toBe(true),
+    (PUBLIC_URL) => expect(new Config({ ...production, PUBLIC_URL }).isProduction).toBe(true),
   );
 
   test('is the only one that refuses a PUBLIC_URL of http', () => {
-    expect(new Config({ PUBLIC_URL: 'http://licensing.example.com' }).production).toBe(false);
+    expect(new Config({ PUBLIC_URL: 'http://licensing.example.com' }).isProduction).toBe(false);
   });
 
   test('does not start if the verification of certificates is switched off for the process', () => {
     expect(() => new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toThrow(
       /^In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
     );
-    expect(new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '1' }).production).toBe(true);
+    expect(new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '1' }).isProduction).toBe(true);
   });
 });

@@ -56,11 +56,11 @@ export const actorName: Reader<string> = (text) => {
   return requireValue(isValid ? name : null, '--as', 'a name of 1 to 254 characters');
 };
 
-/** Reads the download address of a disk image. The server publishes only https addresses. */
+/** Reads the download address of a disk image. The server publishes only https URLs. */
 export const httpsUrl =
   (name: string): Reader<string> =>
   (text) =>
-    requireValue(text.startsWith('https://') && URL.canParse(text) ? text : null, name, 'an https address');
+    requireValue(text.startsWith('https://') && URL.canParse(text) ? text : null, name, 'an https URL');
 
 /** Reads a file descriptor for input, so 1 and 2 (standard output and standard error) are refused. */
 export const fileDescriptor =

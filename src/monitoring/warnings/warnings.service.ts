@@ -149,7 +149,7 @@ export class WarningsService {
   }
 
   private mailWarnings({ failing, late }: WaitingMail): string[] {
-    if (this.config.production && !this.config.smtpUrl) {
+    if (this.config.isProduction && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
     // A code is mailed only if a license has the typed address, so a public warning would reveal whether an address has a
