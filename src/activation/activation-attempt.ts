@@ -1,10 +1,10 @@
-import type { LicenseFacts } from '../licenses/license.rules.js';
+import type { LicenseState } from '../licenses/license.rules.js';
 
 /**
  * What an activation request reads from the database: its license, and the active activation of its machine. The last three
  * members are null if the machine has no active activation; `hostname_hint` is also null if the activation has no label.
  */
-export interface ActivationAttempt extends LicenseFacts {
+export interface ActivationAttempt extends LicenseState {
   readonly license_id: string;
   readonly machines_allowed: number;
   /** The number of active activations of the license. */

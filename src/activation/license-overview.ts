@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { OnExpiry } from '../core/config.js';
 import { queryRows } from '../database/sql.js';
-import { licenseStatus, type LicenseFacts, type LicenseStatus } from '../licenses/license.rules.js';
+import { licenseStatus, type LicenseState, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
@@ -23,6 +23,7 @@ export interface ActivationView {
  */
 export interface LicenseView {
   readonly id: string;
+  /** The last two symbols of the license key. */
   readonly key_hint: string;
   /** Null if the holder was erased, or if a restore lost the address. */
   readonly email: string | null;
@@ -37,7 +38,7 @@ export interface LicenseView {
   readonly activations: ActivationView[];
 }
 
-/** A search for the licenses that have this value. Exactly one member is given. */
+/** The criterion of a search for licenses. Exactly one member is set. */
 export interface LicenseQuery {
   readonly id?: string;
   readonly key_hash?: Buffer;
@@ -55,23 +56,24 @@ const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
 };
 
 /**
- * The columns of a `LicenseRow`; the license has the alias `l`. The purchase is read by a subquery, because the planner has no
- * statistics of e-mail addresses and would read all purchases for a join.
+ * The columns of a `LicenseRow`; the license has the alias `l`. The purchase is read by a subquery, because the planner
+ * would read all purchases for a join: it has no statistics of e-mail addresses (docs/decisions/0009).
  */
 export const LICENSE_COLUMNS = `
   l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
   l.address_lost_at is not null as is_address_lost,
   (select state from purchase where id = l.purchase_id) as purchase_state`;
 
-/** The columns that `activationView` needs, and the license id; the activation has the alias `a`. */
+/** The columns that `toActivationView` needs, and the license id; the activation has the alias `a`. */
 export const ACTIVATION_COLUMNS = `
   a.id, a.license_id, a.hostname_hint, a.app_version, a.activated_at, a.ended_at, a.ended_reason`;
-/** The orders of activations and licenses in a view (see `LicenseView`). */
+/** Active activations first, then the newest first. */
 export const ACTIVATION_ORDER = 'a.ended_at is not null, a.activated_at desc, a.id desc';
+/** The newest license first. */
 export const LICENSE_ORDER = 'l.created_at desc, l.id desc';
 
 /** A license and the state of its purchase, as read with `LICENSE_COLUMNS`. */
-export interface LicenseRow extends LicenseFacts {
+export interface LicenseRow extends LicenseState {
   readonly id: string;
   readonly key_hint: string;
   readonly email: string | null;
@@ -105,7 +107,7 @@ export async function findLicenses(
   const byLicense = Map.groupBy(activations, ({ license_id }) => license_id);
   return licenses.map((license) => {
     const own = byLicense.get(license.id) ?? [];
-    return { ...licenseFactsView(license, countActive(own)), activations: own.map(activationView) };
+    return { ...toLicenseSummary(license, countActive(own)), activations: own.map(toActivationView) };
   });
 }
 
@@ -113,7 +115,7 @@ export const countActive = (activations: readonly Pick<Activation, 'ended_at'>[]
   activations.filter(({ ended_at }) => ended_at === null).length;
 
 /** Converts a license to its view without the activations, which are only counted. */
-export function licenseFactsView(
+export function toLicenseSummary(
   license: LicenseRow,
   machines_in_use: number,
 ): Omit<LicenseView, 'activations'> {
@@ -131,8 +133,7 @@ export function licenseFactsView(
   };
 }
 
-/** Converts an activation to its view. */
-export function activationView(
+export function toActivationView(
   activation: Omit<Activation, 'machine_id' | 'license_id' | 'released_by_holder'>,
 ): ActivationView {
   return {

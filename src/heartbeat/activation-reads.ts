@@ -4,16 +4,16 @@ import { Batch } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
 import { queryPrepared } from '../database/sql.js';
 import { MACHINE_DIGEST_BYTES, MACHINE_DOMAIN_SEPARATOR } from '../keys/tokens/license-token.js';
-import type { LicenseFacts } from '../licenses/license.rules.js';
+import type { LicenseState } from '../licenses/license.rules.js';
 
 /** What decides whether a heartbeat is confirmed: the state of its activation and of the license. */
-export interface ActivationFacts extends LicenseFacts {
+export interface ActivationState extends LicenseState {
   readonly activation_id: string;
   readonly license_id: string;
   readonly ended_at: Date | null;
 }
 
-/** Reads `ActivationFacts` by activation ids ($1). An id without a row gives no row. */
+/** Reads `ActivationState` by activation ids ($1). An id without a row gives no row. */
 export const READ_ACTIVATIONS = `
   select a.id as activation_id, a.license_id, a.ended_at,
          l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state
@@ -25,14 +25,14 @@ export const READ_ACTIVATIONS = `
 /** Reads activations for heartbeats. Heartbeats that arrive within a few milliseconds share one statement. */
 @Injectable()
 export class ActivationReads {
-  readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
+  readonly #reads = new Batch<string, ActivationState | undefined>((ids) => this.read(ids));
   /** The numbers of ids in the statements so far. */
   readonly batchSizes = this.#reads.sizes;
 
   constructor(private readonly dataSource: DataSource) {}
 
   /** Reads an activation. @param id from a verified token @returns undefined if no activation has this id */
-  find(id: string): Promise<ActivationFacts | undefined> {
+  find(id: string): Promise<ActivationState | undefined> {
     return this.#reads.add(id);
   }
 
@@ -52,8 +52,8 @@ export class ActivationReads {
     return rows.length > 0;
   }
 
-  private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
-    const rows = await queryPrepared<ActivationFacts>(poolOf(this.dataSource), {
+  private async read(ids: string[]): Promise<(ActivationState | undefined)[]> {
+    const rows = await queryPrepared<ActivationState>(poolOf(this.dataSource), {
       name: 'read activations',
       text: READ_ACTIVATIONS,
       values: [ids],
@@ -63,7 +63,7 @@ export class ActivationReads {
 }
 
 /** Returns the row of each id, in the order of the ids; undefined for an id without a row. */
-export function orderRowsByIds(ids: string[], rows: ActivationFacts[]): (ActivationFacts | undefined)[] {
+export function orderRowsByIds(ids: string[], rows: ActivationState[]): (ActivationState | undefined)[] {
   const byId = new Map(rows.map((row) => [row.activation_id, row]));
   return ids.map((id) => byId.get(id));
 }

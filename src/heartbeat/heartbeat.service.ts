@@ -4,7 +4,7 @@ import type { LicenseClaims } from '../keys/tokens/license-token.js';
 import { expiryRefusal, statusRefusal } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
-import { ActivationReads, type ActivationFacts } from './activation-reads.js';
+import { ActivationReads, type ActivationState } from './activation-reads.js';
 import { Replica } from './replica.js';
 
 /** Decides about heartbeats: whether a license is valid on the machine of a token. It only reads the database. */
@@ -24,7 +24,7 @@ export class HeartbeatService {
    * Returns the activation of a verified token if its license is valid.
    * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors
    */
-  async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationFacts> {
+  async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationState> {
     const replicaActivation = await this.replica.find(sub);
     // A replica can only confirm. A refusal is decided by the primary, because the replica may lag (docs/decisions/0013).
     if (
@@ -58,11 +58,11 @@ export class HeartbeatService {
 }
 
 // The refusal that follows from the row; docs/contract.md#errors has the order.
-function refusalOf(activation: ActivationFacts, now: Date): Problem | undefined {
+function refusalOf(activation: ActivationState, now: Date): Problem | undefined {
   return statusRefusal(activation) ?? releaseRefusal(activation) ?? expiryRefusal(activation, now);
 }
 
 // A heartbeat does not activate a released machine again. Only the user of the machine does.
-function releaseRefusal({ ended_at }: ActivationFacts): Problem | undefined {
+function releaseRefusal({ ended_at }: ActivationState): Problem | undefined {
   return ended_at ? problem('binding_released') : undefined;
 }

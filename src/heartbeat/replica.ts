@@ -9,7 +9,7 @@ import { queryPrepared } from '../database/sql.js';
 import { withTimeout } from '../database/timeout.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { AppLogger } from '../core/logger.js';
-import { orderRowsByIds, READ_ACTIVATIONS, type ActivationFacts } from './activation-reads.js';
+import { orderRowsByIds, READ_ACTIVATIONS, type ActivationState } from './activation-reads.js';
 import { PrimaryPositions } from './primary-positions.js';
 
 /** The interval of the checks, each of which reads the position of the primary and queries the replica. */
@@ -23,7 +23,7 @@ const READ_FROM_REPLICA = `
   select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, activation.*
   from (values (true)) as always left join (${READ_ACTIVATIONS}) as activation on true`;
 
-type ReplicaRow = ActivationFacts & { readonly keeps_up: boolean };
+type ReplicaRow = ActivationState & { readonly keeps_up: boolean };
 
 /** The error of a replica that has not replayed the required position, or of a process that does not know this position. */
 class ReplicaBehindError extends Error {}
@@ -36,7 +36,7 @@ class ReplicaBehindError extends Error {}
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pool: pg.Pool | undefined;
   readonly #positions = new PrimaryPositions();
-  readonly #reads = new Batch<string, ActivationFacts | undefined>((ids) => this.read(ids));
+  readonly #reads = new Batch<string, ActivationState | undefined>((ids) => this.read(ids));
   /** The numbers of ids in the statements so far. */
   readonly batchSizes = this.#reads.sizes;
   #timer?: NodeJS.Timeout;
@@ -85,14 +85,14 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
    * Reads an activation from the replica. The result may confirm a heartbeat, but not refuse one. Never throws.
    * @returns undefined if the row is missing, the replica cannot be used, or none is configured
    */
-  find(id: string): Promise<ActivationFacts | undefined> | undefined {
+  find(id: string): Promise<ActivationState | undefined> | undefined {
     const isCheckOutdated = Math.abs(this.clock.now().getTime() - this.#checkedAt) > MAX_CHECK_AGE_MS;
     if (!this.#isHealthy || isCheckOutdated) return undefined;
     // A full queue rejects the call, and the caller then reads from the primary.
     return this.#reads.add(id).catch(() => undefined);
   }
 
-  private async read(ids: string[]): Promise<(ActivationFacts | undefined)[]> {
+  private async read(ids: string[]): Promise<(ActivationState | undefined)[]> {
     try {
       if (this.#isHealthy) return orderRowsByIds(ids, await this.queryReplica(ids));
     } catch (error) {
@@ -129,7 +129,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#positions.record(row!.position, at);
   }
 
-  private async queryReplica(ids: string[]): Promise<ActivationFacts[]> {
+  private async queryReplica(ids: string[]): Promise<ActivationState[]> {
     const requiredPosition = this.#positions.requiredPosition(this.clock.now().getTime());
     if (requiredPosition === undefined) throw new ReplicaBehindError();
     const statement = {

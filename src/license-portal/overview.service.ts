@@ -3,11 +3,11 @@ import { DataSource } from 'typeorm';
 import {
   ACTIVATION_COLUMNS,
   ACTIVATION_ORDER,
-  activationView,
+  toActivationView,
   LICENSE_COLUMNS,
   LICENSE_ORDER,
   countActive,
-  licenseFactsView,
+  toLicenseSummary,
   type ActivationView,
   type LicenseRow,
   type LicenseView,
@@ -151,7 +151,7 @@ export class HolderOverviewService {
         is_address_lost: _isLost,
         created_at: _createdAt,
         ...facts
-      } = licenseFactsView(license, countActive(activations));
+      } = toLicenseSummary(license, countActive(activations));
       return {
         ...facts,
         self_releases_left: Math.max(0, this.config.selfReleasesPerYear - license.self_releases),
@@ -171,7 +171,7 @@ function waitingErasure(row: HolderLicenseRow): WaitingErasure | null {
 function holderActivation(row: HolderActivationRow): HolderActivation {
   const { requested_at, declined_at, decline_reason } = row;
   return {
-    ...activationView(row),
+    ...toActivationView(row),
     release_requested_at: rfc3339OrNull(requested_at),
     release_declined: declined_at && { declined_at: rfc3339(declined_at), reason: decline_reason },
   };

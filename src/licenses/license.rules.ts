@@ -7,7 +7,7 @@ export type PurchaseState = 'paid' | 'disputed' | 'dispute_won' | 'refunded';
 export type LicenseStatus = StaffStatus | 'refunded';
 
 /** The state of a license that decides about activations and heartbeats. */
-export interface LicenseFacts {
+export interface LicenseState {
   readonly staff_status: StaffStatus;
   readonly purchase_state: PurchaseState | null;
   readonly expires_at: Date | null;
@@ -21,14 +21,14 @@ export interface LicenseFacts {
 export function licenseStatus({
   staff_status,
   purchase_state,
-}: Pick<LicenseFacts, 'staff_status' | 'purchase_state'>): LicenseStatus {
+}: Pick<LicenseState, 'staff_status' | 'purchase_state'>): LicenseStatus {
   if (purchase_state === 'refunded') return 'refunded';
   if (staff_status === 'revoked') return 'revoked';
   return staff_status === 'suspended' || purchase_state === 'disputed' ? 'suspended' : 'active';
 }
 
 /** The state of a license that decides when it ends. */
-export interface EndFacts extends Pick<LicenseFacts, 'expires_at' | 'on_expiry'> {
+export interface LicenseEndState extends Pick<LicenseState, 'expires_at' | 'on_expiry'> {
   readonly ended_at: Date | null;
 }
 
@@ -38,7 +38,7 @@ export interface EndFacts extends Pick<LicenseFacts, 'expires_at' | 'on_expiry'>
  * @param now the time of the change; an earlier end of the license is kept
  */
 export function endedAt(
-  license: Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
+  license: Pick<LicenseState, 'staff_status' | 'purchase_state'> & {
     email: string | null;
     /** Set if a restore lost the address: the holder is not erased. */
     address_lost_at?: Date | null;
@@ -53,7 +53,7 @@ export function endedAt(
 }
 
 /** The time when a license ends or ended; null if it has no end. `LICENSE_END` is the same in SQL. */
-function licenseEnd({ ended_at, expires_at, on_expiry }: EndFacts): number | null {
+function licenseEnd({ ended_at, expires_at, on_expiry }: LicenseEndState): number | null {
   const ends = [ended_at, on_expiry === 'stop' ? expires_at : null].flatMap((end) => end?.getTime() ?? []);
   return ends.length > 0 ? Math.min(...ends) : null;
 }
@@ -63,21 +63,21 @@ function licenseEnd({ ended_at, expires_at, on_expiry }: EndFacts): number | nul
  * months after its end and after this time, so that a wrong end can be corrected (docs/decisions/0023).
  */
 export function endChangedAt(
-  before: EndFacts & { readonly end_changed_at: Date },
-  after: EndFacts,
+  before: LicenseEndState & { readonly end_changed_at: Date },
+  after: LicenseEndState,
   now: Date,
 ): Date {
   return licenseEnd(before) === licenseEnd(after) ? before.end_changed_at : now;
 }
 
 /** The refusal for the status of a license; undefined if it is active. */
-export function statusRefusal(license: LicenseFacts): Problem | undefined {
+export function statusRefusal(license: LicenseState): Problem | undefined {
   const status = licenseStatus(license);
   return status === 'active' ? undefined : problem(`license_${status}`);
 }
 
 /** A license is expired from `expires_at` on. With `on_expiry: keep` it remains valid. */
-export function expiryRefusal({ expires_at, on_expiry }: LicenseFacts, now: Date): Problem | undefined {
+export function expiryRefusal({ expires_at, on_expiry }: LicenseState, now: Date): Problem | undefined {
   if (on_expiry !== 'stop' || !expires_at || now < expires_at) return undefined;
   return problem('license_expired', { expired_at: expires_at });
 }

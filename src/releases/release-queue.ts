@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { activationView, type ActivationView } from '../activation/license-overview.js';
+import { toActivationView, type ActivationView } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { rfc3339 } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
@@ -49,6 +49,6 @@ export async function findWaitingRequests(dataSource: DataSource): Promise<Waiti
     reason,
     language,
     license,
-    activation: activationView({ id: activation_id, ...activation }),
+    activation: toActivationView({ id: activation_id, ...activation }),
   }));
 }

@@ -11,7 +11,7 @@ import { License } from '../licenses/license.entity.js';
 import { endChangedAt } from '../licenses/license.rules.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { Activation } from '../activation/activation.entity.js';
-import { activationView } from '../activation/license-overview.js';
+import { toActivationView } from '../activation/license-overview.js';
 import { decideOpenRequest } from './release-requests.js';
 import { countSelfReleases } from './self-releases.js';
 
@@ -24,7 +24,7 @@ export interface ReleaseResult {
 
 /** The response to a release. */
 export const releasedView = ({ activation, was_active }: ReleaseResult) => ({
-  activation: activationView(activation),
+  activation: toActivationView(activation),
   was_active,
 });
 

@@ -17,8 +17,8 @@ import { Staff } from '../staff/identity/staff.entity.js';
 import { StaffLinks } from '../staff/links/staff-links.js';
 import { StaffService } from '../staff/staff.service.js';
 
-const EMAIL = 'ada@example.com';
-const ADMIN = 'admin@example.com';
+const HOLDER_EMAIL = 'ada@example.com';
+const ADMIN_EMAIL = 'admin@example.com';
 const SAMPLE_AUDIT = { actor: 'npm start', reason: 'sample for development' };
 
 /** The sample data of development. */
@@ -26,7 +26,7 @@ export interface Sample {
   readonly email: string;
   /** Null if the sample license is missing, refunded or revoked, or if its key cannot be derived. */
   readonly license_key: string | null;
-  /** A sign-in link of the support page; null unless the database is the embedded one of DATA_DIR and has ADMIN as staff. */
+  /** A sign-in link of the support page; null unless the database is the embedded one of DATA_DIR and ADMIN_EMAIL is staff. */
   readonly staff: { readonly email: string; readonly link: string } | null;
 }
 
@@ -38,28 +38,28 @@ export async function makeSample(app: INestApplicationContext): Promise<Sample> 
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
   if (!(await manager.exists(License))) await withSampleLock(app, () => createSampleData(app));
-  const sample = await manager.findOne(License, { where: { email: EMAIL }, order: { id: 'asc' } });
+  const sample = await manager.findOne(License, { where: { email: HOLDER_EMAIL }, order: { id: 'asc' } });
   const license_key = sample && (await licenses.currentKey(sample.id));
-  return { email: EMAIL, license_key, staff: await createSignInLink(app) };
+  return { email: HOLDER_EMAIL, license_key, staff: await createSignInLink(app) };
 }
 
 // A link is created at each start, but only for the embedded database, because another database may have staff of its own.
 async function createSignInLink(app: INestApplicationContext): Promise<Sample['staff']> {
   if (app.get(Config).databaseUrl !== undefined) return null;
   const { manager } = app.get(DataSource);
-  if (!(await manager.exists(Staff))) await app.get(StaffService).ensure(ADMIN, 'admin', SAMPLE_AUDIT);
-  if (!(await manager.existsBy(Staff, { email: ADMIN }))) return null;
-  const { link } = await app.get(StaffLinks).create(ADMIN, SAMPLE_AUDIT);
-  return { email: ADMIN, link };
+  if (!(await manager.exists(Staff))) await app.get(StaffService).ensure(ADMIN_EMAIL, 'admin', SAMPLE_AUDIT);
+  if (!(await manager.existsBy(Staff, { email: ADMIN_EMAIL }))) return null;
+  const { link } = await app.get(StaffLinks).create(ADMIN_EMAIL, SAMPLE_AUDIT);
+  return { email: ADMIN_EMAIL, link };
 }
 
 async function createSampleData(app: INestApplicationContext): Promise<void> {
   if (await app.get(DataSource).manager.exists(License)) return;
-  await app.get(LicensesService).issue({ email: EMAIL, machines_allowed: 2 }, SAMPLE_AUDIT);
+  await app.get(LicensesService).issue({ email: HOLDER_EMAIL, machines_allowed: 2 }, SAMPLE_AUDIT);
   await app.get(ManifestService).refresh();
-  // Only the development key can sign a manifest here: the private keys that belong to the settings are not on the server.
+  // Only the development key can sign a manifest here: the server does not have the private keys of MANIFEST_PUBLIC_KEYS.
   const hasConfiguredKeys = app.get(Config).manifestPublicKeys !== undefined;
-  if (!hasConfiguredKeys && !app.get(ManifestService).live) await publishSample(app);
+  if (!hasConfiguredKeys && !app.get(ManifestService).live) await publishSampleManifest(app);
 }
 
 // The lock makes instances that start together on an empty database create the sample only once.
@@ -72,10 +72,10 @@ async function withSampleLock(app: INestApplicationContext, work: () => Promise<
   );
 }
 
-async function publishSample(app: INestApplicationContext): Promise<void> {
+async function publishSampleManifest(app: INestApplicationContext): Promise<void> {
   const config = app.get(Config);
   const now = app.get(Clock).now();
-  const sample = {
+  const entry = {
     version: '1.0.0',
     dmg: {
       url: 'https://dl.example.com/App-1.0.0.dmg',
@@ -85,7 +85,7 @@ async function publishSample(app: INestApplicationContext): Promise<void> {
     minimum_license_expiry: null,
   };
   const offer = {
-    entry: sample,
+    entry,
     also_available: [],
     expires: new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS),
   };

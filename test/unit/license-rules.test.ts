@@ -7,7 +7,7 @@ import {
   expiryRefusal,
   licenseStatus,
   statusRefusal,
-  type LicenseFacts,
+  type LicenseState,
   type LicenseStatus,
   type PurchaseState,
   type StaffStatus,
@@ -35,7 +35,7 @@ const STATUSES: [StaffStatus, PurchaseState | null, LicenseStatus][] = [
   ['revoked', 'refunded', 'refunded'],
 ];
 
-const facts = (more: Partial<LicenseFacts> = {}): LicenseFacts => ({
+const facts = (more: Partial<LicenseState> = {}): LicenseState => ({
   staff_status: 'active',
   purchase_state: null,
   expires_at: null,

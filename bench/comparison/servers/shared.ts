@@ -4,7 +4,7 @@ import { problem } from '../../../src/http/problems/problem.js';
 import { KeyRing } from '../../../src/keys/tokens/key-ring.js';
 import type { LicenseClaims } from '../../../src/keys/tokens/license-token.js';
 import { covers, parseSigned } from '../../../src/keys/manifests/signed-manifest.js';
-import { expiryRefusal, statusRefusal, type LicenseFacts } from '../../../src/licenses/license.rules.js';
+import { expiryRefusal, statusRefusal, type LicenseState } from '../../../src/licenses/license.rules.js';
 import { PublishedVersions } from '../../../src/manifest/published-versions.js';
 
 // The servers use the pure rules of the service, so that they do the same work and give the same responses, and they
@@ -36,7 +36,7 @@ export function verifyToken(token: string): LicenseClaims {
 }
 
 /** Throws the first reason to refuse the license, in the order of the contract. */
-export function checkLicense(license: LicenseFacts, appVersion: string, now: Date, ended_at?: Date | null) {
+export function checkLicense(license: LicenseState, appVersion: string, now: Date, ended_at?: Date | null) {
   const refusal =
     statusRefusal(license) ??
     (ended_at ? problem('binding_released') : undefined) ??

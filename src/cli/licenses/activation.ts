@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { activationView } from '../../activation/license-overview.js';
+import { toActivationView } from '../../activation/license-overview.js';
 import { ReleaseService } from '../../releases/release.service.js';
 import { withDatabase } from '../context/command-context.js';
 import { activationsText } from './license.js';
@@ -19,7 +19,7 @@ export function activationCommands(activation: Command): void {
         new ReleaseService(dataSource, clock, config).release(id, audit),
       );
       const { activation } = await explainNotFound(released, 'No activation has this id.');
-      const view = activationView(activation);
+      const view = toActivationView(activation);
       print(command, view, activationsText([view]));
     });
 }

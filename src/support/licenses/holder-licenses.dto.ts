@@ -2,7 +2,7 @@ import { validate as isUuid } from 'uuid';
 import { oneOf, optional, textField } from '../../core/field.js';
 import { Member } from '../../http/parsing/member.js';
 import { STAFF_STATUSES } from '../../licenses/license.rules.js';
-import { LICENSE_SORTS, type HolderLicensesQuery, type LicensePosition } from './holder-licenses.js';
+import { LICENSE_SORTS, type HolderLicensesFilter, type LicensePosition } from './holder-licenses.js';
 
 /** The sort key of the last license of a page (a number of seconds or a rank, `Infinity` without an expiry), and its id. */
 const CURSOR = /^(-?\d{1,12}(?:\.\d{1,6})?|Infinity)_([0-9a-f-]{36})$/;
@@ -17,12 +17,12 @@ export const toCursor = (position: LicensePosition | null): string | null =>
   position && `${position.sort_key}_${position.id}`;
 
 /** Query of `GET /support/api/licenses/{id}/holder`. */
-export class HolderLicensesParameters implements HolderLicensesQuery {
+export class HolderLicensesQuery implements HolderLicensesFilter {
   @Member(optional(oneOf([...STAFF_STATUSES, 'refunded'])))
-  status: HolderLicensesQuery['status'];
+  status: HolderLicensesFilter['status'];
 
   @Member(oneOf(LICENSE_SORTS))
-  sort: HolderLicensesQuery['sort'] = 'issued';
+  sort: HolderLicensesFilter['sort'] = 'issued';
 
   /** The `next_cursor` of the page before. */
   @Member(optional(cursorField))

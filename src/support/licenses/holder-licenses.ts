@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import {
   LICENSE_COLUMNS,
-  licenseFactsView,
+  toLicenseSummary,
   type LicenseRow,
   type LicenseView,
 } from '../../activation/license-overview.js';
@@ -11,19 +11,19 @@ import { problem } from '../../http/problems/problem.js';
 import type { LicenseStatus } from '../../licenses/license.rules.js';
 import { LICENSE_STATUS } from '../../licenses/license-status.js';
 
-/** `issued`: the newest first. `status`: those that work first. `expiry`: the next to expire first, those without expiry last. */
+/** `issued`: the newest first. `status`: active, suspended, revoked, refunded. `expiry`: the next to expire first, those without expiry last. */
 export const LICENSE_SORTS = ['issued', 'status', 'expiry'] as const;
 
-export interface HolderLicensesQuery {
+export interface HolderLicensesFilter {
   readonly status: LicenseStatus | undefined;
   readonly sort: (typeof LICENSE_SORTS)[number];
   /** The position of the last license of the page before; undefined for the first page. */
   readonly cursor: LicensePosition | undefined;
 }
 
-/** A place in the sorted list: the value that is sorted by, and the id of the license. */
+/** A position in the sorted list: the value that is sorted by, and the id of the license. */
 export interface LicensePosition {
-  /** As text, because a JavaScript number is not exact to the microsecond. */
+  /** As text, as the driver returns it: a number is not exact to the microsecond for a distant expiry. */
   readonly sort_key: string;
   readonly id: string;
 }
@@ -31,11 +31,11 @@ export interface LicensePosition {
 /** A page of the licenses of one holder. */
 export interface HolderLicenses {
   readonly email: string;
-  /** How many licenses the holder has with each status, whatever the page is limited to. */
+  /** How many licenses the holder has with each status. The filter and the page do not change these numbers. */
   readonly counts: Readonly<Record<LicenseStatus, number>>;
   readonly licenses: readonly Omit<LicenseView, 'activations'>[];
-  /** The position of the last license of the page, after which the next page begins; null on the last page. */
-  readonly next: LicensePosition | null;
+  /** The cursor of the next page: the position of the last license of this one; null on the last page. */
+  readonly nextCursor: LicensePosition | null;
 }
 
 /** How many licenses of a holder a response has at most. */
@@ -44,27 +44,27 @@ export const PAGE_SIZE = 50;
 // The index `license_email` finds the licenses of the holder, so the cost depends on their number alone. Machines are counted
 // for the licenses of the page only. The counts come first in the join, because the page may be empty.
 const SELECT_PAGE = `
-  with held as (
+  with holder_license as (
     select ${LICENSE_COLUMNS} from license l where l.email = (select email from license where id = $1)
-  ), judged as materialized (
-    select held.*, ${LICENSE_STATUS} as status from held
+  ), with_status as materialized (
+    select holder_license.*, ${LICENSE_STATUS} as status from holder_license
   ), sorted as (
-    select judged.*, case $3
+    select with_status.*, case $3
       when 'issued' then -extract(epoch from created_at)
       when 'status' then array_position(array['active', 'suspended', 'revoked', 'refunded'], status)
       else coalesce(extract(epoch from expires_at), 'infinity') end as sort_key
-    from judged where $2::text is null or status = $2
+    from with_status where $2::text is null or status = $2
   ), page as (
     select * from sorted
     where $4::numeric is null or sort_key > $4 or (sort_key = $4 and id < $5::uuid)
     order by sort_key, id desc limit ${PAGE_SIZE + 1}
   )
-  select (select email from license where id = $1) as holder_email, counted.counts, page.*,
+  select (select email from license where id = $1) as holder_email, status_counts.counts, page.*,
     (select count(*)::integer from activation where license_id = page.id and ended_at is null) as machines_in_use
   from (
     select json_object_agg(status, licenses) as counts
-    from (select status, count(*)::integer as licenses from judged group by status) by_status
-  ) counted left join page on true
+    from (select status, count(*)::integer as licenses from with_status group by status) by_status
+  ) status_counts left join page on true
   order by page.sort_key, page.id desc`;
 
 const NO_COUNTS = { active: 0, suspended: 0, revoked: 0, refunded: 0 } satisfies HolderLicenses['counts'];
@@ -78,15 +78,15 @@ type PageRow = LicenseRow & {
 };
 
 /**
- * Reads the licenses of the person to whom a license belongs: one page, which begins after a position in the list and not
- * after a number of rows, so that a license that is issued meanwhile neither repeats nor hides another one.
- * @param id of one of the licenses. The e-mail address itself would be in the URLs of the API and of the page.
+ * Reads one page of the licenses of a holder, with keyset pagination: a license that is issued between two requests does not shift
+ * the pages.
+ * @param id the id of any license of the holder. The URLs of the API and of the page must not contain the e-mail address.
  * @throws Problem `not_found` if there is no such license, or if its address is not known
  */
 export async function readHolderLicenses(
   dataSource: DataSource,
   id: string,
-  { status, sort, cursor }: HolderLicensesQuery,
+  { status, sort, cursor }: HolderLicensesFilter,
 ): Promise<HolderLicenses> {
   if (!isUuid(id)) throw problem('not_found');
   const rows = await queryRows<PageRow>(dataSource, SELECT_PAGE, [
@@ -105,7 +105,7 @@ export async function readHolderLicenses(
   return {
     email: holder_email,
     counts: { ...NO_COUNTS, ...counts },
-    licenses: shown.map((row) => licenseFactsView(row, row.machines_in_use)),
-    next: last && found.length > PAGE_SIZE ? { sort_key: last.sort_key, id: last.id } : null,
+    licenses: shown.map((row) => toLicenseSummary(row, row.machines_in_use)),
+    nextCursor: last && found.length > PAGE_SIZE ? { sort_key: last.sort_key, id: last.id } : null,
   };
 }

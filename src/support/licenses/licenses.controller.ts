@@ -16,7 +16,7 @@ import { readIfMatch } from '../../http/parsing/if-match.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { LicensesService } from '../../licenses/licenses.service.js';
 import { PAGE_SIZE, readHolderLicenses } from './holder-licenses.js';
-import { HolderLicensesParameters, toCursor } from './holder-licenses.dto.js';
+import { HolderLicensesQuery, toCursor } from './holder-licenses.dto.js';
 import { readLicenseDetail } from './license-detail.js';
 import {
   toLicenseQuery,
@@ -54,9 +54,9 @@ export class LicensesController {
 
   /** The licenses of the holder of this license. The holder is named by a license, so that the URL has no personal data. */
   @Get(':id/holder')
-  async readHolder(@Param('id') id: string, @Query() query: HolderLicensesParameters) {
-    const { next, ...page } = await readHolderLicenses(this.dataSource, id, query);
-    return { ...page, next_cursor: toCursor(next) };
+  async readHolder(@Param('id') id: string, @Query() query: HolderLicensesQuery) {
+    const { nextCursor, ...page } = await readHolderLicenses(this.dataSource, id, query);
+    return { ...page, next_cursor: toCursor(nextCursor) };
   }
 
   @Post()
