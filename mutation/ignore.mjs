@@ -26,7 +26,7 @@ export const strykerPlugins = [
         return undefined;
       if (!parent.arguments.includes(outer.node)) return undefined;
       if (parent.type === 'NewExpression')
-        return /(Error|Refused|Exception|Failure)$/.test(nameOf(parent.callee))
+        return /(Error|Exception|Failure)$/.test(nameOf(parent.callee))
           ? 'The text of an error is for people; tests check the kind of error.'
           : undefined;
       return LOG_METHODS.has(nameOf(parent.callee)) && /log/i.test(nameOf(parent.callee.object ?? {}))

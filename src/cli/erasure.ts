@@ -6,7 +6,7 @@ import { createErasureService, withDatabase } from './context/command-context.js
 import { emailAddress, reason } from './terminal/options.js';
 import { auditContextOf, aligned, print } from './terminal/output.js';
 
-const EMAIL = emailAddress('The e-mail address');
+const parseEmail = emailAddress('The e-mail address');
 
 /** Opens the database, repeats the erasures that it lacks after a restore, and passes the erasure service to `work`. */
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config = new Config(process.env)) =>
@@ -28,7 +28,7 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config 
  */
 function configForErasing(): Config {
   const config = new Config(process.env);
-  if (config.production && !config.isTombstoneFileGiven)
+  if (config.isProduction && !config.isTombstoneFileGiven)
     throw new ConfigError(
       'In production, erasing needs TOMBSTONE_FILE: the file of the running service, which records what a restore must erase again.',
     );
@@ -39,10 +39,8 @@ function configForErasing(): Config {
 export function erasureCommands(erasure: Command): void {
   erasure
     .command('request')
-    .argument('<email>', 'the e-mail address whose data is to be deleted', EMAIL)
-    .description(
-      'request the deletion of all data of a person, without the days in which a holder may cancel',
-    )
+    .argument('<email>', 'the e-mail address whose data is to be deleted', parseEmail)
+    .description('request the deletion of all data of a person, without the three days to cancel')
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(request);
   erasure.command('run').description('carry out every request that is due').action(run);
@@ -73,12 +71,14 @@ async function list(_options: unknown, command: Command): Promise<void> {
   print(command, requests, requests.length > 0 ? erasureTable(requests) : 'There are no requests.');
 }
 
+const STATES = { waiting: 'waiting', honoured: 'carried out', taken_back: 'cancelled' };
+
 function erasureTable(requests: readonly ErasureView[]): string {
   const head = ['Request', 'E-mail', 'State', 'Received', 'Due', 'Days left'];
   const rows = requests.map(({ id, email, state, received_on, due_on, days_left }) => [
     id,
     email ?? '-',
-    state.replace('_', ' '),
+    STATES[state],
     received_on,
     due_on,
     days_left === null ? '-' : String(days_left),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
-import { fromWorkingDirectory, fileError, print, Refused, printMessage } from './terminal/output.js';
+import { fromWorkingDirectory, fileError, print, CommandError, printMessage } from './terminal/output.js';
 
 /** The settings that only the operator can give. */
 const SETTINGS_TO_FILL_IN = `
@@ -33,13 +33,13 @@ export function initCommand(mooring: Command): void {
 
 /**
  * Creates the secrets in a folder. No file is overwritten, because a lost license-key secret or token key cannot be created again.
- * @returns the settings, and the file in which they are stored @throws Refused
+ * @returns the settings, and the file in which they are stored @throws CommandError
  */
 async function makeSecrets(dir: string): Promise<{ file: string; settings: Record<string, string> }> {
   const file = join(dir, 'mooring.env');
   const tokens = join(dir, 'tokens');
   const existing = [file, tokens].find((path) => existsSync(path));
-  if (existing) throw new Refused(`${existing} exists already, and is never overwritten.`);
+  if (existing) throw new CommandError(`${existing} exists already, and is never overwritten.`);
   const settings = {
     NODE_ENV: 'production',
     LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
@@ -80,13 +80,13 @@ function envLines(settings: Record<string, string>): string {
 
 /**
  * Quotes a value so that a shell, systemd (`EnvironmentFile`) and docker compose read the same value. Their escape characters
- * differ, so no escape is written. @throws Refused if the value would need an escape
+ * differ, so no escape is written. @throws CommandError if the value would need an escape
  */
 function quoted(value: string): string {
   if (/^[\w./:@%+,=-]+$/.test(value)) return value;
   if (/^[^'\\\p{Cc}]+$/u.test(value)) return `'${value}'`;
   if (/^[^"$`\\\p{Cc}]+$/u.test(value)) return `"${value}"`;
-  throw new Refused(
+  throw new CommandError(
     `${JSON.stringify(value)} cannot be written to mooring.env, because it has a backslash, a control character, or ' together with ", $ or \`: choose another folder.`,
   );
 }

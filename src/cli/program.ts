@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/config.js';
 import { isConnectionError } from '../database/connection-errors.js';
-import { Problem, problemDocument } from '../http/problems/problem.js';
+import { Problem, problemDetail } from '../http/problems/problem.js';
 import { packageVersion } from '../core/package-version.js';
 import { initCommand } from './init.js';
 import { actorName } from './terminal/options.js';
@@ -10,7 +10,7 @@ import { printMessage, UsageError } from './terminal/output.js';
 /**
  * Runs one command (docs/contract.md#command-line).
  * @param args the arguments without the program's name
- * @returns the exit status: 0, 1 for a refusal, or 2 for wrong usage or an invalid setting
+ * @returns the exit status: 0, 2 for wrong usage or an invalid setting, or 1 for every other error
  */
 export async function run(args: readonly string[]): Promise<number> {
   try {
@@ -27,7 +27,10 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The groups of commands. A group is loaded only when it is named, because `manifest sign` needs none of the database modules. */
+/**
+ * The groups of commands. A group is loaded only when it is named: loading the database modules is slow, and some commands,
+ * such as `manifest sign`, do not need them.
+ */
 const GROUPS: Record<string, [description: string, load: () => Promise<(group: Command) => void>]> = {
   license: [
     'issue, show and change licenses',
@@ -54,15 +57,16 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
 /** Builds the commands. A group has its commands only if `args` names the group or `help`. */
 export async function createProgram(args: readonly string[]): Promise<Command> {
   const mooring = new Command('mooring')
-    .description("Mooring's command line. It works with or without a running server.")
+    .description("Mooring's command line. It works with or without a running service.")
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     // Without this, `manifest sign --version` would print Mooring's version.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneSentence(text)}\n`) });
-  const commandName = findCommandName(args);
-  refuseUnknownOptions(args.slice(0, args.indexOf(commandName)));
+  const commandIndex = findCommandIndex(args);
+  const commandName = args[commandIndex] ?? '';
+  refuseUnknownOptions(args.slice(0, commandIndex));
   initCommand(mooring);
   if (!(commandName in GROUPS)) (await import('./status.js')).statusCommands(mooring);
   for (const [name, [description, load]] of Object.entries(GROUPS)) {
@@ -73,9 +77,13 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   return mooring;
 }
 
-/** Finds the name of the command: the first argument that is neither an option nor the value of `--as`. */
-function findCommandName(args: readonly string[]): string {
-  return args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as') ?? '';
+/**
+ * Finds the index of the command's name: the first argument that is neither an option nor the value of `--as`. Without a command
+ * it is the number of arguments.
+ */
+function findCommandIndex(args: readonly string[]): number {
+  const index = args.findIndex((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as');
+  return index < 0 ? args.length : index;
 }
 
 /**
@@ -113,12 +121,9 @@ function oneSentence(text: string): string {
   return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
 
-/** Returns the sentence that is printed for an error. */
 function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
-  // Only `detail` is used, so the document needs no public URL and no request id.
-  if (error instanceof Problem)
-    return (JSON.parse(problemDocument(error, '', '')) as { detail: string }).detail;
+  if (error instanceof Problem) return problemDetail(error);
   const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };
   if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
   return oneSentence(error.message || String(code ?? error.name));

@@ -5,7 +5,7 @@ import { RetentionService } from '../retention/retention.service.js';
 import { withDatabase } from './context/command-context.js';
 import { moment } from './terminal/options.js';
 import { progressBar } from './terminal/progress-bar.js';
-import { aligned, print, Refused } from './terminal/output.js';
+import { aligned, print, CommandError } from './terminal/output.js';
 
 interface RunOptions {
   readonly asOf?: Date;
@@ -27,16 +27,16 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
     // Without NODE_ENV this command is in development mode even if DATABASE_URL names a production database. With
     // DATABASE_URL, a future day therefore requires NODE_ENV=development.
     const mayUseFutureDay =
-      !config.production && (!config.databaseUrl || process.env['NODE_ENV'] === 'development');
+      !config.isProduction && (!config.databaseUrl || process.env['NODE_ENV'] === 'development');
     if (asOf && asOf > clock.now() && !dryRun && !mayUseFutureDay) {
-      throw new Refused(
+      throw new CommandError(
         'A future day is accepted only with --dry-run or in development: deleted data cannot be restored.',
       );
     }
     const retention = new RetentionService(new DatabaseUrl(databaseUrl), clock, config);
     return retention.run(asOf, { dryRun, onProgress: progressBar('Retention') });
   });
-  if (!report) throw new Refused('Another retention run is active: try again in a moment.');
+  if (!report) throw new CommandError('Another retention run is active: try again in a moment.');
   const { as_of, deleted, failed, ...counts } = report;
   const tables = failed.map(({ table }) => table);
   const value = { as_of: rfc3339(as_of), dry_run: dryRun, ...counts, deleted, failed: tables };
@@ -60,5 +60,5 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
   ];
   print(command, value, aligned(text));
   if (tables.length > 0)
-    throw new Refused(`The run failed for ${tables.join(', ')}; the other tables are done.`);
+    throw new CommandError(`The run failed for ${tables.join(', ')}; the other tables are done.`);
 }

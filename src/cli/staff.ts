@@ -8,7 +8,7 @@ import { withDatabase } from './context/command-context.js';
 import { emailAddress, oneOf } from './terminal/options.js';
 import { auditContextOf, aligned, explainNotFound, print, printMessage } from './terminal/output.js';
 
-const EMAIL = emailAddress('The e-mail address');
+const parseEmail = emailAddress('The e-mail address');
 
 const NOT_FOUND = 'No staff member has this e-mail address: add the person with `mooring staff add`.';
 
@@ -22,32 +22,38 @@ const withTokens = <T>(work: (tokens: StaffTokensService) => Promise<T>) =>
 export function staffCommands(staff: Command): void {
   staff
     .command('add')
-    .argument('<email>', "the person's e-mail address", EMAIL)
+    .argument('<email>', "the person's e-mail address", parseEmail)
     .description('add a staff member, or change the role of one')
-    .requiredOption('--role <role>', 'support (reads, releases, mails keys) or admin', oneOf('--role', ROLES))
+    .requiredOption(
+      '--role <role>',
+      'support (reads licenses, releases machines, mails keys) or admin',
+      oneOf('--role', ROLES),
+    )
     .action(add);
   staff
     .command('link')
-    .argument('<email>', 'the e-mail address of the staff member', EMAIL)
+    .argument('<email>', 'the e-mail address of the staff member', parseEmail)
     .description(
-      'print a link that signs a staff member in once: for the first passkey, or after it was lost',
+      'print a link that signs a staff member in once, to create the first passkey, or a new one after a loss',
     )
     .action(link);
   staff
     .command('remove')
-    .argument('<email>', 'the e-mail address of the staff member', EMAIL)
-    .description('remove a staff member with passkeys, sessions, links and tokens; the audit trail stays')
+    .argument('<email>', 'the e-mail address of the staff member', parseEmail)
+    .description(
+      'remove a staff member and their passkeys, sessions, links and tokens; the audit trail stays',
+    )
     .action(remove);
   staff
     .command('token')
-    .argument('<email>', 'the e-mail address of the owner', EMAIL)
+    .argument('<email>', 'the e-mail address of the owner', parseEmail)
     .description('create a bearer token for a script; it has the role of its owner')
     .action(token);
   staff.command('tokens').description('list the valid tokens').action(tokens);
   staff
     .command('revoke-token')
     .argument('<id>', "the token's id, as `staff tokens` prints it")
-    .description('end a token')
+    .description('revoke a token')
     .action(revokeToken);
 }
 
@@ -92,7 +98,7 @@ async function token(email: string, _options: unknown, command: Command): Promis
 
 async function tokens(_options: unknown, command: Command): Promise<void> {
   const valid = await withTokens((staffTokens) => staffTokens.list());
-  const head = ['Token', 'Owner', 'Role', 'Created', 'Expires'];
+  const head = ['Id', 'Owner', 'Role', 'Created', 'Expires'];
   const rows = valid.map(({ id, email, role, created_at, expires_at }) => [
     id,
     email,
@@ -100,7 +106,7 @@ async function tokens(_options: unknown, command: Command): Promise<void> {
     created_at,
     expires_at,
   ]);
-  print(command, valid, valid.length > 0 ? aligned([head, ...rows]) : 'There are no tokens.');
+  print(command, valid, valid.length > 0 ? aligned([head, ...rows]) : 'There are no valid tokens.');
 }
 
 async function revokeToken(id: string, _options: unknown, command: Command): Promise<void> {

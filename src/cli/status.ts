@@ -4,7 +4,7 @@ import type { Config } from '../core/config.js';
 import { queryOne } from '../database/sql.js';
 import { openExistingKeyRing, tokenKeysDir } from '../keys/key-material.js';
 import type { KeyRing } from '../keys/tokens/key-ring.js';
-import { licenseStatus, type LicenseFacts } from '../licenses/license.rules.js';
+import { licenseStatus, type LicenseState } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
 import type { DataAges } from '../monitoring/warnings/data-age.js';
 import { packageVersion } from '../core/package-version.js';
@@ -18,7 +18,7 @@ export function statusCommands(mooring: Command): void {
     .command('migrate')
     .description('apply the pending migrations')
     .action(async (_options: unknown, command: Command) => {
-      const applied = await withDatabase(async (context) => context.applied, { mayMigrate: true });
+      const applied = await withDatabase(async (context) => context.appliedMigrations, { mayMigrate: true });
       const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'Nothing to apply.';
       print(command, { applied }, text);
     });
@@ -32,7 +32,7 @@ export function statusCommands(mooring: Command): void {
 }
 
 /** The number of licenses that have the same staff status, the same purchase state and the same `is_erased`. */
-type LicenseGroup = Pick<LicenseFacts, 'staff_status' | 'purchase_state'> & {
+type LicenseGroup = Pick<LicenseState, 'staff_status' | 'purchase_state'> & {
   readonly is_erased: boolean;
   readonly licenses: number;
 };
@@ -62,7 +62,6 @@ const COUNTS = `
      from telemetry_waiting) as telemetry,
     (select count(*)::int from staff) as staff`;
 
-/** Reads what `status` prints. */
 async function readStatus(context: CommandContext) {
   const { config, clock, dataSource } = context;
   const { license_groups, ...counts } = await queryOne<Counts>(dataSource, COUNTS);
@@ -71,8 +70,10 @@ async function readStatus(context: CommandContext) {
     licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;
   const manifests = await loadManifestService(context);
   const ring = await readKeyRing(config);
-  // The warnings about the key ring are added below, and only a running service knows the state of its replica.
-  const [keys, replica] = [{ lastError: null }, { isDegraded: false }];
+  // The warning about the key ring is added below.
+  const keys = { lastError: null };
+  // Only a running service knows the state of its replica.
+  const replica = { isDegraded: false };
   const warnings = new WarningsService(dataSource, manifests, keys, replica, clock, config);
   const state = await warnings.readState();
   const content = manifests.live?.content;
@@ -108,14 +109,15 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
         .map(([name, count]) => `${count} ${name}`)
         .join(', '),
     ],
-    ['Machines', `${activations.active} active, ${activations.ended} ended`],
+    ['Activations', `${activations.active} active, ${activations.ended} ended`],
     [
       'Telemetry',
       `about ${telemetry.rows_estimate} rows, ${telemetry.inbox_rows} in the inbox${sinceText(telemetry)}`,
     ],
-    ['Oldest', agesText(status.ages)],
+    ['Oldest data', oldestDaysText(status.ages)],
+    ['Next erasure', status.ages.erasure_due ? `due by ${status.ages.erasure_due}` : 'none'],
     ['Staff', `${status.staff}`],
-    ...status.erasures.license_ids.map((id) => ['Without address', id]),
+    ...status.erasures.license_ids.map((id) => ['License', `${id} has no e-mail address since a restore`]),
     ['Mail', `${status.mail.waiting} waiting`],
     ...status.mail.failing.map((mail) => ['Undelivered', failingText(mail)]),
     ...status.token_keys.map(({ kid, state, since }) => ['Token key', `${kid}  ${state} since ${since}`]),
@@ -130,13 +132,8 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
   return aligned(rows);
 }
 
-function agesText({ telemetry, ended_activation, erasure_due }: DataAges): string {
-  const ageText = (kind: string, day: string | null) => `${kind} ${day ?? 'none'}`;
-  return [
-    ageText('telemetry', telemetry),
-    ageText('ended activation', ended_activation),
-    ageText('erasure request due', erasure_due),
-  ].join(', ');
+function oldestDaysText({ telemetry, ended_activation }: DataAges): string {
+  return `telemetry ${telemetry ?? 'none'}, ended activation ${ended_activation ?? 'none'}`;
 }
 
 function failingText({ kind, about, reason, attempts, next_attempt_at }: FailingMail): string {

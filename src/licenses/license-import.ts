@@ -43,7 +43,7 @@ interface ParsedRow {
 }
 
 /** The reason why a file is not imported. `faults` lists the details, such as `line 7: email is missing`. */
-export class ImportRefused extends Error {
+export class ImportError extends Error {
   constructor(
     message: string,
     readonly faults: readonly string[] = [],
@@ -54,22 +54,22 @@ export class ImportRefused extends Error {
 
 /**
  * Returns the columns that a header names, in the order of the header.
- * @throws ImportRefused if a required column is missing, or if a column is unknown or named twice
+ * @throws ImportError if a required column is missing, or if a column is unknown or named twice
  */
 export function importColumns(header: readonly string[]): ImportColumn[] {
   const names = header.map((name) => name.trim().toLowerCase());
   // This is checked first: without a header the first line is customer data, which messages must not contain.
   if (!REQUIRED_COLUMNS.every((name) => names.includes(name))) {
-    throw new ImportRefused(
+    throw new ImportError(
       `The first line must name the columns ${REQUIRED_COLUMNS.join(' and ')}, with commas or semicolons between.`,
     );
   }
   for (const [i, name] of names.entries()) {
     if (!COLUMNS.some((column) => column === name)) {
       const known = COLUMNS.join(', ');
-      throw new ImportRefused(`${columnTitle(header[i]!.trim(), i)} is unknown; known are ${known}.`);
+      throw new ImportError(`${columnTitle(header[i]!.trim(), i)} is unknown; known are ${known}.`);
     }
-    if (names.indexOf(name) !== i) throw new ImportRefused(`The column ${name} is named twice.`);
+    if (names.indexOf(name) !== i) throw new ImportError(`The column ${name} is named twice.`);
   }
   return names as ImportColumn[];
 }
@@ -120,7 +120,7 @@ export function parseRow(
 /**
  * Imports licenses with existing keys in one transaction. Only the hash and the hint of a key are stored.
  * @returns the number of imported licenses
- * @throws ImportRefused with the faults by line
+ * @throws ImportError with the faults by line
  */
 export async function importLicenses(
   { dataSource, config, clock }: { dataSource: DataSource; config: Config; clock: Clock },
@@ -210,15 +210,15 @@ class LicenseWriter {
     this.#faults.push(...faults.map(({ line, text }) => `line ${line}: ${text}`));
   }
 
-  /** @returns the number of licenses @throws ImportRefused if there was a fault */
+  /** @returns the number of licenses @throws ImportError if there was a fault */
   finish(): number {
     const omittedCount = this.#faults.length - MAX_REPORTED_FAULTS;
     const reportedFaults = [
       ...this.#faults.slice(0, MAX_REPORTED_FAULTS),
       ...(omittedCount > 0 ? [`… and ${omittedCount} more`] : []),
     ];
-    if (reportedFaults.length > 0) throw new ImportRefused('Nothing was imported.', reportedFaults);
-    if (this.#lines.size === 0) throw new ImportRefused('The file holds no licenses.');
+    if (reportedFaults.length > 0) throw new ImportError('Nothing was imported.', reportedFaults);
+    if (this.#lines.size === 0) throw new ImportError('The file holds no licenses.');
     return this.#lines.size;
   }
 }

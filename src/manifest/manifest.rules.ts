@@ -13,7 +13,7 @@ import {
 import type { PublishedVersion, PublishedVersions } from './published-versions.js';
 
 /** The reason why a manifest may not be published, as one sentence for the publisher. */
-export class PublishRefused extends Error {}
+export class PublishError extends Error {}
 
 /** The SHA-256 of the member `signed` in hex, which is `previous` of the next manifest. */
 export function manifestDigest(signed: string): string {
@@ -76,7 +76,7 @@ export interface PublishContext {
 
 /**
  * Refuses a manifest that would harm clients or license holders (docs/keys.md#publishing).
- * @throws PublishRefused
+ * @throws PublishError
  */
 export function refuseUnpublishable(next: ManifestContent, context: PublishContext): void {
   const { live, versions, product, now, isWithdrawal } = context;
@@ -168,7 +168,7 @@ function refuseChangedVersion(
 /** Refuses a version of `also_available` that was not published, was withdrawn, or has another minimum license expiry. */
 function refuseWrongOlderVersion(older: ManifestEntry, published: PublishedVersion | undefined): void {
   const name = `Version ${older.version} of also_available`;
-  if (!published) throw new PublishRefused(`${name} was never published.`);
+  if (!published) throw new PublishError(`${name} was never published.`);
   refuseIf(published.isWithdrawn, `${name} was withdrawn.`);
   refuseChangedVersion(older, published);
   // With a lower minimum here, clients would be offered a version for which their heartbeats are refused.
@@ -182,13 +182,13 @@ function refuseMissingVersions(next: ManifestContent, live: ManifestContent): vo
   const required = alsoAvailable(next.minimum_license_expiry, live);
   const missing = required.find(({ version }) => !offered.has(canonicalVersion(version)));
   if (missing)
-    throw new PublishRefused(
+    throw new PublishError(
       `also_available lacks version ${missing.version}, which expired licenses cover: sign again.`,
     );
 }
 
 function refuseIf(isRefused: boolean, sentence: string): void {
-  if (isRefused) throw new PublishRefused(sentence);
+  if (isRefused) throw new PublishError(sentence);
 }
 
 // The earliest license expiry that covers a version: without a minimum, the earliest time that a `Date` can have.

@@ -19,7 +19,7 @@ import {
 import type { ManifestContent, SignedManifest } from '../keys/manifests/signed-manifest.js';
 import { Manifest } from './manifest.entity.js';
 import {
-  PublishRefused,
+  PublishError,
   refuseUnpublishable,
   type LiveContent,
   type PublishContext,
@@ -100,7 +100,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
    * Publishes a manifest: verifies its signatures, checks it against the live manifest under a lock, and inserts it.
    * @param document the JSON document that `mooring manifest sign`, `refresh` or `withdraw` wrote
    * @param isWithdrawal whether the publisher requested a withdrawal
-   * @throws ManifestError or PublishRefused with one sentence
+   * @throws ManifestError or PublishError with one sentence
    */
   async publish(document: unknown, audit: AuditContext, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
@@ -122,7 +122,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  /** Makes the checks of `publish` without publishing. @throws ManifestError or PublishRefused with one sentence */
+  /** Makes the checks of `publish` without publishing. @throws ManifestError or PublishError with one sentence */
   async checkPublishable(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
     await this.refresh();
@@ -142,7 +142,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     const content = verifyManifest(document, this.keys.trusted);
     const differingMember = findDifferingUnsignedMember(document, content);
     if (differingMember)
-      throw new PublishRefused(`The unsigned copy of ${differingMember} differs from the signed value.`);
+      throw new PublishError(`The unsigned copy of ${differingMember} differs from the signed value.`);
     return content;
   }
 

@@ -194,8 +194,10 @@ test('staff: a token works until it is revoked, and is shown only once', async (
     expect.objectContaining({ id, email: 'ada@example.com', role: 'admin' }),
   );
   expect(listed.stdout).not.toContain(token);
+  expect((await terminal.run(['staff', 'tokens'])).stdout).toMatch(/^Id +Owner +Role /);
   expect(await terminal.json(['staff', 'revoke-token', id])).toEqual({ id, revoked: true });
   expect((await search()).status).toBe(401);
+  expect((await terminal.run(['staff', 'tokens'])).stdout).toBe('There are no valid tokens.\n');
   expect(await terminal.run(['staff', 'revoke-token', id])).toMatchObject({
     code: 1,
     stderr: 'No token has this id.\n',
@@ -235,7 +237,11 @@ test('status prints versions, counts of the data, keys and warnings', async () =
     warnings: expect.arrayContaining([expect.stringContaining('2026-01-02')]),
   });
   expect(status.migrations).toContain('schema0000000000001');
-  expect((await terminal.run(['status'])).stdout).toMatch(/^Versions +Mooring /);
+  const { stdout } = await terminal.run(['status']);
+  expect(stdout).toMatch(/^Versions +Mooring /);
+  expect(stdout).toMatch(/^Activations +\d+ active, 1 ended$/m);
+  expect(stdout).toMatch(/^Oldest data +telemetry none, ended activation \d{4}-\d\d-\d\d$/m);
+  expect(stdout).toMatch(/^Next erasure +none$/m);
 });
 
 test('status refuses a database of DATABASE_URL that lacks migrations; migrate applies them once', async () => {

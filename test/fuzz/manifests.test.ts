@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import { judgeManifest, type Running } from '../../client/src/update.js';
 import { readManifestFile } from '../../src/cli/manifest/live-manifest.js';
-import { Refused } from '../../src/cli/terminal/output.js';
+import { CommandError } from '../../src/cli/terminal/output.js';
 import { rfc3339 } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
 import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
@@ -22,7 +22,7 @@ import {
   type ManifestContent,
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
-import { manifestDigest, PublishRefused } from '../../src/manifest/manifest.rules.js';
+import { manifestDigest, PublishError } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { runs } from './fuzz.js';
 import { Service } from '../support/harness.js';
@@ -74,7 +74,7 @@ async function refusal(read: () => unknown): Promise<string | undefined> {
     await read();
     return undefined;
   } catch (error) {
-    const isKnown = [ManifestError, PublishRefused, Refused].some((kind) => error instanceof kind);
+    const isKnown = [ManifestError, PublishError, CommandError].some((kind) => error instanceof kind);
     if (!isKnown) throw error;
     return (error as Error).message;
   }

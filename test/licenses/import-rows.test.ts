@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
 import { licenseKeyHash } from '../../src/keys/license-key.js';
-import { importLicenses, ImportRefused, type ImportColumn } from '../../src/licenses/license-import.js';
+import { importLicenses, ImportError, type ImportColumn } from '../../src/licenses/license-import.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Service } from '../support/harness.js';
 
@@ -66,10 +66,10 @@ const licensesAndAudit = async () => [
 async function importFaults(rows: string[][], source = dataSource as Pick<DataSource, 'transaction'>) {
   const before = await licensesAndAudit();
   const refusal = await importRows(rows, source).catch((error: unknown) => error);
-  expect(refusal).toBeInstanceOf(ImportRefused);
+  expect(refusal).toBeInstanceOf(ImportError);
   expect(await licensesAndAudit()).toEqual(before);
-  expect((refusal as ImportRefused).message).toBe('Nothing was imported.');
-  return (refusal as ImportRefused).faults;
+  expect((refusal as ImportError).message).toBe('Nothing was imported.');
+  return (refusal as ImportError).faults;
 }
 
 test('each license has the values of its row or the defaults, and one audit event has the number of licenses', async () => {
@@ -178,7 +178,7 @@ test('a file without a row is refused', async () => {
   const before = await licensesAndAudit();
   const refusal = await importRows([]).catch((error: unknown) => error);
   expect(refusal).toMatchObject({ message: 'The file holds no licenses.', faults: [] });
-  expect(refusal).toBeInstanceOf(ImportRefused);
+  expect(refusal).toBeInstanceOf(ImportError);
   expect(await licensesAndAudit()).toEqual(before);
 });
 

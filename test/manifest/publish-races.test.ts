@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { LOCKS } from '../../src/database/locks.js';
 import { parseSigned, type ManifestContent } from '../../src/keys/manifests/signed-manifest.js';
-import { manifestDigest, PublishRefused } from '../../src/manifest/manifest.rules.js';
+import { manifestDigest, PublishError } from '../../src/manifest/manifest.rules.js';
 import { Publisher } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
 import { readPrivateKey, openManifests } from './hand-signed-manifests.js';
@@ -86,7 +86,7 @@ test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two ins
         result.status === 'rejected' ? [result.reason as unknown] : [],
       );
       expect(lost).toHaveLength(2 * PUBLISHERS - 1);
-      for (const refusal of lost) expect(refusal).toEqual(new PublishRefused(refusalFor(live)));
+      for (const refusal of lost) expect(refusal).toEqual(new PublishError(refusalFor(live)));
       for (const manifests of [first, second]) {
         await manifests.service.refresh();
         expect(manifests.service.live!.content).toEqual(live);

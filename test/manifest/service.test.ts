@@ -13,7 +13,7 @@ import {
   signManifest,
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
-import { PublishRefused } from '../../src/manifest/manifest.rules.js';
+import { PublishError } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { createDatabase } from '../support/harness.js';
 import { signUnchecked, openManifests, nextContent, type Manifests } from './hand-signed-manifests.js';
@@ -71,8 +71,8 @@ describe('a publisher', () => {
 
   test('can withdraw a version, also in a check, only if a withdrawal is requested', async () => {
     const document = manifests.sign(await manifests.withdrawal());
-    await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishRefused);
-    await expect(manifests.service.publish(document, AUDIT_CONTEXT)).rejects.toThrow(PublishRefused);
+    await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishError);
+    await expect(manifests.service.publish(document, AUDIT_CONTEXT)).rejects.toThrow(PublishError);
     expect(manifests.service.live!.content.version).toBe('2.0');
     expect(await manifests.service.checkPublishable(document, IS_WITHDRAWAL)).toMatchObject({
       version: '1.0',

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   importColumns,
-  ImportRefused,
+  ImportError,
   parseRow,
   type ImportColumn,
 } from '../../src/licenses/license-import.js';
@@ -57,7 +57,7 @@ describe('a header', () => {
     ['a name of 41 characters', `Column 3 ${unknownColumn}`, ['license_key', 'email', 'x'.repeat(41)]],
     ['a column twice', 'The column email is named twice.', ['email', 'license_key', 'EMAIL']],
   ])('is refused: %s', (_what, sentence, header) => {
-    expect(() => importColumns(header)).toThrow(new ImportRefused(sentence));
+    expect(() => importColumns(header)).toThrow(new ImportError(sentence));
   });
 
   test('that is in fact a data row is refused, and the message repeats neither its key nor its address', () => {

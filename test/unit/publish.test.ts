@@ -4,7 +4,7 @@ import {
   manifestBytes,
   type ManifestContent,
 } from '../../src/keys/manifests/signed-manifest.js';
-import { manifestDigest, PublishRefused, refuseUnpublishable } from '../../src/manifest/manifest.rules.js';
+import { manifestDigest, PublishError, refuseUnpublishable } from '../../src/manifest/manifest.rules.js';
 import { PublishedVersions } from '../../src/manifest/published-versions.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
@@ -267,8 +267,8 @@ describe('is refused', () => {
   ];
 
   test.each(refusals)('%s', (_what, sentence, ...call) => {
-    expect(() => publish(...call)).toThrow(new PublishRefused(sentence));
+    expect(() => publish(...call)).toThrow(new PublishError(sentence));
     // toThrow compares only the message of an error object, so the class is checked too.
-    expect(() => publish(...call)).toThrow(PublishRefused);
+    expect(() => publish(...call)).toThrow(PublishError);
   });
 });

@@ -14,7 +14,7 @@ import {
   type LicenseClaims,
 } from '../../src/keys/tokens/license-token.js';
 import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
-import { revokeKey, RotationRefused, rotateKeys } from '../../src/keys/tokens/rotation.js';
+import { revokeKey, RotationError, rotateKeys } from '../../src/keys/tokens/rotation.js';
 
 const START = new Date('2026-11-20T13:00:00.000Z');
 /** The compiled module, which child processes import. */
@@ -74,7 +74,7 @@ async function isAccepted(token: string): Promise<boolean> {
 /** Expects that a change is refused with this sentence and changes no file. */
 async function expectRefused(change: () => Promise<unknown>, sentence: string): Promise<void> {
   const before = await folderContents();
-  await expect(change()).rejects.toThrow(new RotationRefused(sentence));
+  await expect(change()).rejects.toThrow(new RotationError(sentence));
   expect(await folderContents()).toEqual(before);
 }
 
@@ -298,7 +298,7 @@ test('a ring whose lock cannot be taken stays as it is', async () => {
   await mkdir(join(dir, 'ring.lock'));
   const before = await readFile(join(dir, 'ring.json'), 'utf8');
   const refused = rotateKeys(dir, at(60));
-  await expect(refused).rejects.toThrow(RotationRefused);
+  await expect(refused).rejects.toThrow(RotationError);
   await expect(refused).rejects.toThrow(`${dir} cannot be written: the ring stays as it is.`);
   expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
 });
@@ -308,7 +308,7 @@ describe('concurrent commands', () => {
     const results = await Promise.allSettled([rotateKeys(dir, at(60)), rotateKeys(dir, at(60))]);
     expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const [refused] = results.filter((result) => result.status === 'rejected');
-    expect(refused!.reason).toEqual(new RotationRefused(BUSY));
+    expect(refused!.reason).toEqual(new RotationError(BUSY));
     expect(await states()).toEqual(['verifying', 'active', 'next']);
   });
 
@@ -321,7 +321,7 @@ describe('concurrent commands', () => {
           await change();
           return true;
         } catch (error) {
-          if (!(error instanceof RotationRefused)) throw error;
+          if (!(error instanceof RotationError)) throw error;
           if (error.message !== BUSY) return false;
           await nextTurn();
         }
@@ -353,7 +353,7 @@ describe('concurrent commands', () => {
       const { revokeKey, rotateKeys } = await import('${ROTATION_MODULE}');
       const { readFile } = await import('node:fs/promises');
       const now = () => new Date(Number(start) + (Date.now() - Number(began)) * 10_000);
-      const refused = (error) => { if (error.constructor.name !== 'RotationRefused') throw error; };
+      const refused = (error) => { if (error.constructor.name !== 'RotationError') throw error; };
       for (let left = 8; left > 0; ) {
         await rotateKeys(dir, now()).catch(refused);
         const { keys } = JSON.parse(await readFile(dir + '/ring.json', 'utf8'));

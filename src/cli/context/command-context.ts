@@ -19,7 +19,7 @@ import { ErasureRecords } from '../../erasure/erasure-records.js';
 import { ErasureService } from '../../erasure/erasure.service.js';
 import { Staff } from '../../staff/identity/staff.entity.js';
 import { StaffToken } from '../../staff/tokens/staff-token.entity.js';
-import { Refused, printMessage } from '../terminal/output.js';
+import { CommandError, printMessage } from '../terminal/output.js';
 
 const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 
@@ -30,14 +30,14 @@ export interface CommandContext {
   readonly dataSource: DataSource;
   /** The URL of the database, also if it is the embedded one. */
   readonly databaseUrl: string;
-  /** Names of the migrations that this command applied. */
-  readonly applied: readonly string[];
+  /** The names of the migrations that this command applied. */
+  readonly appliedMigrations: readonly string[];
 }
 
 /**
  * Opens the database, passes it to `work` and closes it, whether or not the service runs at the same time. Pending migrations are
  * always applied to the embedded database, and to another database only with `mayMigrate`; otherwise they are an error.
- * @throws Refused if migrations are pending
+ * @throws CommandError if migrations are pending
  */
 export async function withDatabase<T>(
   work: (context: CommandContext) => Promise<T>,
@@ -47,12 +47,13 @@ export async function withDatabase<T>(
   try {
     const pending = mayMigrate ? [] : await pendingMigrations(url);
     if (pending.length > 0 && !isEmbedded) {
-      throw new Refused(
+      throw new CommandError(
         `The database lacks the migrations ${pending.join(', ')}: run mooring migrate first.`,
       );
     }
-    const applied = mayMigrate || pending.length > 0 ? await migrateWhenReachable(url, printMessage) : [];
-    const context = { config, clock: new Clock(), databaseUrl: url, applied };
+    const appliedMigrations =
+      mayMigrate || pending.length > 0 ? await migrateWhenReachable(url, printMessage) : [];
+    const context = { config, clock: new Clock(), databaseUrl: url, appliedMigrations };
     return await withMaintenanceConnection(url, (dataSource) => work({ ...context, dataSource }), {
       entities: ENTITIES,
     });
@@ -63,7 +64,6 @@ export async function withDatabase<T>(
   }
 }
 
-/** Creates the service that issues and changes licenses. */
 export async function createLicensesService({
   config,
   clock,
@@ -72,7 +72,6 @@ export async function createLicensesService({
   return new LicensesService(dataSource, await readLicenseKeys(config), config, clock);
 }
 
-/** Creates the service of erasure requests. */
 export async function createErasureService(context: CommandContext): Promise<ErasureService> {
   const { config, clock, dataSource, databaseUrl } = context;
   const records = new ErasureRecords(clock, config, await readLicenseKeys(config));

@@ -4,12 +4,7 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream';
 import type { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse';
-import {
-  importColumns,
-  importLicenses,
-  ImportRefused,
-  type ImportRow,
-} from '../../licenses/license-import.js';
+import { importColumns, importLicenses, ImportError, type ImportRow } from '../../licenses/license-import.js';
 import { withDatabase } from '../context/command-context.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import {
@@ -17,7 +12,7 @@ import {
   fromWorkingDirectory,
   fileError,
   print,
-  Refused,
+  CommandError,
   printMessage,
 } from '../terminal/output.js';
 
@@ -40,7 +35,7 @@ async function importFile(name: string, _options: unknown, command: Command): Pr
     const imported = await importRows(csvRows(file, path), command);
     print(command, { imported }, `${imported} ${imported === 1 ? 'license' : 'licenses'} imported.`);
   } catch (error) {
-    if (error instanceof ImportRefused) error.faults.forEach(printMessage);
+    if (error instanceof ImportError) error.faults.forEach(printMessage);
     throw error;
   }
 }
@@ -62,7 +57,7 @@ async function openFile(path: string): Promise<FileHandle> {
     throw fileError(path, error);
   };
   // The type is checked before the file is opened, because opening a pipe would wait for its writer.
-  if (!(await stat(path).catch(refuse)).isFile()) throw new Refused(`${path} is not a file.`);
+  if (!(await stat(path).catch(refuse)).isFile()) throw new CommandError(`${path} is not a file.`);
   return open(path).catch(refuse);
 }
 
@@ -106,7 +101,7 @@ async function delimiterOf(file: FileHandle): Promise<string> {
   return /[,;]/.exec(buffer.toString('latin1', 0, bytesRead))?.[0] ?? ',';
 }
 
-/** Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines. @throws Refused if it is not UTF-8 or not CSV */
+/** Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines. @throws CommandError if it is not UTF-8 or not CSV */
 async function* textOf(
   file: FileHandle,
   path: string,
@@ -118,7 +113,7 @@ async function* textOf(
   let rest: Buffer = Buffer.alloc(0);
   const decode = (bytes: Buffer): string => {
     if (!isUtf8(bytes)) {
-      throw new Refused(
+      throw new CommandError(
         `${path}, line ${line + firstInvalidLine(bytes)}: this is not UTF-8; save the file in that encoding.`,
       );
     }
@@ -145,4 +140,6 @@ function firstInvalidLine(bytes: Buffer): number {
 }
 
 const invalidRow = (path: string, line: number) =>
-  new Refused(`${path}, line ${line}: a quotation mark is missing or out of place, or the row is too long.`);
+  new CommandError(
+    `${path}, line ${line}: a quotation mark is missing or out of place, or the row is too long.`,
+  );

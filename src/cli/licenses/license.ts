@@ -19,7 +19,14 @@ import {
   oneOf,
   reason,
 } from '../terminal/options.js';
-import { auditContextOf, aligned, explainNotFound, print, Refused, UsageError } from '../terminal/output.js';
+import {
+  auditContextOf,
+  aligned,
+  explainNotFound,
+  print,
+  CommandError,
+  UsageError,
+} from '../terminal/output.js';
 
 const NOT_FOUND = 'No license has this id.';
 /** The description of the option --on-expiry. */
@@ -157,7 +164,7 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
   print(command, { license_id: id, mailed: true }, 'The key is sent by mail as soon as the service runs.');
 }
 
-/** Finds a license by its id, its key or the transaction id of its purchase. @throws Refused if no license is found */
+/** Finds a license by its id, its key or the transaction id of its purchase. @throws CommandError if no license is found */
 async function findLicense({ config, dataSource }: CommandContext, idOrKey: string): Promise<LicenseView> {
   const key = readLicenseKey(idOrKey);
   const key_hash = key && licenseKeyHash(withServicePrefix(key, config.licenseKeyPrefix));
@@ -167,7 +174,7 @@ async function findLicense({ config, dataSource }: CommandContext, idOrKey: stri
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
   if (view) return view;
   const hasTypo = key !== null && !hasValidCheckSymbol(key);
-  throw new Refused(
+  throw new CommandError(
     hasTypo
       ? 'No license has this key. One character looks mistyped.'
       : 'No license has this id, key or transaction.',

@@ -5,7 +5,7 @@ import { isSignature, thumbprint, verifyText } from '../../keys/ed25519/ed25519.
 import { assembleManifest, type ManifestSignature } from '../../keys/manifests/signed-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { refuseExisting, writeManifest } from './signing.js';
-import { fromWorkingDirectory, fileError, Refused, UsageError } from '../terminal/output.js';
+import { fromWorkingDirectory, fileError, CommandError, UsageError } from '../terminal/output.js';
 
 const SIGNATURE_BYTES = 64;
 /** The options that every command has. They do not change the content of the manifest. */
@@ -52,7 +52,7 @@ function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   throw new UsageError(`--${option} cannot be used with --attach: the content was fixed by --prepare.`);
 }
 
-/** Finds the key of a signature, and adds its id. All keys are tried, because a signature does not name its key. @throws Refused */
+/** Finds the key of a signature, and adds its id. All keys are tried, because a signature does not name its key. @throws CommandError */
 function withKeyId(
   signed: string,
   bytes: Buffer,
@@ -61,10 +61,10 @@ function withKeyId(
 ): ManifestSignature {
   const signature = readSignature(bytes);
   if (signature === null)
-    throw new Refused(`${file} is not an Ed25519 signature: 64 bytes, as they are or in base64.`);
+    throw new CommandError(`${file} is not an Ed25519 signature: 64 bytes, as they are or in base64.`);
   const key = keys.find((key) => verifyText(key, signed, signature));
   if (key) return { key_id: thumbprint(key), signature };
-  throw new Refused(`The signature in ${file} was not made with a given key, or it signs other bytes.`);
+  throw new CommandError(`The signature in ${file} was not made with a given key, or it signs other bytes.`);
 }
 
 /** Reads a signature: raw bytes (openssl, PKCS#11), or base64 or base64url text (cloud key services); null if it is neither. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { fileError, Refused } from '../terminal/output.js';
+import { fileError, CommandError } from '../terminal/output.js';
 
 const CHUNK_BYTES = 1 << 20;
 
@@ -9,7 +9,7 @@ const CHUNK_BYTES = 1 << 20;
  * Computes the size and the digest of a disk image, which is read in chunks.
  * @param onProgress called after each chunk, with the number of bytes read so far and the size of the file
  * @returns the size and the SHA-256 (hex)
- * @throws Refused if the path is not a file that can be read, or the file is empty or changed while it was read
+ * @throws CommandError if the path is not a file that can be read, or the file is empty or changed while it was read
  */
 export async function readImage(
   file: string,
@@ -17,8 +17,8 @@ export async function readImage(
 ): Promise<{ size: number; sha256: string }> {
   const readStats = () => stat(file, { bigint: true });
   const before = await readStats().catch((error: unknown) => refuse(file, error));
-  if (!before.isFile()) throw new Refused(`${file} is not a file.`);
-  if (before.size === 0n) throw new Refused(`${file} is empty.`);
+  if (!before.isFile()) throw new CommandError(`${file} is not a file.`);
+  if (before.size === 0n) throw new CommandError(`${file} is empty.`);
   const size = Number(before.size);
   await using handle = await open(file).catch((error: unknown) => refuse(file, error));
   const digest = createHash('sha256');
@@ -35,7 +35,7 @@ export async function readImage(
   // The file that was read must be unchanged, and the path must still name this file.
   const after = [await handle.stat({ bigint: true }), await readStats().catch(() => null)];
   if (done !== size || !after.every((stats) => stats && isSameFile(stats, before))) {
-    throw new Refused(`${file} changed while it was read: sign it once it is complete.`);
+    throw new CommandError(`${file} changed while it was read: sign it once it is complete.`);
   }
   return { size, sha256: digest.digest('hex') };
 }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Config } from '../../core/config.js';
 import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
-import { fromWorkingDirectory, fileError, Refused } from '../terminal/output.js';
+import { fromWorkingDirectory, fileError, CommandError } from '../terminal/output.js';
 
 const RESPONSE_TIMEOUT_MS = 10_000;
 
@@ -33,7 +33,7 @@ export async function fetchManifest(url: string): Promise<unknown> {
   const { ok, status, body } = await fetchText(url);
   if (ok) return parse(body, url);
   if (status === 404 && body.includes('"no_version_published"')) return null;
-  throw new Refused(`${url} answered with status ${status}.`);
+  throw new CommandError(`${url} answered with status ${status}.`);
 }
 
 async function fetchText(url: string): Promise<{ ok: boolean; status: number; body: string }> {
@@ -46,19 +46,19 @@ async function fetchText(url: string): Promise<{ ok: boolean; status: number; bo
     return { ok: response.ok, status: response.status, body: await response.text() };
   } catch {
     // A response that breaks off counts as no response.
-    throw new Refused(`${url} does not answer.`);
+    throw new CommandError(`${url} does not answer.`);
   }
 }
 
 /**
  * Finds the live manifest: in the file or at the URL `previous` if it is given, else at the public address, else in the database.
- * Without PUBLIC_URL the database is read before the public address. @throws Refused if no manifest is found
+ * Without PUBLIC_URL the database is read before the public address. @throws CommandError if no manifest is found
  */
 export async function findLive(previous: string | undefined, config: Config): Promise<FoundManifest> {
   if (previous !== undefined) {
     const isUrl = /^https?:\/\//.test(previous);
     const document = isUrl ? await fetchManifest(previous) : await readManifestFile(previous);
-    if (document === null) throw new Refused(`Nothing is published at ${previous}: sign with --first.`);
+    if (document === null) throw new CommandError(`Nothing is published at ${previous}: sign with --first.`);
     return { document, from: previous };
   }
   const url = `${config.publicUrl}/v1/manifest`;
@@ -83,7 +83,7 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     const found = await find();
     if (found.document !== null) return found;
   }
-  throw new Refused(
+  throw new CommandError(
     `No live manifest was found at ${url} or in a database. Give its file or URL with --previous, or sign the first manifest with --first.`,
   );
 }
@@ -112,13 +112,13 @@ function hasDatabase(config: Config): boolean {
   return config.databaseUrl !== undefined || existsSync(join(config.dataDir, 'postgres', 'PG_VERSION'));
 }
 
-/** Parses a manifest document. @throws Refused if the text is not a manifest */
+/** Parses a manifest document. @throws CommandError if the text is not a manifest */
 function parse(body: string, name: string): unknown {
   try {
     const document = JSON.parse(body) as unknown;
     readDocument(document);
     return document;
   } catch {
-    throw new Refused(`${name} is not a manifest.`);
+    throw new CommandError(`${name} is not a manifest.`);
   }
 }

@@ -17,7 +17,7 @@ import {
   wholeNumber,
 } from '../terminal/options.js';
 import { newPassphrase } from '../terminal/passphrase.js';
-import { aligned, fromWorkingDirectory, print, Refused, UsageError } from '../terminal/output.js';
+import { aligned, fromWorkingDirectory, print, CommandError, UsageError } from '../terminal/output.js';
 
 const FILE_ARGUMENT = ['<file>', 'the manifest; - is standard input'] as const;
 const PASSPHRASE_OPTION = [
@@ -133,7 +133,7 @@ async function keygen({ out, passphrase, passphraseFd }: KeygenOptions, command:
 
 async function show(file: string | undefined, _options: unknown, command: Command): Promise<void> {
   const document = file === undefined ? await readLiveManifest() : await readManifestFile(file);
-  if (document === null) throw new Refused('No manifest is live.');
+  if (document === null) throw new CommandError('No manifest is live.');
   parseSigned(readDocument(document).signed);
   print(command, document, manifestText(document));
 }

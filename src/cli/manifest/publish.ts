@@ -10,7 +10,7 @@ import {
 } from '../../keys/manifests/signed-manifest.js';
 import { fetchManifest, readManifestFile } from './live-manifest.js';
 import { contentRows, differences, differenceText } from './manifest-text.js';
-import { auditContextOf, aligned, print, Refused, printMessage } from '../terminal/output.js';
+import { auditContextOf, aligned, print, CommandError, printMessage } from '../terminal/output.js';
 
 /** The wait for the published manifest: each instance serves it within 5 seconds (docs/contract.md#update-manifest). */
 const SERVED_TIMEOUT_MS = 6_000;
@@ -77,7 +77,7 @@ async function checkPublicAddress(
     } catch (error) {
       // The address does not answer, answers with an error, or serves a manifest of other keys. The command does not
       // wait for this to change, because the manifest is published nevertheless.
-      if (error instanceof Refused) return error.message;
+      if (error instanceof CommandError) return error.message;
       if (error instanceof ManifestError)
         return `${url} serves a manifest that clients refuse: ${error.message}`;
       throw error;

@@ -11,7 +11,7 @@ import {
   type SigningOptions,
   type SigningContext,
 } from './signing.js';
-import { Refused, printMessage } from '../terminal/output.js';
+import { CommandError, printMessage } from '../terminal/output.js';
 
 /** `manifest refresh`: signs the live version again with a later expiry. */
 export async function refresh(options: SigningOptions, command: Command): Promise<void> {
@@ -20,7 +20,7 @@ export async function refresh(options: SigningOptions, command: Command): Promis
   const live = await liveManifest(options, context);
   const { also_available, expires_at } = live.content;
   if (context.expires.getTime() <= Date.parse(expires_at))
-    throw new Refused(`The live manifest expires at ${expires_at}: --expires must be later.`);
+    throw new CommandError(`The live manifest expires at ${expires_at}: --expires must be later.`);
   const publishedState = { live, versions: PublishedVersions.of(live.content), isWithdrawal: false };
   await makeManifest(
     { entry: entryOf(live.content), also_available },
@@ -55,12 +55,12 @@ export async function withdraw(
     printMessage(`This manifest withdraws version ${live.content.version}: publish it with --withdraw.`);
 }
 
-/** Finds the manifest to which a withdrawal goes back. @param file the value of --back-to @throws Refused if none is found */
+/** Finds the manifest to which a withdrawal goes back. @param file the value of --back-to @throws CommandError if none is found */
 async function findTarget(file: string | undefined, { config }: SigningContext): Promise<FoundManifest> {
   if (file !== undefined) return { document: await readManifestFile(file), from: file };
   const document = await readWithdrawalTarget(config);
   if (document !== null) return { document, from: 'the database' };
-  throw new Refused(
+  throw new CommandError(
     'No version to go back to was found in a database. Give the manifest file of the previous version with --back-to.',
   );
 }

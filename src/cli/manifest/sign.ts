@@ -15,17 +15,21 @@ import {
 import { progressBar } from '../terminal/progress-bar.js';
 import { fromWorkingDirectory, UsageError } from '../terminal/output.js';
 
-/** The options of `sign`. */
 export interface SignOptions extends SigningOptions, AttachOptions {
   readonly dmg?: string;
   readonly version?: string;
   readonly url?: string;
   readonly minimumLicenseExpiry?: Date;
+  /** The manifest is the first one: none is live. */
   readonly first?: true;
+  /** By default the number after that of the live manifest. */
   readonly sequence?: number;
 }
 
-/** `manifest sign`: signs a new version. With --first, or with a file or URL as --previous, it needs no database. */
+/**
+ * `manifest sign`: signs a new version, or with --prepared and --attach completes a manifest that --prepare wrote. With --first,
+ * or with a file or URL as --previous, it needs no database.
+ */
 export async function sign(options: SignOptions, command: Command): Promise<void> {
   if (options.prepared !== undefined || options.attach) return attachSignatures(options, command);
   const { first, sequence } = options;

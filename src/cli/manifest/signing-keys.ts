@@ -6,7 +6,13 @@ import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed2
 import { encryptedPrivateKey } from '../../keys/ed25519/encrypted-private-key.js';
 import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
-import { fromWorkingDirectory, fileError, Refused, printMessage, UsageError } from '../terminal/output.js';
+import {
+  fromWorkingDirectory,
+  fileError,
+  CommandError,
+  printMessage,
+  UsageError,
+} from '../terminal/output.js';
 
 /**
  * Reads the settings of a publisher's machine, always in development mode, because production, or a public HOST, would require the
@@ -21,7 +27,7 @@ const isDevelopment = () => process.env['NODE_ENV'] !== 'production';
 
 /**
  * Creates a private key in a new file of mode 0600. @param ask asks for the passphrase; null for a key that is not encrypted
- * @returns the id of the key and its public half, in base64url @throws Refused if the file exists or cannot be written
+ * @returns the id of the key and its public half, in base64url @throws CommandError if the file exists or cannot be written
  */
 export async function makeKeyFile(
   file: string,
@@ -80,8 +86,8 @@ async function readPrivateKey(file: string, ask: AskPassphrase): Promise<KeyObje
   const passphrase = isEncrypted ? await ask(`Passphrase of ${file}: `) : undefined;
   const key = openPem(pem, passphrase);
   if (key && isEd25519(key)) return key;
-  if (!key && isEncrypted) throw new Refused(`The passphrase does not open ${file}.`);
-  throw new Refused(`${file} is not an Ed25519 private key in PEM.`);
+  if (!key && isEncrypted) throw new CommandError(`The passphrase does not open ${file}.`);
+  throw new CommandError(`${file} is not an Ed25519 private key in PEM.`);
 }
 
 function openPem(pem: string, passphrase: string | undefined): KeyObject | null {

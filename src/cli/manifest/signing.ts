@@ -29,7 +29,7 @@ import {
   fromWorkingDirectory,
   fileError,
   print,
-  Refused,
+  CommandError,
   printMessage,
   UsageError,
   wantsJson,
@@ -60,7 +60,7 @@ export interface SigningContext {
   readonly trusted: readonly KeyObject[];
 }
 
-/** Checks the options before the disk image is read or a passphrase is asked for. @throws UsageError, or Refused if a file exists */
+/** Checks the options before the disk image is read or a passphrase is asked for. @throws UsageError, or CommandError if a file exists */
 export function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((option) => option !== undefined).length > 1)
@@ -69,7 +69,7 @@ export function checkSigningOptions({ expires, out, prepare, dryRun, key }: Sign
   if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
 }
 
-/** Refuses to overwrite a file. @throws Refused if the file exists */
+/** Refuses to overwrite a file. @throws CommandError if the file exists */
 export function refuseExisting(file: string): void {
   if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
 }
@@ -99,7 +99,7 @@ export async function liveManifest(
   return live;
 }
 
-/** Verifies a manifest before its content is used for a new manifest: its source may have changed it. @throws Refused */
+/** Verifies a manifest before its content is used for a new manifest: its source may have changed it. @throws CommandError */
 export function verifyFound(
   { document, from }: FoundManifest,
   { trusted, config: { product } }: SigningContext,
@@ -107,13 +107,15 @@ export function verifyFound(
   try {
     const content = verifyManifest(document, trustedKeys(trusted));
     if (content.product === product) return { content, signed: readDocument(document).signed };
-    throw new Refused(
+    throw new CommandError(
       `The manifest of ${from} is for the product ${content.product}; PRODUCT is ${product}.`,
     );
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     const hint = 'give the public key of its signature with --public-key';
-    throw new Refused(`The manifest of ${from} cannot be used: ${error.message} If it is yours, ${hint}.`);
+    throw new CommandError(
+      `The manifest of ${from} cannot be used: ${error.message} If it is yours, ${hint}.`,
+    );
   }
 }
 
@@ -127,7 +129,7 @@ export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
 
 /**
  * Makes the content of a manifest, and signs it, writes the bytes to sign (--prepare) or prints what would change (--dry-run).
- * @throws PublishRefused if the published state shows that `manifest publish` would refuse the manifest
+ * @throws PublishError if the published state shows that `manifest publish` would refuse the manifest
  */
 export async function makeManifest(
   { sequence, ...offer }: SigningOffer,

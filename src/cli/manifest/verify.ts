@@ -11,7 +11,7 @@ import {
 import { readManifestFile } from './live-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { contentRows } from './manifest-text.js';
-import { aligned, print, Refused, UsageError } from '../terminal/output.js';
+import { aligned, print, CommandError, UsageError } from '../terminal/output.js';
 
 /**
  * `manifest verify`: checks that a trusted key signed a manifest, lists the signatures that no trusted key verifies,
@@ -30,9 +30,9 @@ export async function verify(
   const content = verifyManifest(document, trusted);
   const differingMember = findDifferingUnsignedMember(document, content);
   if (differingMember)
-    throw new Refused(`The unsigned copy of ${differingMember} differs from the signed value.`);
+    throw new CommandError(`The unsigned copy of ${differingMember} differs from the signed value.`);
   if (Date.parse(content.expires_at) <= new Clock().now().getTime()) {
-    throw new Refused(`The signature holds, but the manifest expired at ${content.expires_at}.`);
+    throw new CommandError(`The signature holds, but the manifest expired at ${content.expires_at}.`);
   }
   const { signed, signatures } = readDocument(document);
   const isVerified = signatures.map(({ key_id, signature }) => {

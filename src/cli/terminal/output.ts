@@ -5,7 +5,7 @@ import type { AuditContext } from '../../audit/audit.js';
 import { Problem } from '../../http/problems/problem.js';
 
 /** The error of a command that was refused. Its message is one or two sentences; the exit code is 1. */
-export class Refused extends Error {}
+export class CommandError extends Error {}
 
 /** The error of a command that was called with wrong arguments. Its message is one sentence; the exit code is 2. */
 export class UsageError extends Error {}
@@ -33,10 +33,10 @@ export function auditContextOf(command: Command, reason: string | null = null): 
   return { actor: command.optsWithGlobals<{ as?: string }>().as ?? 'cli', reason };
 }
 
-/** Awaits the work. If it throws the problem `not_found`, throws `Refused` with the sentence of this command instead. */
+/** Awaits the work. If it throws the problem `not_found`, throws `CommandError` with the sentence of this command instead. */
 export async function explainNotFound<T>(work: Promise<T>, sentence: string): Promise<T> {
   return work.catch((error: unknown) => {
-    throw error instanceof Problem && error.code === 'not_found' ? new Refused(sentence) : error;
+    throw error instanceof Problem && error.code === 'not_found' ? new CommandError(sentence) : error;
   });
 }
 
@@ -59,10 +59,10 @@ export function fromWorkingDirectory(file: string): string {
   return resolve(base ?? '.', file);
 }
 
-/** Converts an error of the file system to `Refused`. */
-export function fileError(file: string, error: unknown): Refused {
+/** Converts an error of the file system to `CommandError`. */
+export function fileError(file: string, error: unknown): CommandError {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EEXIST') return new Refused(`${file} exists already, and is never overwritten.`);
-  if (code === 'ENOENT') return new Refused(`${file} does not exist, or its folder does not.`);
-  return new Refused(`${file} cannot be used (${code ?? 'unknown'}).`);
+  if (code === 'EEXIST') return new CommandError(`${file} exists already, and is never overwritten.`);
+  if (code === 'ENOENT') return new CommandError(`${file} does not exist, or its folder does not.`);
+  return new CommandError(`${file} cannot be used (${code ?? 'unknown'}).`);
 }

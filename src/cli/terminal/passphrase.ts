@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
-import { Refused, printMessage } from './output.js';
+import { CommandError, printMessage } from './output.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const LINE_END_KEYS = ['\r', '\n', '\u0004'];
@@ -24,7 +24,7 @@ export function passphraseSource(fd: number | undefined): AskPassphrase {
     lines ??= linesOf(fd);
     const passphrase = lines.length === 1 ? lines[0] : lines[next++];
     if (passphrase === undefined)
-      throw new Refused(`The file descriptor ${fd} has fewer lines than there are encrypted keys.`);
+      throw new CommandError(`The file descriptor ${fd} has fewer lines than there are encrypted keys.`);
     return nonEmpty(passphrase);
   };
 }
@@ -37,14 +37,14 @@ export function newPassphrase(fd: number | undefined): AskPassphrase {
   const ask = passphraseSource(fd);
   return async (prompt) => {
     const passphrase = await ask(prompt);
-    if (isWeakPassphrase(passphrase)) throw new Refused(WEAK_PASSPHRASE);
+    if (isWeakPassphrase(passphrase)) throw new CommandError(WEAK_PASSPHRASE);
     if (fd === undefined && (await ask('Repeat the passphrase: ')) !== passphrase)
-      throw new Refused('The two passphrases differ.');
+      throw new CommandError('The two passphrases differ.');
     return passphrase;
   };
 }
 
-/** Reads the lines of a file descriptor. @throws Refused if they cannot be read or are not UTF-8 */
+/** Reads the lines of a file descriptor. @throws CommandError if they cannot be read or are not UTF-8 */
 function linesOf(fd: number): string[] {
   try {
     return utf8
@@ -54,14 +54,14 @@ function linesOf(fd: number): string[] {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Without the option `fatal` each invalid byte would become the same character, so different passphrases would be equal.
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new Refused('The passphrase is not UTF-8.');
-    throw new Refused(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new CommandError('The passphrase is not UTF-8.');
+    throw new CommandError(`No passphrase can be read from the file descriptor ${fd} (${code}).`);
   }
 }
 
 async function askTerminal(prompt: string): Promise<string> {
   if (!process.stdin.isTTY)
-    throw new Refused('There is no terminal to ask for the passphrase: use --passphrase-fd.');
+    throw new CommandError('There is no terminal to ask for the passphrase: use --passphrase-fd.');
   return nonEmpty(await askHidden(prompt));
 }
 
@@ -102,6 +102,6 @@ function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
 }
 
 function nonEmpty(passphrase: string): string {
-  if (passphrase === '') throw new Refused('The passphrase is empty.');
+  if (passphrase === '') throw new CommandError('The passphrase is empty.');
   return passphrase;
 }

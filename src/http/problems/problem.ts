@@ -339,15 +339,22 @@ export function invalidMembers(details: Readonly<Record<string, string>>): Probl
   return problem('invalid_request', { errors });
 }
 
+/** Returns the sentence that explains a problem. */
+export function problemDetail({ code, members }: Problem): string {
+  const { detail }: Kind = PROBLEMS[code];
+  return typeof detail === 'string' ? detail : detail(members);
+}
+
 /** Renders the body of an `application/problem+json` response (RFC 9457). */
-export function problemDocument({ code, members }: Problem, publicUrl: string, requestId: string): string {
-  const { status, client_action, title, detail }: Kind = PROBLEMS[code];
+export function problemDocument(error: Problem, publicUrl: string, requestId: string): string {
+  const { code, members } = error;
+  const { status, client_action, title }: Kind = PROBLEMS[code];
   return JSON.stringify({
     type: `${publicUrl}/docs/errors#${code}`,
     title,
     status,
     code,
-    detail: typeof detail === 'string' ? detail : detail(members),
+    detail: problemDetail(error),
     client_action,
     ...members,
     request_id: requestId,

@@ -9,14 +9,14 @@ export const RING_PROPAGATION_MS = 5_000;
 const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 
 /** The error of a change of the ring that is refused. Its message is one sentence for the operator. */
-export class RotationRefused extends Error {}
+export class RotationError extends Error {}
 
 /**
  * Rotates the keys (docs/keys.md#token-key-ring): the `next` key becomes `active`, the former `active` key becomes `verifying`, and a
  * new `next` key is created. No instance restarts, and no token is refused. A ring without a `next` key only gets a `next` key.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now
- * @throws RotationRefused if the `next` key is younger than 5 seconds, if another command changes the ring, or if the folder cannot
+ * @throws RotationError if the `next` key is younger than 5 seconds, if another command changes the ring, or if the folder cannot
  *   be written
  */
 export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
@@ -31,7 +31,7 @@ export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
 /**
  * Revokes a leaked key. The answer to its tokens is `token_invalid`, so the clients activate again by themselves and keep their
  * activation. If the key is active, the `next` key replaces it.
- * @throws RotationRefused if there is no such key, if it is revoked already, if the key that would replace it is missing or younger
+ * @throws RotationError if there is no such key, if it is revoked already, if the key that would replace it is missing or younger
  *   than 5 seconds, if another command changes the ring, or if the folder cannot be written
  */
 export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
@@ -40,28 +40,28 @@ export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntr
     if (leaked.state !== 'active') return withState(entries, leaked, 'revoked', now);
     const next = entries.find(({ state }) => state === 'next');
     if (!next)
-      throw new RotationRefused('There is no next key to sign instead: run mooring keys rotate first.');
+      throw new RotationError('There is no next key to sign instead: run mooring keys rotate first.');
     return promote(entries, next, now, 'revoked');
   });
 }
 
 /**
  * Finds the key that a revocation names.
- * @throws RotationRefused if there is no such key, or if it is revoked already
+ * @throws RotationError if there is no such key, or if it is revoked already
  */
 export function revocableKey<Key extends Pick<RingEntry, 'kid' | 'state'>>(
   keys: readonly Key[],
   kid: string,
 ): Key {
   const key = keys.find((candidate) => candidate.kid === kid);
-  if (!key) throw new RotationRefused(`The ring has no key ${kid}: run mooring keys list to see the keys.`);
-  if (key.state === 'revoked') throw new RotationRefused(`The key ${kid} is revoked already.`);
+  if (!key) throw new RotationError(`The ring has no key ${kid}: run mooring keys list to see the keys.`);
+  if (key.state === 'revoked') throw new RotationError(`The key ${kid} is revoked already.`);
   return key;
 }
 
 /**
  * Makes `next` the active key, and gives the former active key the state `formerState`.
- * @throws RotationRefused if `next` is too young
+ * @throws RotationError if `next` is too young
  */
 function promote(
   entries: RingEntry[],
@@ -78,7 +78,7 @@ function promote(
     formerState === 'revoked' ? wait > RING_PROPAGATION_MS : wait >= MAX_CLOCK_DIFFERENCE_MS;
   if (wait > 0 && !isClockWrong) {
     const seconds = Math.ceil(wait / 1_000);
-    throw new RotationRefused(
+    throw new RotationError(
       `The next key is too young for every instance to know it: try again in ${seconds} s.`,
     );
   }
@@ -129,12 +129,12 @@ async function lockRing(dir: string): Promise<() => void> {
     try {
       return tryKernelLock(join(dir, 'ring.lock'));
     } catch {
-      throw new RotationRefused(`${dir} cannot be written: the ring stays as it is.`);
+      throw new RotationError(`${dir} cannot be written: the ring stays as it is.`);
     }
   };
   const release = lock();
   if (release) return release;
-  throw new RotationRefused('Another command changes the ring just now: try again.');
+  throw new RotationError('Another command changes the ring just now: try again.');
 }
 
 /** Writes the ring. @returns its entries */
