@@ -113,5 +113,5 @@ async function takeDeletion(camera, vendor, { email }) {
   await camera.take(page, SECTION, 'portal-deletion', 'A deletion says what it ends.', { isWhole: false });
   await dialog.getByRole('button', { name: 'Delete my data' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await camera.take(page, SECTION, 'portal-deletion-pending', 'For three days a deletion can be taken back.');
+  await camera.take(page, SECTION, 'portal-deletion-pending', 'For three days a deletion can be cancelled.');
 }

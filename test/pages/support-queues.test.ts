@@ -644,9 +644,9 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
   await button(dialog(page), 'Delete now').click();
   await row(page, 'overdue@example.com').waitFor({ state: 'detached' });
   await expectAnnounced(page, /^Done/);
-  const honoured = page.getByRole('row').filter({ hasText: 'Honoured' });
-  await expectFocus(honoured);
-  expect(await honoured.locator('time').getAttribute('data-exact')).toMatch(/ at \d\d:\d\d UTC$/);
+  const carriedOut = page.getByRole('row').filter({ hasText: 'Carried out' });
+  await expectFocus(carriedOut);
+  expect(await carriedOut.locator('time').getAttribute('data-exact')).toMatch(/ at \d\d:\d\d UTC$/);
   const [count] = await service.sql(
     "select count(*)::integer as licenses from license where email = 'overdue@example.com'",
   );
@@ -685,11 +685,11 @@ test('an erasure request that its holder cancels while an admin views it is show
   await service.app.get(ErasureService).cancel(id);
   await button(dialog(page), 'Delete now').click();
   await page
-    .getByText(/^The holder had taken the request back/)
+    .getByText(/^The holder had cancelled the request/)
     .first()
     .waitFor();
-  await expectAnnounced(page, /^The holder had taken the request back/);
-  await expectFocus(page.getByRole('row').filter({ hasText: 'Taken back' }));
+  await expectAnnounced(page, /^The holder had cancelled the request/);
+  await expectFocus(page.getByRole('row').filter({ hasText: 'Cancelled' }));
   await browser.expectAccessibleLayout(page);
 });
 

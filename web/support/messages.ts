@@ -351,7 +351,7 @@ export const messages = {
   reason: {
     label: 'Why?',
     hint: `Kept for ${KEPT_MONTHS.audit_event} months, and the holder can read it. No e-mail address in it.`,
-    hintOfStaff: `Kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No e-mail address in it.`,
+    auditOnlyHint: `Kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No e-mail address in it.`,
     usual: 'Usual reasons',
     release: ['New machine', 'Lost', 'Sold', 'Reinstalled'],
     decline: ['Released one lately', 'Still in use', 'Not the holder'],
@@ -381,7 +381,7 @@ export const messages = {
   },
   erasures: {
     title: 'Erasure requests',
-    lead: 'The law allows 30 days for each request. Holders can take back their own request for 3 days; then it runs by itself, long before that deadline.',
+    lead: 'The law allows 30 days for each request. Holders can cancel their own request for 3 days; then it runs by itself, long before that deadline.',
     keys: 'By keyboard: J and K go through the rows.',
     adminKeys: 'By keyboard: J and K go through the rows, R runs one.',
     waiting: 'Asking for the queue …',
@@ -409,10 +409,10 @@ export const messages = {
       'Ends all activations of this holder, and erases e-mail, machine names and machine ids for good. The purchase records that the law requires are kept, without the e-mail. The holder gets a receipt. This cannot be taken back.',
     runSubmit: 'Delete now',
     done: 'Done: everything about this holder is deleted.',
-    meanwhileTakenBack: 'The holder had taken the request back already. Nothing is deleted.',
+    meanwhileCancelled: 'The holder had cancelled the request already. Nothing is deleted.',
     ended: 'Ended',
     state: 'Outcome',
-    states: { waiting: 'Waits', honoured: 'Honoured', taken_back: 'Taken back' },
+    states: { waiting: 'Waits', honoured: 'Carried out', taken_back: 'Cancelled' },
   },
   change: {
     button: 'Change …',

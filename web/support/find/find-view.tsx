@@ -21,7 +21,7 @@ import { SearchForm } from './search-form.js';
 /** The text in the search field, and the results of the last search. */
 export interface Search {
   readonly text: string;
-  /** The kind that found the licenses; before and without a result, the first kind that the text may be. */
+  /** The kind of search that found the licenses; until then, and without a result, the first kind of `readQueries`. */
   readonly kind: QueryKind;
   readonly licenses?: readonly LicenseView[];
   /** The id of the activation that was found, in lower case as the service writes it. */
@@ -62,13 +62,13 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
     setIsTextMissing(query === '');
     if (query === '') return focusFirstError(form.current!);
     setSearch(() => ({ text, kind: readQueries(query)[0].kind }));
-    const isAnswered = await action.run(async () => {
+    const hasSucceeded = await action.run(async () => {
       const result = await findByAnyKind(query);
       setSearch((before) => ({ ...before, ...result }));
       // If another view was opened meanwhile, it stays open.
       if (form.current) showResult(result);
     });
-    if (!isAnswered && form.current) focusFirstError(form.current);
+    if (!hasSucceeded && form.current) focusFirstError(form.current);
   }
 
   return (
@@ -122,7 +122,7 @@ function showResult({ kind, licenses, activationId }: Result): void {
   const [first, ...others] = licenses;
   if (!first) return announce(texts.none[kind]);
   if (others.length > 0) {
-    // The list announces how many there are. The search returns only some of very many.
+    // The list announces how many there are, because the search returns at most 50.
     announce(texts.openedSeveral);
     return goTo('holder', first.id);
   }

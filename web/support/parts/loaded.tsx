@@ -16,8 +16,8 @@ interface Props<T> {
 
 /**
  * Shows the loaded data, or a message while there is none. After a failed reload it shows the earlier data and the
- * error. It shows no error after the end of the session, which a dialog reports, nor while the device is offline and
- * there is data: the page reports that already.
+ * error. No error is shown if the session has ended, because a dialog opens, or if there is data and the device is offline,
+ * because the page says so.
  */
 export function Loaded<T>({ load, loadingText, notFoundText, children }: Props<T>) {
   const { data, error, busy, reload } = load;
@@ -26,7 +26,8 @@ export function Loaded<T>({ load, loadingText, notFoundText, children }: Props<T
       {error !== undefined && !isSignedOut(error) && !(data && isOffline(error)) && (
         <LoadError error={error} busy={busy} notFoundText={notFoundText} onRetry={() => void reload()} />
       )}
-      {data === undefined ? error === undefined && <Loading text={loadingText} /> : children(data)}
+      {data === undefined && error === undefined && <Loading text={loadingText} />}
+      {data !== undefined && children(data)}
     </>
   );
 }
@@ -38,7 +39,7 @@ interface LoadErrorProps {
   readonly onRetry: () => void;
 }
 
-/** Says why something could not be loaded, with a button that tries again. */
+/** Says why something could not be loaded. A button tries again, unless it was not found. */
 export function LoadError({ error, busy, notFoundText, onRetry }: LoadErrorProps) {
   if (notFoundText && error instanceof Refused && error.status === 404)
     return <Notice kind="warning">{notFoundText}</Notice>;

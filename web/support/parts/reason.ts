@@ -31,4 +31,4 @@ export const reasonField = ({
 });
 
 /** A field for the reason of a change of staff or tokens, which no holder reads. */
-export const staffReasonField = () => reasonField({ hint: texts.hintOfStaff });
+export const staffReasonField = () => reasonField({ hint: texts.auditOnlyHint });

@@ -123,7 +123,7 @@ export function ErasuresView({ load, isAdmin }: Props) {
   );
 }
 
-const outcomeText = ({ state }: Erasure) => (state === 'honoured' ? texts.done : texts.meanwhileTakenBack);
+const outcomeText = ({ state }: Erasure) => (state === 'honoured' ? texts.done : texts.meanwhileCancelled);
 
 interface ErasureTablesProps {
   readonly erasures: readonly Erasure[];
