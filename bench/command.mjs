@@ -4,7 +4,7 @@ import {
   ensureBuilt,
   ensureInstalled,
   ensureWebBuilt,
-  Fault,
+  ScriptError,
   node24,
   step,
 } from '../scripts/prepare.mjs';
@@ -29,13 +29,13 @@ export const runBench = (url, parseOptions, run) =>
 /** Describes a command-line option with a text value, for `parseArgs`. */
 export const option = (defaultValue) => ({ type: 'string', default: defaultValue });
 
-/** Converts options to whole numbers above 0. @throws Fault if an option is not one */
+/** Converts options to whole numbers above 0. @throws ScriptError if an option is not one */
 export const parseWholeNumbers = (options) =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => {
       const number = Number(value);
       if (!Number.isInteger(number) || number < 1)
-        throw new Fault(`--${name} must be a whole number above 0.`);
+        throw new ScriptError(`--${name} must be a whole number above 0.`);
       return [name, number];
     }),
   );

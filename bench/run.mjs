@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Fault } from '../scripts/prepare.mjs';
+import { ScriptError } from '../scripts/prepare.mjs';
 import { runBench } from './command.mjs';
 
 /**
@@ -43,7 +43,7 @@ export const runPageBench = (url, { page, parseOptions, measureAll, report }) =>
  */
 export async function withTemporaryFolder(prefix, work) {
   let interrupt;
-  const interrupted = new Promise((_, reject) => (interrupt = () => reject(new Fault('Interrupted.'))));
+  const interrupted = new Promise((_, reject) => (interrupt = () => reject(new ScriptError('Interrupted.'))));
   interrupted.catch(() => {});
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
   const { Processes } = await import('./load/processes.mjs');

@@ -24,9 +24,9 @@ export async function ensureJudgesInstalled() {
   try {
     await install('judges', ['--include=dev', '--ignore-scripts']);
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof ScriptError)) throw error;
     const [, reason] = /npm (?:error|ERR!) code (\w+)/.exec(error.message) ?? [];
-    throw new Fault(
+    throw new ScriptError(
       `The judges are not installed: \`npm ci\` in judges/ failed${reason ? ` (${reason})` : ''}. ` +
         'It needs a registry that npm reaches; run `npm run judges` again when there is one.',
     );
@@ -95,7 +95,7 @@ async function build(into, from, [tool, ...args]) {
 }
 
 /**
- * @returns the path of the newer of two Node programs: the running one and the one that npm installed. @throws Fault if both
+ * @returns the path of the newer of two Node programs: the running one and the one that npm installed. @throws ScriptError if both
  * are older than 24
  */
 export function node24() {
@@ -106,7 +106,7 @@ export function node24() {
     [bundled, bundledVersion.trim()],
   ].toSorted(([, a], [, b]) => b.localeCompare(a, 'en', { numeric: true }));
   if (parseInt(version.slice(1), 10) >= 24) return path;
-  throw new Fault(
+  throw new ScriptError(
     `Mooring needs Node 24 or newer and found only ${version}. npm has no Node for this platform, so install one.`,
   );
 }
@@ -119,16 +119,16 @@ export function node24() {
 export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '--max-old-space-size=512'];
 
 /** An error whose message is shown to the user without a stack trace. */
-export class Fault extends Error {}
+export class ScriptError extends Error {}
 
 /**
- * Runs the work of a script and sets its exit code. Only the message of a Fault is printed; the exit code is then 1.
+ * Runs the work of a script and sets its exit code. Only the message of a ScriptError is printed; the exit code is then 1.
  */
 export async function command(work) {
   try {
     process.exitCode = await work();
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof ScriptError)) throw error;
     console.error(error.message);
     process.exitCode = 1;
   }
@@ -177,7 +177,7 @@ async function runQuietly(name, program, args, cwd = root) {
   const stdio = ['ignore', 'pipe', 'pipe'];
   // SIGKILL, because npm continues for long after other signals. An interrupted step is repeated the next time.
   const { code, output } = await step(program, args, { stdio, cwd }, () => 'SIGKILL');
-  if (code !== 0) throw new Fault(`${output.trim()}\n${name} failed.`);
+  if (code !== 0) throw new ScriptError(`${output.trim()}\n${name} failed.`);
 }
 
 /** Lets only one of several commands install or build at a time. */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { command, Fault, root, step } from './prepare.mjs';
+import { command, ScriptError, root, step } from './prepare.mjs';
 import { releasedPackages } from './shipped.mjs';
 
 const heldByProperty = ({ where }) => ({ name: 'mooring:held-by', value: where });
@@ -28,7 +28,7 @@ async function listLockFile() {
   const { code, output } = await step('npm', [...args, ...everything], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  if (code !== 0) throw new Fault('npm sbom failed.');
+  if (code !== 0) throw new ScriptError('npm sbom failed.');
   return JSON.parse(output);
 }
 

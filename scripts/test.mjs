@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { check } from './check.mjs';
 import { jest } from './jest.mjs';
-import { command, ensureBuilt, ensureInstalled, ensureWebBuilt, Fault } from './prepare.mjs';
+import { command, ensureBuilt, ensureInstalled, ensureWebBuilt, ScriptError } from './prepare.mjs';
 import { profileTables } from './test-profile.mjs';
 
 await command(async () => {
@@ -28,7 +28,7 @@ async function build() {
     await ensureWebBuilt();
     return { passed: 1, failed: 0 };
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof ScriptError)) throw error;
     console.log(error.message);
     return { passed: 0, failed: 1 };
   }

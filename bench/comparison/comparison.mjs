@@ -3,7 +3,7 @@
 // every process itself and removes its files.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Fault } from '../../scripts/prepare.mjs';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { report } from './report.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
@@ -28,10 +28,11 @@ function parseOptions() {
   });
   const { rounds, seconds, connections, seats } = values;
   const numbers = parseWholeNumbers({ rounds, seconds, connections, seats });
-  if (numbers.seats < 2) throw new Fault('--seats must be at least 2.');
+  if (numbers.seats < 2) throw new ScriptError('--seats must be at least 2.');
   const kinds = values.only.split(',');
   const unknown = kinds.find((kind) => !COMPARED_KINDS.includes(kind));
-  if (unknown) throw new Fault(`--only must be a comma-separated list of ${COMPARED_KINDS.join(', ')}.`);
+  if (unknown)
+    throw new ScriptError(`--only must be a comma-separated list of ${COMPARED_KINDS.join(', ')}.`);
   return { ...numbers, kinds, profile: values.profile && resolve(values.profile), write: values.write };
 }
 

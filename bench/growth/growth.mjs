@@ -3,7 +3,7 @@
 // the rounds alternate between the services. Then the bench measures the start of a service, and heartbeats during the nightly
 // retention run. The bench removes its files.
 import { parseArgs } from 'node:util';
-import { Fault } from '../../scripts/prepare.mjs';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
@@ -34,7 +34,7 @@ function parseOptions() {
   const { sizes, rounds, seconds, due, write } = parseArgs({ options }).values;
   const numbers = sizes.split(',').map((size) => parseWholeNumbers({ sizes: size }).sizes);
   if (numbers.length < 2 || numbers.some((size, index) => size <= (numbers[index - 1] ?? 1)))
-    throw new Fault('--sizes must be two or more numbers, in ascending order.');
+    throw new ScriptError('--sizes must be two or more numbers, in ascending order.');
   return { sizes: numbers, ...parseWholeNumbers({ rounds, seconds, due }), write };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { Fault } from '../../scripts/prepare.mjs';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { quantile, measureTime } from '../measure.mjs';
 import { makeTelemetry } from './telemetry-rows.mjs';
@@ -63,7 +63,7 @@ async function runRetention(url) {
   const service = new RetentionService(new DatabaseUrl(url), new Clock(), { taxRetentionYears: 10 });
   const report = await service.run();
   if (!report || report.failed.length > 0)
-    throw new Fault(`The retention run failed: ${report?.failed.map(({ error }) => error)}`);
+    throw new ScriptError(`The retention run failed: ${report?.failed.map(({ error }) => error)}`);
   return { moved: report.telemetry_rows_moved, weeks: report.weeks_counted, deleted: report.deleted };
 }
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import { jwtVerify } from 'jose';
-import { Fault } from '../../scripts/prepare.mjs';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { Connection } from './connection.mjs';
 import { post, requestOf } from './requests.mjs';
 import { REQUEST_KINDS } from './request-kinds.mjs';
@@ -8,7 +8,7 @@ import { REQUEST_KINDS } from './request-kinds.mjs';
 /**
  * Checks, before anything is measured, that every server answers every kind of request correctly and as the service does. An
  * independent library, jose, verifies the tokens.
- * @throws Fault
+ * @throws ScriptError
  */
 export async function checkAnswers(servers, { seats, ring, settings, manifest, etag }) {
   const { publicKey } = ring.active;
@@ -40,7 +40,7 @@ export async function checkAnswers(servers, { seats, ring, settings, manifest, e
       }
       if (server.name !== 'constant') await checkRefusals(send, seats[1]);
     } catch (error) {
-      throw new Fault(`The server "${server.name}" gives a wrong response: ${error.message}`);
+      throw new ScriptError(`The server "${server.name}" gives a wrong response: ${error.message}`);
     }
   }
 }

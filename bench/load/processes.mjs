@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../scripts/demo-output.mjs';
-import { Fault, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
+import { ScriptError, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 
 /** The unit of processor time in /proc, which only Linux has. */
 const PROCESSOR_TICK_MS = 10;
@@ -36,7 +36,7 @@ export class Processes {
       if (response?.ok) return { name: 'service', port, pid: child.pid, readyMs, child };
       await pause(20);
     }
-    throw new Fault('The service ended or was not ready within five minutes.');
+    throw new ScriptError('The service ended or was not ready within five minutes.');
   }
 
   /** Starts one of the servers that the service is compared with. */
@@ -51,11 +51,11 @@ export class Processes {
     return { name, port, pid: child.pid, child };
   }
 
-  /** Runs a command to its end. @throws Fault with the command's standard error, if it fails */
+  /** Runs a command to its end. @throws ScriptError with the command's standard error, if it fails */
   async runCommand(args, settings) {
     const child = this.#start(args, settings, 'pipe');
     const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-    if (code !== 0) throw new Fault(output.trim());
+    if (code !== 0) throw new ScriptError(output.trim());
   }
 
   /** Starts a load process. @returns a function that sends a message to the process, and returns its reply */
@@ -75,7 +75,7 @@ export class Processes {
   // The process does not inherit the settings of the shell. Its standard output is discarded, because a terminal would slow it.
   #start(args, settings, stderr = 'inherit') {
     // After an interrupt the other processes have ended already, so no further one is started.
-    if (this.#ended) throw new Fault('Interrupted.');
+    if (this.#ended) throw new ScriptError('Interrupted.');
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), NODE_ENV: 'production', ...settings };
     const stdio = ['ignore', 'ignore', stderr, 'ipc'];
@@ -98,10 +98,10 @@ export async function endProcess(child) {
 
 const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
 
-/** Waits for the next message of a child process. @throws Fault if the process ends first */
+/** Waits for the next message of a child process. @throws ScriptError if the process ends first */
 export function nextMessage(child, name) {
   return new Promise((resolve, reject) => {
-    const onExit = () => reject(new Fault(`The process "${name}" ended early.`));
+    const onExit = () => reject(new ScriptError(`The process "${name}" ended early.`));
     child.once('exit', onExit);
     child.once('message', (message) => {
       child.removeListener('exit', onExit);

@@ -9,36 +9,35 @@ import { REQUEST_KINDS } from './request-kinds.mjs';
 const KEEP_ALIVE_CONNECTIONS = 32;
 
 /**
- * Returns the kinds of requests that a steady load can send: those of `REQUEST_KINDS`, and others that a service
- * receives. Each kind is a function that sends one request and returns true if the status is expected, and otherwise the
- * status. `end` closes the connections.
+ * Creates the functions that send the requests of a steady load, by kind: the kinds of `REQUEST_KINDS`, and others that a service
+ * receives. Each function sends one request and returns null if the status is the expected one, and otherwise the status.
+ * `end` closes the connections.
  */
-export function kindsOf(port, data) {
+export function createSenders(port, data) {
   const connections = new ConnectionPool(port, KEEP_ALIVE_CONNECTIONS);
-  const expectStatus = (status, ...expected) => expected.includes(status) || status;
-  const sendPooled =
-    (nextRequest, ...expected) =>
-    async () =>
-      expectStatus((await connections.send(nextRequest())).status, ...expected);
-  const measuredKinds = Object.entries(REQUEST_KINDS).map(([name, { status }]) => [
+  const wrongStatus = (status, expected) => (status === expected ? null : status);
+  const sendPooled = (nextRequest, expected) => async () =>
+    wrongStatus((await connections.send(nextRequest())).status, expected);
+  const measuredSenders = Object.entries(REQUEST_KINDS).map(([name, { status }]) => [
     name,
     sendPooled(requestsOf(name, data), status),
   ]);
   const nextHeartbeat = requestsOf('telemetry', data);
-  const kinds = {
-    ...Object.fromEntries(measuredKinds),
-    // A request for a code above the limit of all addresses together gets 503, above the limit of one address 429.
+  const senders = {
+    ...Object.fromEntries(measuredSenders),
+    // The load must stay below the limit of one address (429) and of all addresses together (503).
     code: sendPooled(() => codeRequest(data.seats), 202),
     purchase: sendPooled(() => purchaseReport(data.webhookSecret), 204),
-    malformed: sendPooled(
+    invalid_members: sendPooled(
       () => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }),
       422,
     ),
-    garbage: async () => expectStatus(await sendAlone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
-    own_connection: async () => expectStatus(await sendAlone(port, nextHeartbeat()), 200),
+    malformed_http: async () =>
+      wrongStatus(await sendAlone(port, Buffer.from(`\0${randomUUID()}\r\n\r\n`)), 400),
+    own_connection: async () => wrongStatus(await sendAlone(port, nextHeartbeat()), 200),
     aborted: () => abortRequest(port, nextHeartbeat()),
   };
-  return { kinds, end: () => connections.end() };
+  return { senders, end: () => connections.end() };
 }
 
 let codeRequests = 0;
@@ -74,7 +73,7 @@ async function sendAlone(port, request) {
 function abortRequest(port, request) {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
-    socket.on('error', () => undefined).once('close', () => resolve(true));
+    socket.on('error', () => undefined).once('close', () => resolve(null));
     socket.write(request.subarray(0, request.length - 20), () => socket.resetAndDestroy());
   });
 }

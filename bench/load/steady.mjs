@@ -4,7 +4,7 @@
 // it was sent late.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import { kindsOf } from './kinds.mjs';
+import { createSenders } from './senders.mjs';
 
 /** How often the process sends the requests that are due. */
 const TICK_MS = 2;
@@ -24,7 +24,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 
 function start({ port, etag, rates }) {
   measurements = emptyMeasurements(Object.keys(rates));
-  const { kinds } = kindsOf(port, { ...data, etag });
+  const { senders } = createSenders(port, { ...data, etag });
   const began = performance.now();
   // A random start, so that the kinds are not sent at the same moments.
   const schedule = Object.entries(rates).map(([kind, rate]) => ({
@@ -36,19 +36,19 @@ function start({ port, etag, rates }) {
     const now = performance.now();
     for (const entry of schedule) {
       for (; entry.next <= now; entry.next += 1000 / entry.rate)
-        void measure(entry.kind, kinds[entry.kind], entry.next);
+        void measure(entry.kind, senders[entry.kind], entry.next);
     }
   }, TICK_MS);
 }
 
 async function measure(kind, sendRequest, due) {
   inProgress += 1;
-  const outcome = await sendRequest();
+  const wrongStatus = await sendRequest();
   inProgress -= 1;
   // A request counts in the period in which its response arrives.
   const { times, wrongByStatus } = measurements[kind];
-  if (outcome === true) times.push(performance.now() - due);
-  else wrongByStatus[outcome] = (wrongByStatus[outcome] ?? 0) + 1;
+  if (wrongStatus === null) times.push(performance.now() - due);
+  else wrongByStatus[wrongStatus] = (wrongByStatus[wrongStatus] ?? 0) + 1;
 }
 
 const emptyMeasurements = (kinds) =>

@@ -1,23 +1,26 @@
-// Runs random tests for longer than `npm test` does: `-- --runs N` sets the number of runs of each test (`--operations N` sets
-// the number of operations of the histories), and `--seed N` repeats the runs of that seed.
+// Runs random tests for longer than `npm test` does. The option `--runs N` sets the number of runs of each test; `histories.mjs` has
+// `--operations N` instead. `--seed N` repeats the runs of that seed.
 import { parseArgs } from 'node:util';
-import { command, ensureBuilt, ensureInstalled, Fault, node24, step } from '../../scripts/prepare.mjs';
+import { command, ensureBuilt, ensureInstalled, ScriptError, node24, step } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 
 /**
- * Runs test files.
+ * Runs the tests of some files with more random runs than `npm test`.
  * @param patterns path patterns of the files, for Jest
- * @param unit the name of the option with the number of runs
+ * @param countOption the name of the option with the number of runs
  * @param defaultCount the default of that option
  */
-export async function runLonger(patterns, { unit = 'runs', defaultCount = 100 } = {}) {
+export async function runLonger(patterns, { countOption = 'runs', defaultCount = 100 } = {}) {
   await command(async () => {
-    const options = { [unit]: option(String(defaultCount)), seed: { type: 'string' } };
-    const { [unit]: runs, seed } = parseArgs({ options }).values;
-    const env = { ...process.env, MOORING_RUNS: String(parseWholeNumbers({ [unit]: runs })[unit]) };
+    const options = { [countOption]: option(String(defaultCount)), seed: { type: 'string' } };
+    const { [countOption]: runs, seed } = parseArgs({ options }).values;
+    const env = {
+      ...process.env,
+      MOORING_RUNS: String(parseWholeNumbers({ [countOption]: runs })[countOption]),
+    };
     // `parseWholeNumbers` would reject a negative seed, which fast-check may print.
     if (seed !== undefined && !Number.isInteger(Number(seed)))
-      throw new Fault('--seed must be a whole number.');
+      throw new ScriptError('--seed must be a whole number.');
     if (seed) env.MOORING_SEED = seed;
     await ensureInstalled();
     await ensureBuilt();

@@ -1,7 +1,7 @@
 // Measures retention and the fleet page with years of telemetry: npm run bench:retention [-- --rows N] [--months N]
 // [--seed N] [--write]. The bench starts a PostgreSQL in a temporary directory and removes it.
 import { parseArgs } from 'node:util';
-import { Fault } from '../../scripts/prepare.mjs';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
@@ -30,7 +30,7 @@ function parseOptions() {
   };
   const { rows, months, seed, write } = parseArgs({ options }).values;
   const numbers = parseWholeNumbers({ rows, months, seed });
-  if (numbers.months < MIN_MONTHS) throw new Fault(`--months must be at least ${MIN_MONTHS}.`);
+  if (numbers.months < MIN_MONTHS) throw new ScriptError(`--months must be at least ${MIN_MONTHS}.`);
   return { ...numbers, write };
 }
 

@@ -1,6 +1,6 @@
 // The steps of the bench. Each receives the same context: the URL of the database, a query runner on it, a function that
 // prints progress, `month(n)` for the first day of the n-th month from 0, and the night `asOf` on which retention runs.
-import { Fault } from '../../scripts/prepare.mjs';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { measureWithWal, median, measureTime } from '../measure.mjs';
 import { makeTelemetry } from '../growth/telemetry-rows.mjs';
 
@@ -149,7 +149,7 @@ export async function measureCompleteRun({ url, runner, progress, asOf }) {
   const run = await measureWithWal(runner, () => service.run(asOf));
   const [{ oldest }] = await runner.query('select min(received_on)::text as oldest from telemetry');
   if (run.result.failed.length > 0 || oldest !== firstDayKept(asOf, YEARS_KEPT * 12))
-    throw new Fault(
+    throw new ScriptError(
       `The run did not delete the rows of ${oldest}: ${run.result.failed.map(({ error }) => error)}`,
     );
   progress('a complete run');

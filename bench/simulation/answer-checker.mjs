@@ -1,4 +1,4 @@
-import { ACTIVATION, SALE } from './expected-state.mjs';
+import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 
 /** The timeout of a client: a real client would not receive a later response. */
 const CLIENT_TIMEOUT_MS = 10_000;
@@ -37,11 +37,11 @@ export class AnswerChecker {
 
   /** Counts a request. @returns the expected state of its client before the request */
   beginRequest(client) {
-    const { sale, license, activation, unconfirmed } = this.#expected;
+    const { purchase, license, activation, unconfirmed } = this.#expected;
     this.#counters.countRequest(this.#pace.now);
     return {
       now: this.#pace.now,
-      sale: sale[license[client]],
+      purchase: purchase[license[client]],
       activation: activation[client],
       unconfirmed: unconfirmed[client],
     };
@@ -60,7 +60,7 @@ export class AnswerChecker {
       response.status === (isRepeated ? 200 : 201),
       `activate: ${response.status} instead of ${isRepeated ? 200 : 201}`,
     );
-    this.#expect(before.sale !== SALE.refunded, 'activate: a refunded license was activated');
+    this.#expect(before.purchase !== PURCHASE.refunded, 'activate: a refunded license was activated');
     const limit = expected.machineLimits[expected.license[client]];
     this.#expect(license.machines_allowed === limit, 'activate: a wrong number of machines allowed');
     this.#expect(license.machines_in_use <= limit, 'activate: more machines in use than allowed');
@@ -77,7 +77,7 @@ export class AnswerChecker {
     if (['broken', 'later'].includes(outcome.kind) && hasTelemetry) telemetry.unconfirmed += 1;
     if (outcome.kind !== 'ok') return outcome;
     this.#expect(response.status === 200, `heartbeat: ${response.status} instead of 200`);
-    this.#expect(before.sale !== SALE.refunded, 'heartbeat: a refunded license was confirmed');
+    this.#expect(before.purchase !== PURCHASE.refunded, 'heartbeat: a refunded license was confirmed');
     this.#expect(before.activation !== ACTIVATION.released, 'heartbeat: a released machine was confirmed');
     this.#expect(
       subjectOf(outcome.json.token) === activationId[client],
@@ -121,9 +121,9 @@ export class AnswerChecker {
 
   // Returns the error codes that may stop this client now.
   #allowedStops(client) {
-    const { sale, license, activation } = this.#expected;
+    const { purchase, license, activation } = this.#expected;
     return [
-      ...(sale[license[client]] !== SALE.paid ? ['license_refunded'] : []),
+      ...(purchase[license[client]] !== PURCHASE.paid ? ['license_refunded'] : []),
       ...(activation[client] >= ACTIVATION.beingReleased ? ['binding_released'] : []),
     ];
   }

@@ -1,5 +1,5 @@
 import { licenseId } from '../load/data.mjs';
-import { ACTIVATION, SALE } from './expected-state.mjs';
+import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 
 /**
  * Compares the database with the expected state.
@@ -22,7 +22,7 @@ export async function checkDatabase(client, expected, end) {
 }
 
 function* checkActivations(rows, expected) {
-  const { activationId, formerActivations, license, activation, sale } = expected;
+  const { activationId, formerActivations, license, activation, purchase } = expected;
   const wrong = { lost: 0, other: 0 };
   const known = new Set();
   const check = (id, client, reason) => {
@@ -37,7 +37,7 @@ function* checkActivations(rows, expected) {
       wrong.other += 1;
   };
   for (const [client, id] of activationId.entries()) {
-    const isRefunded = sale[license[client]] === SALE.refunded;
+    const isRefunded = purchase[license[client]] === PURCHASE.refunded;
     const reason = isRefunded ? 'refunded' : activation[client] === ACTIVATION.released ? 'released' : null;
     if (id !== null) check(id, client, reason);
   }
@@ -70,10 +70,12 @@ async function checkTelemetry(query, { telemetry: { stored, unconfirmed } }) {
   return { what: 'each acknowledged row of telemetry is stored once', seen, wrong };
 }
 
-async function checkRefunds(query, { sale }) {
+async function checkRefunds(query, { purchase }) {
   const rows = await query(`select id::text from purchase where state <> 'paid'`);
   const refunded = new Set(rows.map(({ id }) => id));
-  const expected = [...sale.keys()].filter((license) => sale[license] === SALE.refunded).map(licenseId);
+  const expected = [...purchase.keys()]
+    .filter((license) => purchase[license] === PURCHASE.refunded)
+    .map(licenseId);
   const missing = expected.filter((id) => !refunded.has(id)).length;
   const wrong = missing + (refunded.size - (expected.length - missing));
   return {

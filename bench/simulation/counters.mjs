@@ -1,9 +1,9 @@
-/** Latencies are counted in steps of an eighth of a doubling, from a tenth of a millisecond to over a minute. */
-const STEPS_A_DOUBLING = 8;
-const SHORTEST_MS = 0.1;
-const STEPS = 20 * STEPS_A_DOUBLING;
+/** The buckets of the latency histograms are logarithmic: 8 for each doubling, from 0.1 ms to over a minute. */
+const BUCKETS_PER_DOUBLING = 8;
+const MIN_LATENCY_MS = 0.1;
+const BUCKETS = 20 * BUCKETS_PER_DOUBLING;
 
-/** Number of slices of time in the picture. */
+/** The number of time intervals in the picture of the results (`picture.mjs`). */
 const SLICES = 288;
 
 /** Counts requests and responses: by route and code in total, and by slice of simulated time. */
@@ -15,10 +15,10 @@ export class Counters {
   /** Telemetry that a response reported as not stored, and the part of it outside of an outage of the database. */
   notStored = 0;
   notStoredOutsideOutage = 0;
-  /** The number of responses, by route and then by code. */
+  /** The number of requests, with or without a response, by route and then by code. */
   codes = new Map();
   slices;
-  #routes = new Map();
+  #latenciesByRoute = new Map();
   #span;
 
   /** @param span milliseconds of simulated time */
@@ -26,9 +26,9 @@ export class Counters {
     this.#span = span;
     this.slices = Array.from({ length: SLICES }, () => ({
       sent: 0,
-      refused: 0,
+      unavailable: 0,
       unanswered: 0,
-      times: new Uint32Array(STEPS),
+      latencies: new Uint32Array(BUCKETS),
     }));
   }
 
@@ -45,13 +45,13 @@ export class Counters {
     const codes = this.codes.get(route);
     codes.set(code, (codes.get(code) ?? 0) + 1);
     const slice = this.#slice(now);
-    if (status === 503) slice.refused += 1;
+    if (status === 503) slice.unavailable += 1;
     if (status === 0) return void (slice.unanswered += 1);
-    const exactStep = Math.round(Math.log2(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) * STEPS_A_DOUBLING);
-    const step = Math.min(exactStep, STEPS - 1);
-    slice.times[step] += 1;
-    if (!this.#routes.has(route)) this.#routes.set(route, new Uint32Array(STEPS));
-    this.#routes.get(route)[step] += 1;
+    const doublings = Math.log2(Math.max(ms, MIN_LATENCY_MS) / MIN_LATENCY_MS);
+    const bucket = Math.min(Math.round(doublings * BUCKETS_PER_DOUBLING), BUCKETS - 1);
+    slice.latencies[bucket] += 1;
+    if (!this.#latenciesByRoute.has(route)) this.#latenciesByRoute.set(route, new Uint32Array(BUCKETS));
+    this.#latenciesByRoute.get(route)[bucket] += 1;
   }
 
   /** Number of requests of a route, including those without a response. */
@@ -61,7 +61,7 @@ export class Counters {
 
   /** Milliseconds within which a share of the route's responses arrived; null if there are none. */
   quantile(route, share) {
-    return quantile(this.#routes.get(route) ?? new Uint32Array(STEPS), share);
+    return quantile(this.#latenciesByRoute.get(route) ?? new Uint32Array(BUCKETS), share);
   }
 
   #slice(now) {
@@ -70,10 +70,14 @@ export class Counters {
 }
 
 /** The quantile of a histogram of response times, in milliseconds; null if the histogram is empty. */
-export function quantile(times, share) {
-  const total = times.reduce((sum, number) => sum + number, 0);
+export function quantile(latencies, share) {
+  const total = latencies.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
-  let left = share * total;
-  const step = times.findIndex((number) => (left -= number) <= 0);
-  return SHORTEST_MS * 2 ** (step / STEPS_A_DOUBLING);
+  let bucket = 0;
+  let count = latencies[0];
+  while (count < share * total) {
+    bucket += 1;
+    count += latencies[bucket];
+  }
+  return MIN_LATENCY_MS * 2 ** (bucket / BUCKETS_PER_DOUBLING);
 }

@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from '../../dist/database/embedded/embedded-pos
 import { migrate } from '../../dist/database/migrations.js';
 import { deriveLicenseKey } from '../../dist/keys/license-key.js';
 import { freePort } from '../../scripts/demo-output.mjs';
-import { Fault, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
+import { ScriptError, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 import { insertLicenses, licenseId, makeManifest, makeDeployment, insertManifest } from '../load/data.mjs';
 import { nextMessage } from '../load/processes.mjs';
 import { Vendor } from './vendor.mjs';
@@ -139,7 +139,7 @@ export class Environment {
   }
 
   async #launch(options) {
-    if (this.#ended) throw new Fault('Interrupted.');
+    if (this.#ended) throw new ScriptError('Interrupted.');
     this.#launching = startEmbeddedPostgres(this.#dataFolder, options);
     this.#server = await this.#launching;
   }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 
 /** The state of an activation. While a release is requested and not confirmed, the activation may be active or released. */
 export const ACTIVATION = { none: 0, active: 1, beingReleased: 2, released: 3 };
-/** The state of the sale of a license. While a refund is being reported, it may be paid or refunded. */
-export const SALE = { paid: 0, beingRefunded: 1, refunded: 2 };
+/** The state of a purchase. While a refund is being reported, it may be paid or refunded. */
+export const PURCHASE = { paid: 0, beingRefunded: 1, refunded: 2 };
 
 /** The percentage of licenses that allow three machines and have three clients; the other licenses have one of each. */
 const THREE_MACHINES_PERCENT = 8;
@@ -11,15 +11,15 @@ const THREE_MACHINES = 3;
 
 /**
  * The expected state of every client and license. Responses are compared with it during the simulation, and the database
- * after it. A client is an index of the arrays, and so is a license.
+ * after it. Clients and licenses are numbered from 0; the arrays are indexed by these numbers.
  */
 export class ExpectedState {
   /** The license of each client. */
   license;
   /** The machine limit of each license. */
   machineLimits = [];
-  /** The state of the sale of each license. */
-  sale;
+  /** The state of the purchase of each license. */
+  purchase;
   /** The state of the activation of each client. */
   activation;
   /** Whether an activation request of the client got a 503 or no response, so that its result is unknown. */
@@ -39,9 +39,10 @@ export class ExpectedState {
     this.license = new Int32Array(clients);
     for (let client = 0, limit; client < clients; client += limit) {
       limit = random.below(100) < THREE_MACHINES_PERCENT ? Math.min(THREE_MACHINES, clients - client) : 1;
-      this.license.fill(this.machineLimits.push(limit) - 1, client, client + limit);
+      this.license.fill(this.machineLimits.length, client, client + limit);
+      this.machineLimits.push(limit);
     }
-    this.sale = new Uint8Array(this.machineLimits.length);
+    this.purchase = new Uint8Array(this.machineLimits.length);
     this.activation = new Uint8Array(clients);
     this.unconfirmed = new Uint8Array(clients);
     this.activationId = Array.from({ length: clients }, () => null);

@@ -95,10 +95,10 @@ function timeScale(days, x) {
 
 function latencies(counters, share, { name, index, x }) {
   let path = '';
-  for (const [number, { times }] of counters.slices.entries()) {
-    const ms = quantile(times, share);
+  for (const [number, { latencies: ofSlice }] of counters.slices.entries()) {
+    const ms = quantile(ofSlice, share);
     if (ms === null) continue;
-    const isNew = !path || quantile(counters.slices[number - 1].times, share) === null;
+    const isNew = !path || quantile(counters.slices[number - 1].latencies, share) === null;
     path += `${isNew ? 'M' : 'L'}${x((number + 0.5) * counters.sliceMs).toFixed(1)} ${height(ms).toFixed(1)}`;
   }
   const left = RIGHT - 180 + index * 64;
@@ -120,7 +120,7 @@ function requestBars(counters, x) {
         ? `M${left} ${(REQUESTS.bottom - from * scale).toFixed(1)}v${(-count * scale).toFixed(1)}h${(width * 0.9).toFixed(1)}v${(count * scale).toFixed(1)}z`
         : '';
     const unanswered = Math.min(slice.unanswered, slice.sent);
-    const refused = Math.min(slice.refused, slice.sent - unanswered);
+    const refused = Math.min(slice.unavailable, slice.sent - unanswered);
     bars.unanswered += bar(0, unanswered);
     bars.refused += bar(unanswered, refused);
     bars.answered += bar(unanswered + refused, slice.sent - unanswered - refused);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Fault } from '../../scripts/prepare.mjs';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { runBench, option, parseWholeNumbers } from '../command.mjs';
 import { formatMarkdown, readHandwrittenPart, withTemporaryFolder } from '../run.mjs';
 
@@ -34,13 +34,13 @@ function parseOptions() {
     days: values.days,
     seed: values.seed,
   });
-  if (clients < 100) throw new Fault('--clients must be at least 100.');
+  if (clients < 100) throw new ScriptError('--clients must be at least 100.');
   const defaultMinutes = Math.max(
     (clients * days * REQUESTS_A_DAY) / REQUESTS_A_SECOND / 60,
     days * MIN_MINUTES_A_DAY,
   );
   const minutes = Number(values.minutes ?? defaultMinutes.toFixed(2));
-  if (!(minutes > 0)) throw new Fault('--minutes must be a number above 0.');
+  if (!(minutes > 0)) throw new ScriptError('--minutes must be a number above 0.');
   // Only the test of this program sets this variable.
   const hasPlantedFault = process.env.MOORING_SIMULATE_PLANT === 'lost-activation';
   return { clients, days, seed, minutes, write: values.write, hasPlantedFault };

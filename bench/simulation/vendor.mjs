@@ -7,7 +7,7 @@ import { root } from '../../scripts/prepare.mjs';
 import { makeManifest } from '../load/data.mjs';
 import { post } from '../load/requests.mjs';
 import { VERSIONS } from './fleet.mjs';
-import { ACTIVATION, SALE } from './expected-state.mjs';
+import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 
 /** The percentage of purchases that are refunded, and of activations that support releases. */
 const REFUNDED_PERCENT = 1;
@@ -52,11 +52,11 @@ export class Vendor {
 
   /** The payment processor reports refunds. @returns the number of refunds */
   refund(secret) {
-    const { sale } = this.#expected;
+    const { purchase } = this.#expected;
     const webhook = new Webhook(secret);
-    const licenses = this.#draw(sale.length, REFUNDED_PERCENT, () => true);
+    const licenses = this.#draw(purchase.length, REFUNDED_PERCENT, () => true);
     return this.#forEach(licenses, async (license) => {
-      sale[license] = SALE.beingRefunded;
+      purchase[license] = PURCHASE.beingRefunded;
       const body = { transaction_id: `transaction-${this.#licenses[license].lic}`, status: 'refunded' };
       await this.#sendUntilDone('purchases', () => {
         const [id, now] = [`msg_${randomUUID()}`, new Date()];
@@ -65,15 +65,15 @@ export class Vendor {
         const signed = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
         return post('/v1/purchases', body, headers(signed));
       });
-      sale[license] = SALE.refunded;
+      purchase[license] = PURCHASE.refunded;
     });
   }
 
   /** Support releases machines. @returns the number of machines */
   release() {
-    const { activation, activationId, sale, license } = this.#expected;
+    const { activation, activationId, purchase, license } = this.#expected;
     const isActive = (client) =>
-      activation[client] === ACTIVATION.active && sale[license[client]] === SALE.paid;
+      activation[client] === ACTIVATION.active && purchase[license[client]] === PURCHASE.paid;
     const clients = this.#draw(activation.length, RELEASED_PERCENT, isActive);
     return this.#forEach(clients, async (client) => {
       activation[client] = ACTIVATION.beingReleased;

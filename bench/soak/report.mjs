@@ -18,8 +18,8 @@ const MAX_GROWTH_RATIO = 1.05;
 
 /** Descriptions of the kinds whose names do not describe them; the report shows the names of the others. */
 const KIND_DESCRIPTIONS = {
-  malformed: 'invalid bodies',
-  garbage: 'requests that are not HTTP',
+  invalid_members: 'invalid bodies',
+  malformed_http: 'requests that are not HTTP',
   own_connection: 'heartbeats, each on its own connection',
   aborted: 'requests that the client aborts in the middle',
   purchase: 'reports of purchases',

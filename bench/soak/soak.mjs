@@ -4,14 +4,14 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Fault, root } from '../../scripts/prepare.mjs';
+import { ScriptError, root } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
 /** The number of activations that the load uses, each with a license of its own. */
 const SEATS = 10_000;
-/** Requests a second of each kind (`load/kinds.mjs`). */
+/** Requests a second of each kind (`load/senders.mjs`). */
 const RATES = {
   heartbeat: 60,
   telemetry: 60,
@@ -22,8 +22,8 @@ const RATES = {
   activate_again: 5,
   search: 2,
   purchase: 2,
-  malformed: 10,
-  garbage: 5,
+  invalid_members: 10,
+  malformed_http: 5,
   own_connection: 10,
   aborted: 10,
 };
@@ -48,7 +48,7 @@ async function measureAll({ url, folder, processes, progress }, { minutes }) {
   const { makeData, seatIds } = await import('../load/data.mjs');
   const { readResidentMemory, readHeap } = await import('../load/processes.mjs');
   if (readResidentMemory(process.pid) === null)
-    throw new Fault('This bench reads the memory of a process from /proc, which only Linux has.');
+    throw new ScriptError('This bench reads the memory of a process from /proc, which only Linux has.');
   progress('data');
   await migrate(url);
   const data = await makeData(url, folder, seatIds(SEATS));
