@@ -63,7 +63,7 @@ export class ConnectionMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_replica_up',
-      '1 where the replica answers heartbeats, 0 where it is unavailable or too far behind.',
+      '1 if the replica answers heartbeats, 0 if it is unavailable or too far behind.',
       () => (this.replica.pool ? Number(!this.replica.isDegraded) : null),
     );
   }

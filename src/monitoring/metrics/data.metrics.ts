@@ -33,7 +33,7 @@ export class DataMetrics implements MetricsSource {
   }
 
   register(registry: MetricsRegistry): void {
-    registry.gauge('mooring_database_up', '1 where the database answered this scrape, else 0.', () =>
+    registry.gauge('mooring_database_up', '1 if the database answered this scrape, otherwise 0.', () =>
       Number(this.#state !== null),
     );
     registry.gauge(
@@ -54,7 +54,7 @@ export class DataMetrics implements MetricsSource {
   private measureAges(registry: MetricsRegistry): void {
     registry.gauge(
       'mooring_oldest_age_days',
-      'Age in days of the oldest row, by kind; absent where there is no row.',
+      'Age in days of the oldest row, by kind; absent if there is no row.',
       () => {
         if (!this.#state) return null;
         const { telemetry, telemetry_inbox, ended_activation } = this.#state.ages;
@@ -75,7 +75,7 @@ export class DataMetrics implements MetricsSource {
   private measureRetention(registry: MetricsRegistry): void {
     registry.gauge(
       'mooring_erasures_unrecorded',
-      'Erasure requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent where it cannot be read.',
+      'Erasure requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent if it cannot be read.',
       () => this.#state?.erasures.unrecorded,
     );
     registry.gauge(
@@ -93,7 +93,7 @@ export class DataMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_retention_overdue',
-      '1 where rows should have been deleted over a day ago, else 0, by table.',
+      '1 if rows should have been deleted over a day ago, otherwise 0, by table.',
       () => {
         const overdue = Object.entries(this.#state?.ages.overdue ?? {});
         return overdue.map(([table, day]) => [{ table }, Number(day !== null)] as const);
@@ -101,7 +101,7 @@ export class DataMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_retention_failed_tables',
-      'Tables where the last retention run failed.',
+      'Tables for which the last retention run failed.',
       () => this.#state?.ages.failed.length,
     );
   }

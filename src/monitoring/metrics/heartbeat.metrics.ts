@@ -24,14 +24,18 @@ export class HeartbeatMetrics implements MetricsSource {
           ([database, count]) => [{ database }, count] as const,
         ),
     );
-    registry.histogram('mooring_batch_size', 'Heartbeats that shared a statement, by statement.', () => [
-      [{ batch: 'bindings' }, this.activations.batchSizes],
-      [{ batch: 'replica_bindings' }, this.replica.batchSizes],
-      [{ batch: 'telemetry' }, this.telemetry.batchSizes],
-    ]);
+    registry.histogram(
+      'mooring_batch_size',
+      'Heartbeats that one SQL statement handled together, by kind of batch.',
+      () => [
+        [{ batch: 'bindings' }, this.activations.batchSizes],
+        [{ batch: 'replica_bindings' }, this.replica.batchSizes],
+        [{ batch: 'telemetry' }, this.telemetry.batchSizes],
+      ],
+    );
     registry.counter(
       'mooring_telemetry_blocks_total',
-      'Telemetry blocks by outcome: stored, refused (no object, or too large), over_limit (of the day), failed (no commit in time).',
+      'Telemetry blocks by outcome: stored, refused (not an object, or too large), over_limit (the daily limit is reached), failed (not committed in time).',
       () => Object.entries(this.telemetry.blocks).map(([outcome, count]) => [{ outcome }, count] as const),
     );
     registry.counter(

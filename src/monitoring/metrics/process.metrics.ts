@@ -61,7 +61,7 @@ export class ProcessMetrics implements MetricsSource, OnApplicationShutdown {
     );
     registry.gauge(
       'mooring_token_keys_trouble',
-      '1 where the token keys on disk cannot be used and those loaded before stay in use.',
+      '1 if the token keys on disk cannot be used and those loaded before stay in use.',
       () => Number(this.ring.lastError !== null),
     );
     registry.counter('mooring_gc_seconds_total', 'Seconds of garbage collection, by kind.', () =>
