@@ -209,7 +209,7 @@ describe('a token that the service no longer knows', () => {
     const [clicked, background] = activations(computer);
     expect(activations(computer)).toHaveLength(2);
     expect(background!.received!.raw).toBe(clicked!.received!.raw);
-    expect([background!.isClicked, computer.remote.activations]).toEqual([false, 1]);
+    expect([background!.isUserInitiated, computer.remote.activations]).toEqual([false, 1]);
     expect(heartbeats(computer).map(({ received }) => received!.isConfirmed)).toEqual([undefined, true]);
   });
 

@@ -15,7 +15,7 @@ export interface Attempt {
   /** The status of the application at that time. */
   status: Status['kind'];
   /** Whether the client made it while it handled a click of the user. */
-  isClicked: boolean;
+  isUserInitiated: boolean;
   /** Whether the service never completes its answer to this call. */
   isStalled: boolean;
   received?: Received;
@@ -31,7 +31,7 @@ export class SocketComputer extends Computer {
   remote!: MisbehavingService;
   readonly #inFlight = new Map<string, Attempt>();
   readonly #events = new EventEmitter<{ change: [] }>();
-  #isClicked = false;
+  #isUserInitiated = false;
 
   /** Makes a computer and starts its service; `close` ends both. */
   static async create(): Promise<SocketComputer> {
@@ -118,11 +118,11 @@ export class SocketComputer extends Computer {
   }
 
   async #click<T>(work: () => Promise<T>): Promise<T> {
-    this.#isClicked = true;
+    this.#isUserInitiated = true;
     try {
       return await this.finish(work());
     } finally {
-      this.#isClicked = false;
+      this.#isUserInitiated = false;
     }
   }
 
@@ -152,7 +152,7 @@ export class SocketComputer extends Computer {
       when: this.time.monotonic,
       awake: this.time.monotonic - this.slept,
       status: kind,
-      isClicked: this.#isClicked,
+      isUserInitiated: this.#isUserInitiated,
       isStalled: false,
     };
     this.attempts.push(attempt);

@@ -1,4 +1,4 @@
-import type { Run } from './year-promises.js';
+import type { Run } from './year-guarantees.js';
 
 /** Checks the crashes of a year: no signature is sent again after a confirmed heartbeat with it, or after the user has opted out. */
 export class Crashes {

@@ -5,9 +5,11 @@ import type { Attempt } from './socket-computer.js';
 
 /** One run of the application, from its start to its end. */
 export interface Run {
-  /** The start by the monotonic clock; the start and the end by that clock without the time during which the computer slept. */
+  /** The start by the monotonic clock. */
   start: number;
+  /** The start by the monotonic clock, without the time during which the computer slept. */
   startAwake: number;
+  /** The end by the same clock as `startAwake`. */
   endAwake: number;
   appVersion: string;
   isTelemetryOff: boolean;
@@ -21,11 +23,11 @@ export interface Run {
 }
 
 const SECOND = 1000;
-/** The longest duration of a call and of the call that its answer may ask for, with a reserve: each ends after 10 seconds. */
+/** A call, and the call that its response may request, each time out after 10 seconds; 5 seconds are a margin. */
 const CALLS_TIMEOUT_MS = 25 * SECOND;
 
-/** Finds the promises of the client that a run broke. @returns one sentence for each */
-export function findBrokenPromises(run: Run): string[] {
+/** Finds the guarantees of the client that a run violated. @returns one sentence for each */
+export function findViolations(run: Run): string[] {
   const calls = run.attempts.filter(({ path }) => path !== '/v1/manifest');
   const heartbeats = calls.filter(({ path }) => path === '/v1/heartbeat');
   const manifests = run.attempts.filter(({ path }) => path === '/v1/manifest');
@@ -55,7 +57,7 @@ function* checkStatuses({ states, mayNeedNetwork }: Run): Generator<string> {
 
 function* checkStart({ start, mustCallService }: Run, heartbeats: Attempt[]): Generator<string> {
   const first = heartbeats[0];
-  const isEarlyAllowed = first?.isClicked || first?.status === 'needs_network';
+  const isEarlyAllowed = first?.isUserInitiated || first?.status === 'needs_network';
   if (first && !isEarlyAllowed && first.when - start < 2 * MINUTE)
     yield 'a heartbeat within two minutes of the start';
   if (mustCallService && heartbeats[0]?.when !== start)
@@ -63,18 +65,22 @@ function* checkStart({ start, mustCallService }: Run, heartbeats: Attempt[]): Ge
 }
 
 /**
- * Checks that two consecutive heartbeats are five hours apart, unless the user or the service asked for an earlier one.
- * @param last the call before the second heartbeat: the first heartbeat, or an activation
+ * Checks that two consecutive heartbeats are at least five hours apart, unless the user or the service asked for an earlier one.
+ * @param previousCall the call before the second heartbeat: the first heartbeat, or an activation
  */
-function* checkPace(before: Attempt, last: Attempt, call: Attempt): Generator<string> {
-  const gap = call.when - before.when;
-  if (call.isClicked || gap > 5 * HOUR) return;
-  const { action, body } = before.received ?? {};
-  const isRepetition = action === 'fix' && body!['telemetry'] && !call.received?.body?.['telemetry'];
+function* checkPace(
+  previousHeartbeat: Attempt,
+  previousCall: Attempt,
+  heartbeat: Attempt,
+): Generator<string> {
+  const gap = heartbeat.when - previousHeartbeat.when;
+  if (heartbeat.isUserInitiated || gap > 5 * HOUR) return;
+  const { action, body } = previousHeartbeat.received ?? {};
+  const isRepetition = action === 'fix' && body!['telemetry'] && !heartbeat.received?.body?.['telemetry'];
   if (isRepetition && gap <= CALLS_TIMEOUT_MS) return;
   // The delay counts from the last answer: to the heartbeat, or to the activation that this answer asked for.
-  const retry_after_seconds = last.received?.retry_after_seconds;
-  if (call.status === 'needs_network') {
+  const retry_after_seconds = previousCall.received?.retry_after_seconds;
+  if (heartbeat.status === 'needs_network') {
     if (gap < 30 * SECOND) yield `repeated a call after ${gap} ms while it waited for the network`;
   } else if (retry_after_seconds === undefined) yield `two heartbeats within ${gap} ms, without a reason`;
   const least = Math.min(Math.max(retry_after_seconds ?? 0, 30), 6 * 3600) * SECOND;
@@ -89,12 +95,12 @@ function* checkPauses(run: Run): Generator<string> {
   );
   const times = [run.startAwake, ...calls.map(({ awake }) => awake), run.endAwake];
   const longest = Math.max(...times.slice(1).map((time, i) => time - times[i]!));
-  // The longest interval is 12 hours and 5 %.
+  // The client limits the requested interval to 12 hours, and adds at most 5 %.
   if (longest > 12.6 * HOUR + CALLS_TIMEOUT_MS) yield `no heartbeat for ${longest / HOUR} hours`;
 }
 
 function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> {
-  const daily = manifests.filter(({ isClicked }) => !isClicked);
+  const daily = manifests.filter(({ isUserInitiated }) => !isUserInitiated);
   const first = daily[0];
   if (first && first.when - run.start < 2 * MINUTE) yield 'the manifest read within two minutes of the start';
   if (!first && run.endAwake - run.startAwake > 20 * MINUTE) yield 'no manifest read after the start';
@@ -110,7 +116,7 @@ function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> 
  * machine limit refused is repeated for ten minutes.
  */
 function* checkActivation(call: Attempt, earlier: readonly Attempt[]): Generator<string> {
-  if (call.path !== '/v1/activate' || call.isClicked) return;
+  if (call.path !== '/v1/activate' || call.isUserInitiated) return;
   if (isRequested(call, earlier.at(-1)) || isRepeatedClick(call, earlier)) return;
   yield `an activation that was not asked for, at ${call.when}`;
 }
@@ -119,10 +125,10 @@ function isRequested(call: Attempt, before: Attempt | undefined): boolean {
   return before?.received?.action === 'reactivate' && call.when - before.when <= CALLS_TIMEOUT_MS;
 }
 
-/** The activations that heartbeats asked for in between do not change the times of the repetition. */
+/** Ignores activations that the response to a heartbeat requested: they do not change the times of the repetition. */
 function isRepeatedClick(call: Attempt, earlier: readonly Attempt[]): boolean {
   const sinceClick = earlier.slice(
-    earlier.findLastIndex(({ path, isClicked }) => path === call.path && isClicked),
+    earlier.findLastIndex(({ path, isUserInitiated }) => path === call.path && isUserInitiated),
   );
   const [click] = sinceClick;
   if (click?.received?.code !== 'machine_limit_reached') return false;
@@ -147,18 +153,18 @@ const HEADERS =
 /** With an etag `fetch` adds two more headers to `if-none-match`. */
 const ETAG_HEADERS = 'if-none-match cache-control pragma';
 
-/** Checks that requests have documented members and headers only. */
+/** Checks that a request has no member or header other than those that the test expects. */
 function* checkMembers(run: Run, { path, received }: Attempt): Generator<string> {
   if (!received) return;
   const { url, headers, body = {}, raw, method } = received;
   const telemetry = body['telemetry'] as object | undefined;
   const allowed = (path === '/v1/manifest' ? `${HEADERS} ${ETAG_HEADERS}` : HEADERS).split(' ');
-  const undocumented = [
+  const unexpected = [
     ...Object.keys(body).filter((name) => !MEMBERS[path].includes(name)),
     ...Object.keys(telemetry ?? {}).filter((name) => !TELEMETRY.includes(name)),
     ...Object.keys(headers).filter((name) => !allowed.includes(name)),
   ];
-  if (undocumented.length > 0 || url !== path) yield `sent ${undocumented.join()} to ${url}`;
+  if (unexpected.length > 0 || url !== path) yield `sent ${unexpected.join()} to ${url}`;
   if (path === '/v1/manifest' && (method !== 'GET' || raw !== '')) yield 'sent a body to the manifest';
   if (path !== '/v1/manifest' && body['app_version'] !== run.appVersion)
     yield 'sent another version than that of the run';

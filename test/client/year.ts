@@ -5,7 +5,7 @@ import { Crashes } from './year-crashes.js';
 import { Random } from './random.js';
 import { SocketComputer } from './socket-computer.js';
 import { serveInvalidManifest, loseActivation, FAULT_ACTIONS } from './year-faults.js';
-import { findBrokenPromises, type Run } from './year-promises.js';
+import { findViolations, type Run } from './year-guarantees.js';
 
 /** Personal data in telemetry that a careless application passes; the client must not send it. */
 export const HOSTNAME_CANARY = 'annas-macbook-pro';
@@ -184,7 +184,7 @@ export class Year {
     run.states = computer.states.slice(this.#lengthsAtStart.states);
     run.log = computer.log.slice(this.#lengthsAtStart.log);
     const found = [
-      ...findBrokenPromises(run),
+      ...findViolations(run),
       ...this.#crashes.findWronglySent(run),
       ...(await this.#checkStateFile()),
     ];

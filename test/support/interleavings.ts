@@ -3,10 +3,9 @@ import type fc from 'fast-check';
 
 /** Turns of the event loop after which every promise has settled, except promises that wait for the scheduler or for I/O. */
 const SETTLING_TURNS = 3;
-/** After this many turns without a scheduled task the work has failed, because one of its promises never settles. */
-const MAX_IDLE_TURNS = 1_000;
+/** After this many passes without a scheduled task the work has failed, because one of its promises never settles. */
+const MAX_IDLE_PASSES = 1_000;
 
-/** Waits until every promise has settled, except promises that wait for the scheduler or for I/O. */
 async function waitUntilSettled(): Promise<void> {
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
 }
@@ -14,26 +13,26 @@ async function waitUntilSettled(): Promise<void> {
 /**
  * Releases the tasks of a scheduler one at a time, in its random order, until the work is over. Before each release the
  * code under test runs until it waits for the scheduler, so a seed always gives the same order.
- * @param isWaiting returns false while the code under test waits for real I/O: then no task is released
+ * @param isBlockedOnScheduler returns false while the code under test waits for real I/O: then no task is released
  * @throws Error if the work is not over and nothing is left to release
  */
 export async function releaseAll<T>(
   scheduler: fc.Scheduler,
   work: Promise<T>,
-  isWaiting: () => boolean = () => true,
+  isBlockedOnScheduler: () => boolean = () => true,
 ): Promise<T> {
   let isOver = false;
   const end = () => void (isOver = true);
   work.then(end, end);
-  let idleTurns = 0;
+  let idlePasses = 0;
   for (;;) {
     await waitUntilSettled();
     if (isOver) return work;
-    if (!isWaiting()) continue;
+    if (!isBlockedOnScheduler()) continue;
     if (scheduler.count() > 0) {
-      idleTurns = 0;
+      idlePasses = 0;
       await scheduler.waitNext(1);
-    } else if ((idleTurns += 1) > MAX_IDLE_TURNS) {
+    } else if ((idlePasses += 1) > MAX_IDLE_PASSES) {
       throw new Error(`The work never ends: nothing is left to release. ${String(scheduler)}`);
     }
   }
@@ -41,5 +40,9 @@ export async function releaseAll<T>(
 
 /** Releases the tasks that wait for the scheduler, also those that they schedule, until none is left. */
 export async function releaseQueued(scheduler: fc.Scheduler): Promise<void> {
-  for (await waitUntilSettled(); scheduler.count() > 0; await waitUntilSettled()) await scheduler.waitNext(1);
+  await waitUntilSettled();
+  while (scheduler.count() > 0) {
+    await scheduler.waitNext(1);
+    await waitUntilSettled();
+  }
 }

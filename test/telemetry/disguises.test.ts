@@ -5,7 +5,7 @@ import { runs } from '../fuzz/fuzz.js';
 
 /*
  * The tests send personal data in disguise: each character may be a compatibility character (NFKC), percent-encoded, an HTML
- * entity, a JavaScript escape or quoted-printable, also repeatedly, with invisible characters in between. A failure prints its
+ * entity, an escape of the deprecated function `escape()` or quoted-printable, also repeatedly, with invisible characters in between. A failure prints its
  * seed.
  */
 
@@ -19,7 +19,7 @@ const fullWidth = (character: string) =>
 const percentEncoded = (text: string) =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 const asEntity = (character: string) => `&#${character.codePointAt(0)};`;
-const asJavaScriptEscape = (character: string) =>
+const asLegacyEscape = (character: string) =>
   `%u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
 const quotedPrintable = (text: string) =>
   [...Buffer.from(text)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
@@ -36,7 +36,7 @@ const characterDisguise = fc.constantFrom(
   percentEncoded,
   asEntity,
   asHexEntity,
-  asJavaScriptEscape,
+  asLegacyEscape,
   quotedPrintable,
   withZeroWidthSpace,
   withVariationSelector,
@@ -108,7 +108,7 @@ test('no text member except versions stores a disguised IPv4 address', () => {
   );
 });
 
-test('crash_frame stores no disguised personal data before a line number', () => {
+test('crash_frame does not store disguised personal data that ends in a line number', () => {
   const personalText = fc.constantFrom(...PERSONAL, ADDRESS, 'localhost', 'adas_macbook', 'mail.a.com');
   fc.assert(
     fc.property(personalText.chain(disguised), fc.constantFrom(':7', '：7', '%3A7', ':７'), (value, line) => {
@@ -152,7 +152,7 @@ test.each([
 ])('no text member stores %s', (_what, value) => expect(storingMembers(value, TEXT_FIELDS)).toEqual([]));
 
 test.each([
-  ['a JavaScript escape', 'jane%u0040example%u002ecom'],
+  ['an escape of the deprecated function escape()', 'jane%u0040example%u002ecom'],
   ['quoted-printable text', 'jane=40example=2Ecom'],
   ['quoted-printable UTF-8', 'jane=EF=BC=A0example'],
   ['a named entity of an invisible character', 'nas.lo&ZeroWidthSpace;cal'],

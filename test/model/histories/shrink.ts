@@ -11,13 +11,13 @@ export interface Contradiction {
   /** The operations whose responses contradict each other. */
   readonly operations: readonly Operation[];
   /**
-   * The number of operations that were kept without their responses. The contradiction remains whether each of them happened,
-   * at whatever time, or not.
+   * The number of further operations of the history, which are not in `operations`. The contradiction remains whether each of them
+   * happened, at any time, or not.
    */
   readonly irrelevantCount: number;
 }
 
-/** The limit of visited states for one attempt to leave out an operation. */
+/** The limit of visited states for each check of a smaller history. */
 const MAX_VISITED_STATES = 4_000;
 
 export function shrinkHistory(initial: State, history: readonly Operation[]): Contradiction {
@@ -32,11 +32,11 @@ export function shrinkHistory(initial: State, history: readonly Operation[]): Co
   // Other operations stay in the history, but may then happen at any time, with any response, or never.
   const irrelevant = new Set<Operation>();
   for (const operation of kept.toReversed()) {
-    const possible: Operation = { ...withoutResponse(operation), earliest: -Infinity };
-    const relaxed = kept.map((each) => (each === operation ? possible : each));
+    const unconstrained: Operation = { ...withoutResponse(operation), earliest: -Infinity };
+    const relaxed = kept.map((each) => (each === operation ? unconstrained : each));
     if (!isContradictory(relaxed)) continue;
     kept = relaxed;
-    irrelevant.add(possible);
+    irrelevant.add(unconstrained);
   }
   return { operations: kept.filter((each) => !irrelevant.has(each)), irrelevantCount: irrelevant.size };
 }
@@ -54,6 +54,7 @@ function shortestPrefix(
     else low = middle + 1;
   }
   const shortest = historyUntil(history, ends[low] ?? Infinity);
+  // A check that reached the limit counts as no contradiction, so the search may have ended too early.
   return isContradictory(shortest) ? shortest : [...history];
 }
 
