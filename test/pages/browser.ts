@@ -74,24 +74,26 @@ const LAYOUT_RULES = ['color-contrast', 'link-in-text-block', 'scrollable-region
 export const NOW = '2026-11-20T13:00:00Z';
 
 /**
- * A line with which the browser reports a response with an error status, or a request that got no response. It reports them for
+ * A line with which the browser reports a request that got no response, or a response with an error status. It writes these lines for
  * every page, which cannot prevent it.
  */
-const NETWORK_LINE =
-  /^Failed to load resource: (?:net::(ERR_\w+)|the server responded with a status of \d{3} )/;
+const NETWORK_LINE = /^Failed to load resource: (?:net::ERR_|the server responded with a status of (\d{3}) )/;
 
-/** The only addresses at which a response may have an error status: the API, which refuses what a test makes a page request. */
+/** The addresses of the API, which refuses what a test makes a page request. */
 const API_PATH = /^\/(portal|support)\/api\//;
 
 /**
- * Whether a test has provoked a line on the console. These two are left out, because tests check how the page shows what they
- * report: a refusal of the API, and a request that a test aborted or made while the service or the network was unavailable. A
- * file, a text or the brand that the service answers with an error is a fault.
+ * Whether a test has provoked a line on the console. These lines are left out, because tests check how the page shows what they report:
+ * - a request that a test aborted, or that was sent while the network or the service was unavailable;
+ * - a 503, with which tests simulate a service that is unavailable;
+ * - another error status of the API.
+ * Any other error status of a page, its files, its texts or its data is a fault. `console.test.ts` leaves out no line.
  */
 function isProvoked(message: ConsoleMessage): boolean {
-  const [line, networkError] = NETWORK_LINE.exec(message.text()) ?? [];
+  const [line, status] = NETWORK_LINE.exec(message.text()) ?? [];
   if (line === undefined) return false;
-  return networkError !== undefined || API_PATH.test(new URL(message.location().url).pathname);
+  if (status === undefined || status === '503') return true;
+  return API_PATH.test(new URL(message.location().url).pathname);
 }
 
 /** One Chromium for a test file. An error or warning on the console, or a request to another origin, fails the test. */

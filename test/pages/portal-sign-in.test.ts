@@ -161,10 +161,11 @@ test('while the service is unavailable the page says so, and works when it is av
   await key(page).waitFor();
   await email(page).fill(license.email);
   await key(page).fill(license.license_key);
-  // The first answer is that of a proxy that cannot reach the service, the second is the page of a captive portal.
+  // The first answer is that of a proxy that cannot reach the service, the others are those of captive portals.
   for (const answer of [
     { status: 502, body: '<h1>Bad gateway</h1>' },
     { status: 200, body: '<h1>Welcome</h1>' },
+    { status: 200, body: '' },
   ]) {
     await page.route('**/portal/api/**', (route) => route.fulfill(answer));
     await press(page, 'Show my machines');

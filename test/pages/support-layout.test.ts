@@ -45,6 +45,9 @@ test.each([760, 1120, 1280])(
       await row(page, 'Laptop').first().waitFor();
       const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
       expect([hash, scrollWidth]).toEqual([hash, width]);
+      const title = await boxOf(page.getByRole('heading', { level: 1 }));
+      const table = await boxOf(page.getByRole('table').first());
+      expect([hash, table.x + table.width <= width - title.x]).toEqual([hash, true]);
     }
   },
 );

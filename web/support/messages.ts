@@ -13,7 +13,7 @@ export const messages = {
   showAll: { one: 'Show all #', other: 'Show all #' },
   unnamedMachine: 'Unnamed machine',
   /** `{id}` is the end of the activation id. */
-  machineDetails: 'Activated {day} with {version} {id}',
+  machineDetails: 'Activated {day} with {version}\u00a0· {id}',
   none: 'None',
   copy: {
     button: 'Copy',

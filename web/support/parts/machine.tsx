@@ -41,11 +41,7 @@ export function MachineDetails({
       {fill(messages.machineDetails, {
         day: <ExactTime at={activated_at} />,
         version: <UntrustedText text={app_version} />,
-        id: (
-          <span class="end">
-            · <span class="mono">{shortId(id)}</span>
-          </span>
-        ),
+        id: <span class="mono end">{shortId(id)}</span>,
       })}
     </span>
   );
