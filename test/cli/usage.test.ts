@@ -38,6 +38,7 @@ describe('a mistake is reported in one sentence, with nothing on standard output
     [1, /^No token has this id\.$/, 'staff', 'revoke-token', 'nonsense'],
     [1, /^No manifest is live\.$/, 'manifest', 'show'],
     [2, /^Unknown command 'nonsense'\.$/, 'nonsense'],
+    [2, /^Unknown option '--bogus'\.$/, '--bogus', '--version'],
     [2, /^Unknown option '--jsn' \(Did you mean --json\?\)$/, 'status', '--jsn'],
     [2, /^Required option '--email <address>' not specified\.$/, 'license', 'issue'],
     [2, /^License id, key or transaction: give it as an argument, or - to read it/, 'license', 'show'],
