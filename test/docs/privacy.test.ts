@@ -28,6 +28,6 @@ test('the page has a row for every field and every table, and each row has two o
   for (const row of rows) expect([3, 4]).toContain(row.split('|').length - 1);
   expect(page).toContain(`from ${SMALL_CELL_THRESHOLD} heartbeats`);
   expect(privacyTables(7)['retention']).toContain(
-    '7 years from the end of the year in which it was reported',
+    '7 years from the end of the year in which they were reported',
   );
 });
