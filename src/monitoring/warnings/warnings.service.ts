@@ -6,6 +6,7 @@ import { Replica } from '../../heartbeat/replica.js';
 import { KeyRing } from '../../keys/tokens/key-ring.js';
 import { SharedResult } from './shared-result.js';
 import { createRetentionPolicy, type RetentionRule } from '../../retention/policy.js';
+import { formatPeriod } from '../privacy/privacy-data.js';
 import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../../erasure/erasure-state.js';
 import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
@@ -104,9 +105,11 @@ export class WarningsService {
       ...(isMoveLate
         ? [`The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`]
         : []),
-      ...this.#policy.flatMap(({ table, period }) =>
+      ...this.#policy.flatMap(({ table, period, months = 0 }) =>
         overdue[table]
-          ? [`Rows of ${overdue[table]} in ${table} should have been deleted (kept ${period}).`]
+          ? [
+              `Rows of ${overdue[table]} in ${table} should have been deleted (kept ${formatPeriod(period, months, 'en')}).`,
+            ]
           : [],
       ),
       ...(isErasureLate
