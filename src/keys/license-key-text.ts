@@ -20,8 +20,8 @@ const KEY_IN_TEXT = new RegExp(
     `(?:(?:[\\p{Pd}−ーｰ_][\\s>]{0,9})?[A-Za-z0-9]{4}){3}(?!\\p{Pd}?${WORD_CHARACTER})`,
   'gu',
 );
-// Such as `Key: ` or `1) `, or any words before a prefix with its underscore.
-const LABEL = /^.*(?:[:：)]\s|\s(?=[A-Za-z0-9]{2,12}_))/s;
+// Such as `Key `, `KEY:`, `1) `, or any words before a prefix with its underscore.
+const LABEL = /^.*(?:[:：)]\s|(?:key|schlüssel|clé|キー)[\s:：]|\s(?=[A-Za-z0-9]{2,12}_))/is;
 
 /**
  * Reads a license key as a person typed or pasted it: without regard to case, separators and the words around it, `O` as `0`, `I`

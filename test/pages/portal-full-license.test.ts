@@ -143,6 +143,7 @@ test('without a release left: support is asked with a reason and releases, and t
     await page.getByLabel('Reason').fill('The old one broke.');
     await page.getByRole('button', { name: 'Send to support' }).click();
     await machineRow(page, 'Old Mac').getByText('Asked on 20 November').waitFor();
+    await page.getByRole('status').getByText('Support has your request.').waitFor();
     const [request] = await service.sql<{ id: string; reason: string }>(
       'select id, reason from release_request where activation_id = $1',
       [license.activation_id],
@@ -313,6 +314,7 @@ test('after the sign-in the link shows the license in this browser, and elsewher
     .getByRole('alert')
     .getByText('This link was good for 10 minutes and one sign-in.')
     .waitFor();
+  expect(await elsewhere.locator('.button.primary').allTextContents()).toEqual(['Sign in another way']);
   await elsewhere.getByRole('button', { name: 'Sign in another way' }).click();
   await elsewhere.getByLabel('License key').waitFor();
 });

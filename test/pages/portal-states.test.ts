@@ -80,11 +80,14 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
   ['revoked', { staff_status: 'revoked' }, 1, 'This license was revoked', 'It was withdrawn'],
 ])(
   'a license in the state "%s" is described by the headline and a sentence',
-  async (_state, change, machines, heading, sentence) => {
+  async (state, change, machines, heading, sentence) => {
     const page = await openWith(change, machines);
     expect(await headline(page).textContent()).toBe(heading);
     await page.getByText(sentence).waitFor();
     await page.getByText('When a machine was last used is not shown, because it is not stored.').waitFor();
+    // The place of a machine of a revoked license is of no use to another machine.
+    const release = page.getByRole('button', { name: 'Ask support to release' });
+    expect(await release.count()).toBe(state === 'revoked' ? 0 : machines);
     await browser.expectAccessibleLayout(page);
   },
 );

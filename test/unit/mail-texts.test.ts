@@ -54,6 +54,7 @@ class Mails {
 describe('the mails about a license', () => {
   const { license_key, key_hash } = keys.derive(ID, 2);
   const license = {
+    id: ID,
     key_hash,
     key_generation: 2,
     email: 'ada@example.com',

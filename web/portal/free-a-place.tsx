@@ -28,8 +28,9 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   const [sentTo, setSentTo] = useState<string>();
   const { busy, error, run } = useAction(explain);
   const mail = () => mailCode({ hint });
+  const isEnded = error === messages.freeAPlace.expired;
   const other = (
-    <Button kind="link" onClick={onOther}>
+    <Button kind={isEnded ? 'primary' : 'link'} onClick={onOther}>
       {messages.freeAPlace.other}
     </Button>
   );
@@ -57,7 +58,12 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
       <p>{messages.freeAPlace.codeFirst}</p>
       {error && <Notice kind="danger">{error}</Notice>}
       <div class="actions">
-        <Button kind="primary" busy={busy} onNear={() => void preload()} onClick={() => void start()}>
+        <Button
+          kind={isEnded ? 'plain' : 'primary'}
+          busy={busy}
+          onNear={() => void preload()}
+          onClick={() => void start()}
+        >
           {messages.signIn.mailCode}
         </Button>
         {other}
@@ -74,14 +80,21 @@ export function RefusedMachine() {
   return <p>{fill(messages.freeAPlace.waiting, parts)}</p>;
 }
 
+const isReleaseRequested = ({ activations }: HolderLicense) =>
+  activations.some(({ state, release_requested_at }) => state === 'active' && release_requested_at);
+
 /**
  * Says what remains to be done, so that the refused machine can be activated on this license, or that it is activated. The
  * headline of the page says that a place is free.
  */
 export function WaitingMachine({ license }: { license: HolderLicense }) {
   const activation = newMachine(license);
-  const releaseFirst =
-    license.self_releases_left > 0 ? messages.freeAPlace.releaseOne : messages.freeAPlace.askSupport;
+  const next =
+    license.self_releases_left > 0
+      ? messages.freeAPlace.releaseOne
+      : isReleaseRequested(license)
+        ? messages.freeAPlace.asked
+        : messages.freeAPlace.askSupport;
   return (
     <div role="status">
       {!isFree(license) && (
@@ -90,7 +103,7 @@ export function WaitingMachine({ license }: { license: HolderLicense }) {
           <p>
             {activation
               ? fill(messages.freeAPlace.activated, { machine: <MachineName activation={activation} /> })
-              : releaseFirst}
+              : next}
           </p>
         </Notice>
       )}

@@ -12,6 +12,9 @@ export function displayStatus({ status, expires_at, on_expiry }: HolderLicense):
 export const isUsable = (license: HolderLicense) =>
   ['active', 'updates_ended'].includes(displayStatus(license));
 
+/** Whether no machine will ever be activated with this license again. */
+export const isEnded = ({ status }: HolderLicense) => status === 'revoked' || status === 'refunded';
+
 /** How many more machines may use a license; 0 also if the machine limit was lowered below the machines in use. */
 export const freePlaces = ({ machines_allowed, machines_in_use }: HolderLicense) =>
   Math.max(0, machines_allowed - machines_in_use);

@@ -8,7 +8,7 @@ import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import type { HolderLicense } from '../shared/api/api-types.js';
 import { WaitingMachine } from './free-a-place.js';
-import { displayStatus, isUsable, type DisplayStatus } from './holder.js';
+import { displayStatus, isEnded, isUsable, type DisplayStatus } from './holder.js';
 import { Machines } from './machines.js';
 import { isToBeFreed } from './release-link.js';
 import { sendKey } from './portal-api.js';
@@ -30,7 +30,7 @@ const TAG_CLASSES: Record<DisplayStatus, string> = {
 export function LicenseSection({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
   // The expiry of a license that has ended is not shown.
-  const hasEnded = license.status === 'refunded' || license.status === 'revoked';
+  const hasEnded = isEnded(license);
   const refundedOn = refundDay(license.activations);
   const isOneOfSeveral = holder.licenses.length > 1;
   const status = displayStatus(license);

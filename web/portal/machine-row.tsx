@@ -15,9 +15,11 @@ interface ActiveProps {
   readonly activation: HolderActivation;
   /** How many machines the holder may still release without support. */
   readonly releasesLeft: number;
+  /** Whether another machine could use the place, so that a release makes sense. */
+  readonly isReleasable: boolean;
 }
 
-export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
+export function ActiveRow({ activation, releasesLeft, isReleasable }: ActiveProps) {
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   const { id, release_requested_at, release_declined } = activation;
   const close = () => setIsDialogOpen(false);
@@ -27,7 +29,7 @@ export function ActiveRow({ activation, releasesLeft }: ActiveProps) {
         <span>{t(messages.machines.asked, { day: formatDay(release_requested_at) })}</span>
       )}
       {!release_requested_at && release_declined && <DeclinedRelease {...release_declined} />}
-      {(!release_requested_at || releasesLeft > 0) && (
+      {isReleasable && (!release_requested_at || releasesLeft > 0) && (
         <DialogButton
           id={`do-${id}`}
           labelledBy={`do-${id} name-${id}`}

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { plural } from '../shared/dates/dates.js';
 import { Field } from '../shared/forms/field.js';
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
-import { isUsable } from './holder.js';
+import { isEnded, isUsable } from './holder.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
 import { isFree } from './release-link.js';
 import { isThisMachine } from './this-machine.js';
@@ -55,6 +55,7 @@ export function Machines({ license }: { license: HolderLicense }) {
               key={activation.id}
               activation={activation}
               releasesLeft={license.self_releases_left}
+              isReleasable={!isEnded(license)}
             />
           ))}
         />
