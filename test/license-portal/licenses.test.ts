@@ -140,13 +140,19 @@ describe('GET session', () => {
     expect(await readRequest(next)).toEqual({ release_requested_at: null, release_declined: null });
   });
 
-  test('answers 204 without a session, 500 if a table is missing, and 503 if a table is locked', async () => {
-    const holder = await new Browser(service).signInByKey(await service.issue({ email: newEmail() }));
-    const get = () => holder.call('GET', '/session');
-    expect((await new Browser(service).call('GET', '/session')).status).toBe(204);
-    expect((await whileGone(service, 'release_request', get)).json.code).toBe('internal_error');
-    expect((await whileLocked(service, 'release_request', get)).json.code).toBe('unavailable');
-  });
+  test.each([
+    [204, 'GET', '/session'],
+    [401, 'GET', '/licenses'],
+  ])(
+    'answers %i without a session, 500 if a table is missing, and 503 if a table is locked: %s %s',
+    async (status, method, path) => {
+      const holder = await new Browser(service).signInByKey(await service.issue({ email: newEmail() }));
+      const get = () => holder.call(method, path);
+      expect((await new Browser(service).call(method, path)).status).toBe(status);
+      expect((await whileGone(service, 'release_request', get)).json.code).toBe('internal_error');
+      expect((await whileLocked(service, 'release_request', get)).json.code).toBe('unavailable');
+    },
+  );
 });
 
 describe('POST licenses/:id/send-key', () => {

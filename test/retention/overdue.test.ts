@@ -89,8 +89,10 @@ const clear = async () => {
 };
 
 /** The warning of a rule. The period of a purchase begins at the end of its year. */
-const warningOf = ({ table, period }: RetentionRule) =>
-  `Rows of ${table === 'purchase' ? '1990-01-01' : OLD} in ${table} should have been deleted (kept ${period}).`;
+const warningOf = ({ table, period, months }: RetentionRule) => {
+  const kept = period.replace('{months}', `${months} months`).replace('{years}', '10 years');
+  return `Rows of ${table === 'purchase' ? '1990-01-01' : OLD} in ${table} should have been deleted (kept ${kept}).`;
+};
 
 describe('an overdue rule', () => {
   afterEach(clear);

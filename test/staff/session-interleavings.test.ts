@@ -113,10 +113,10 @@ class StaffCase {
     return names.some((name) => this.operations.includes(name));
   }
 
-  /** Reads the session of a cookie. @returns the status: 200, or 401 if the session has ended */
+  /** Reads the session of a cookie. @returns the status: 200, or 204 if the session has ended */
   async read(cookie: string): Promise<number> {
     const { status, text } = await this.gates.call('GET', `${API}/session`, { staff: cookie });
-    expect([200, 401]).toContain(status);
+    expect([200, 204]).toContain(status);
     if (status === 200) expect(JSON.parse(text).id).toBe(this.setup.id);
     return status;
   }
@@ -125,7 +125,7 @@ class StaffCase {
     read: async () => {
       const [first, second] = [await this.read(this.setup.other), await this.read(this.setup.other)];
       // A session that has ended stays ended.
-      if (first === 401) expect(second).toBe(401);
+      if (first === 204) expect(second).toBe(204);
     },
     'sign in by passkey': () => this.#signIn('passkey'),
     'sign in by the same passkey response': () => this.#signIn('passkey'),
@@ -134,14 +134,14 @@ class StaffCase {
     'sign out': async () => {
       const { status } = await this.gates.call('DELETE', `${API}/session`, { staff: this.setup.other });
       expect([204, 401]).toContain(status);
-      expect(await this.read(this.setup.other)).toBe(401);
+      expect(await this.read(this.setup.other)).toBe(204);
     },
     'remove the passkey': () => this.#removePasskey(),
     'enrol another passkey': () => this.#enrol(),
     'remove the person': async () => {
       await service.app.get(StaffService).remove(this.setup.id, AUDIT_CONTEXT);
       for (const cookie of [this.setup.owner, this.setup.other, this.setup.byPasskey])
-        expect(await this.read(cookie)).toBe(401);
+        expect(await this.read(cookie)).toBe(204);
     },
   };
 
@@ -154,7 +154,7 @@ class StaffCase {
     expect([204, 403]).toContain(answer.status);
     if (answer.status !== 204) return;
     this.begunSessions[kind].push(answer.cookie('staff')!);
-    expect(await this.read(other)).toBe(401);
+    expect(await this.read(other)).toBe(204);
     await this.read(answer.cookie('staff')!);
   }
 
@@ -162,7 +162,7 @@ class StaffCase {
     const { owner: staff, passkeyId, byPasskey } = this.setup;
     const { status } = await this.gates.call('DELETE', `${API}/passkeys/${passkeyId}`, { staff });
     expect(this.includesAny('remove the person') ? [204, 401, 404] : [204]).toContain(status);
-    expect(await this.read(byPasskey)).toBe(401);
+    expect(await this.read(byPasskey)).toBe(204);
     const list = await this.gates.call('GET', `${API}/passkeys`, { staff });
     if (list.status === 200) this.passkeysAfterRemoval = idsOf(JSON.parse(list.text).passkeys);
   }
@@ -189,7 +189,7 @@ async function check(person: StaffCase): Promise<void> {
   const isPasskeyGone = isGone || person.includesAny('remove the passkey');
   const isReplaced = begunSessions.link.length + begunSessions.passkey.length > 0;
   const expectEnded = async (cookie: string, hasEnded: boolean) =>
-    expect(await person.read(cookie)).toBe(hasEnded ? 401 : 200);
+    expect(await person.read(cookie)).toBe(hasEnded ? 204 : 200);
   await expectEnded(setup.owner, isGone);
   await expectEnded(setup.other, isPasskeyGone || isReplaced || person.includesAny('sign out'));
   await expectEnded(setup.byPasskey, isPasskeyGone);
