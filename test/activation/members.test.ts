@@ -32,7 +32,7 @@ const INVALID: Record<string, Record<string, unknown>> = {
     'three groups': 'MOOR_E6S7-Z8KJ-TB3R',
     'five groups': 'MOOR_E6S7-Z8KJ-TB3R-QKX6-QKX6',
     'a group of five symbols': 'MOOR_E6S7-Z8KJ-TB3R-QKX66',
-    'two lines': 'MOOR_E6S7-Z8KJ-TB3R-QKX6\nMOOR_E6S7-Z8KJ-TB3R-QKX6',
+    'two keys': 'MOOR_E6S7-Z8KJ-TB3R-QKX6\nMOOR_XETP-VSQH-G69E-Z4GQ',
     'a letter that only becomes I in upper case': 'MOOR_E6S7-Z8KJ-TB3R-QKXı',
     'a letter that only becomes S in upper case': 'MOOR_E6ſ7-Z8KJ-TB3R-QKX6',
     'a Cyrillic letter that looks like E': 'MOOR_Е6S7-Z8KJ-TB3R-QKX6',
