@@ -435,7 +435,7 @@ export const messages = {
       stop: 'The application stops working',
     },
     email: 'E-mail of the holder',
-    emailHint: 'Both addresses receive a mail about the change.',
+    emailHint: 'Both addresses receive a mail about the change. A waiting release request is deleted.',
     emailWrong: 'This is no e-mail address.',
     nothing: 'Nothing is different yet. Change something, or cancel.',
     submit: 'Change',
