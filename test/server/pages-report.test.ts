@@ -4,8 +4,9 @@ import { importFromBench } from '../support/import-from-bench.js';
 const PAGE = {
   name: 'portal',
   size: { width: 320 },
-  goal: { kib: 30, ms: 1_500 },
-  bytes: 30 * 1024,
+  goal: { bytes: 30_000, bytesWithLogo: 30_720, ms: 1_500 },
+  bytes: 30_000,
+  logoBytes: 720,
   usableMs: 1_500,
   shift: 0.02,
 };
@@ -21,7 +22,8 @@ const WITHOUT_GOALS = {
 
 test.each([
   ['no goal', [PAGE, WITHOUT_GOALS], MOVE, []],
-  ['the size of a page', [{ ...PAGE, bytes: 30 * 1024 + 1 }], MOVE, ['portal, 320 px wide']],
+  ['the size of a page', [{ ...PAGE, bytes: 30_001, logoBytes: 0 }], MOVE, ['portal, 320 px wide']],
+  ['the size of a page with its logo', [{ ...PAGE, logoBytes: 721 }], MOVE, ['portal, 320 px wide']],
   ['the time of a page', [{ ...PAGE, usableMs: 1_501 }], MOVE, ['portal, 320 px wide']],
   ['its layout shift', [{ ...WITHOUT_GOALS, shift: 0.021 }], MOVE, ['privacy, 1280 px wide']],
   ['the clicks of the move', [PAGE], { ...MOVE, clicks: 5 }, ['the move to a new machine']],
