@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
+import { until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 import { TestBrowser } from './browser.js';
@@ -290,6 +291,9 @@ test('a link with filters that select no entry, or that are invalid, leads to a 
   );
   expect(await page.getByLabel('Action').locator('option:checked').textContent()).toBe('license.none');
   await browser.expectAccessibleLayout(page);
+  // Each object has a member with this name.
+  await page.evaluate(`location.hash = 'audit/action=constructor'`);
+  await until(async () => (await page.getByLabel('Action').inputValue()) === 'constructor');
   await page.evaluate(`location.hash = 'audit/action=' + encodeURIComponent('<b>x</b>')`);
   await page.getByText('The service did not accept that.').waitFor();
   await page.getByRole('link', { name: 'Clear the filters' }).click();

@@ -85,5 +85,5 @@ function optionsOf(
   unknown: string,
 ): Record<string, string> {
   const known = Object.fromEntries([['', any], ...options]) as Record<string, string>;
-  return selected in known ? known : { ...known, [selected]: unknown };
+  return Object.hasOwn(known, selected) ? known : { ...known, [selected]: unknown };
 }
