@@ -86,6 +86,11 @@ test('the search reports what was searched if nothing is found, and what is wron
     await find(page, text);
     await page.getByText(sentence).first().waitFor();
   }
+  await find(page, '   ');
+  await page.getByText('Type what the person gave you.').waitFor();
+  expect(
+    await page.getByText('No license and no activation has this id.').and(page.locator('main *')).count(),
+  ).toBe(0);
   await find(page, 'MOORING_0000-0000-0000-0001');
   const mistyped = page.getByText(/^One character looks mistyped/);
   await mistyped.waitFor();

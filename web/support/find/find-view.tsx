@@ -60,7 +60,11 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
   async function runSearch() {
     const query = text.trim();
     setIsTextMissing(query === '');
-    if (query === '') return focusFirstError(form.current!);
+    if (query === '') {
+      // The result of an earlier search does not belong to this message.
+      setSearch(({ kind }) => ({ text, kind }));
+      return focusFirstError(form.current!);
+    }
     setSearch(() => ({ text, kind: readQueries(query)[0].kind }));
     const hasSucceeded = await action.run(async () => {
       const result = await findByAnyKind(query);
