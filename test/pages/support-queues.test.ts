@@ -446,7 +446,7 @@ test('signing out first sends a pending release; if that fails, the person stays
   await button(dialog(page), 'Release').click();
   await dialog(page).waitFor({ state: 'detached' });
   await button(page, 'Sign out').click();
-  await title(page, 'Sign in').waitFor();
+  await expectFocus(title(page, 'Sign in'));
   expect(await readDecisions()).toEqual(['release']);
 });
 

@@ -4,6 +4,7 @@ import { isSignedOut } from '../../shared/api/api.js';
 import { findSession, sessionEvents } from '../call.js';
 import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
+import { showChange } from '../parts/show-change.js';
 
 export interface SessionState {
   /**
@@ -59,7 +60,7 @@ export function useSession(): SessionState {
     hasEnded.current = false;
     setSession(null);
     setEndedCount(0);
-    toast(messages.signIn.signedOut);
+    showChange(messages.signIn.signedOut, '');
   }
 
   useEffect(retry, []);
