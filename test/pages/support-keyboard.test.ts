@@ -129,6 +129,34 @@ test('an admin resolves a crash group by keyboard alone', async () => {
   await expectFocus(page.getByLabel('State', { exact: true }));
 });
 
+test('after a crash group that another person changed has left the list, the next one gets the focus', async () => {
+  const fleet = await Fleet.of(service);
+  await fleet.clear();
+  const [first, second] = ['a'.repeat(16), 'b'.repeat(16)] as const;
+  for (const [crash_sig, crashes] of [
+    [first, 5],
+    [second, 3],
+  ] as const)
+    await fleet.receive('2026-11-11', crashes, { crash_sig, crash_label: crash_sig[0] });
+  await fleet.runRetention('2026-11-16');
+  await press(view('Fleet'));
+  for (const [group, focused] of [
+    [first, page.locator(`#row-${second}`)],
+    [second, page.getByRole('heading', { level: 1 })],
+  ] as const) {
+    await press(button(page, `Mute … ${group[0]}`));
+    await fleet.changeCrashGroup(group, { state: 'muted' });
+    await dialog(page).locator('[name=reason]').fill('Not our code');
+    await press(button(dialog(page), 'Mute'));
+    await dialog(page)
+      .getByText(/^The state of this crash group was changed after/)
+      .waitFor();
+    await press(button(dialog(page), 'Cancel'));
+    await dialog(page).waitFor({ state: 'detached' });
+    await expectFocus(focused);
+  }
+});
+
 test('an admin adds, names and removes a passkey by keyboard alone', async () => {
   await addAuthenticator(page);
   await press(view('My account'));

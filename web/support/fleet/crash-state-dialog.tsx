@@ -14,8 +14,8 @@ interface Props {
   /** The state that the group is to get. */
   readonly state: CrashGroup['state'];
   readonly onClose: () => void;
-  /** Called if the state was changed since the group was loaded. */
-  readonly onConflict: () => void;
+  /** Called if the state was changed since the group was loaded. The dialog cannot be closed until it is done. */
+  readonly onConflict: () => Promise<void>;
   readonly onDone: () => void;
 }
 
@@ -33,8 +33,8 @@ export function CrashStateDialog({ group, state, onClose, onConflict, onDone }: 
       onConfirm={async (values) => {
         const headers = { 'if-match': `"${group.revision}"` };
         const path = `fleet/crash-groups/${group.crash_sig}`;
-        await call('PATCH', path, { state, ...values }, { headers }).catch((error: unknown) => {
-          if (error instanceof Refused && error.code === 'crash_group_changed') onConflict();
+        await call('PATCH', path, { state, ...values }, { headers }).catch(async (error: unknown) => {
+          if (error instanceof Refused && error.code === 'crash_group_changed') await onConflict();
           throw error;
         });
         onDone();

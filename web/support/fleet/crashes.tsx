@@ -4,7 +4,7 @@ import { Choice } from '../../shared/forms/choice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
-import { showChange } from '../parts/show-change.js';
+import { focusRow, showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import { useLoad } from '../use-load.js';
@@ -31,6 +31,8 @@ const FILTERS: Readonly<Record<State, string>> = {
 interface Change {
   readonly group: CrashGroup;
   readonly state: State;
+  /** The id of the row that gets the focus once the group has left the list; empty if there is no other. */
+  readonly next: string;
 }
 
 export interface CrashesProps {
@@ -49,14 +51,21 @@ export function Crashes({ weekCount, weeks, state, onState }: CrashesProps) {
   const load = useLoad<CrashGroupListAnswer>(`fleet/crash-groups?weeks=${weekCount}&state=${state}`);
   const groups = load.data?.crash_groups ?? [];
   const { shown, showAllButton } = useFirstRows(groups, ROWS_SHOWN_AT_FIRST);
-  async function handleChanged({ group, state: newState }: Change) {
-    // The list may have been loaded again since the dialog opened.
-    const index = groups.findIndex(({ crash_sig }) => crash_sig === group.crash_sig);
+  function startChange(group: CrashGroup, newState: State) {
+    const index = groups.indexOf(group);
     const next = groups[index + 1] ?? groups[index - 1];
+    setChange({ group, state: newState, next: next?.crash_sig ?? '' });
+  }
+  function handleClosed({ group, next }: Change) {
+    setChange(undefined);
+    // The list may have been loaded again since the dialog opened. The button that opened it is then gone.
+    if (!groups.some(({ crash_sig }) => crash_sig === group.crash_sig)) focusRow(next);
+  }
+  async function handleChanged({ group, state: newState, next }: Change) {
     setChange(undefined);
     load.set({ crash_groups: groups.filter(({ crash_sig }) => crash_sig !== group.crash_sig) });
     // The next group gets the focus, so that the list can be worked through by keyboard.
-    showChange(t(texts.crashStates[newState].done, { crash: crashName(group) }), next?.crash_sig ?? '');
+    showChange(t(texts.crashStates[newState].done, { crash: crashName(group) }), next);
     await load.reload();
   }
   const columns: readonly Column<CrashGroup>[] = [
@@ -64,9 +73,7 @@ export function Crashes({ weekCount, weeks, state, onState }: CrashesProps) {
     { name: texts.trend, cell: (group) => <Spark counts={countsOf(group, weeks)} /> },
     {
       name: texts.crashState,
-      cell: (group) => (
-        <CrashState group={group} onChange={(newState) => setChange({ group, state: newState })} />
-      ),
+      cell: (group) => <CrashState group={group} onChange={(newState) => startChange(group, newState)} />,
     },
   ];
   return (
@@ -99,8 +106,8 @@ export function Crashes({ weekCount, weeks, state, onState }: CrashesProps) {
       {change && (
         <CrashStateDialog
           {...change}
-          onClose={() => setChange(undefined)}
-          onConflict={() => void load.reload()}
+          onClose={() => handleClosed(change)}
+          onConflict={load.reload}
           onDone={() => void handleChanged(change)}
         />
       )}
