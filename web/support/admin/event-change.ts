@@ -17,8 +17,9 @@ export function changeText({ change }: AuditEvent): string {
   // What the application does after the expiry has no meaning for a new license that never expires.
   const isMeaningless = (name: string) =>
     name === 'on_expiry' && !(name in before) && after.expires_at === null;
+  const isStillNull = (name: string) => before[name] === null && (after[name] ?? null) === null;
   return Object.keys({ ...before, ...after })
-    .filter((name) => !MEMBER_OF_SENTENCE.test(name) && !isMeaningless(name))
+    .filter((name) => !MEMBER_OF_SENTENCE.test(name) && !isMeaningless(name) && !isStillNull(name))
     .map((name) => `${texts.changes[name] ?? name}: ${differenceText(name, before, after)}`)
     .join(', ');
 }
