@@ -330,16 +330,16 @@ test('machines with equal labels are distinguished, with the exact time on hover
 });
 
 test('Escape hides the exact time and nothing else, although the time is in a dialog with a typed reason', async () => {
-  await requestReleases('escape@example.com', null, ['cccc', 'dddd']);
+  await requestReleases('escape@example.com', null, ['aabb', 'ccdd']);
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#requests');
-  const first = row(page, 'Unnamed machine …cccc');
+  const first = row(page, 'Unnamed machine …aabb');
   for (const width of [1280, 320]) {
     await page.setViewportSize({ width, height: 800 });
-    for (const name of ['Unnamed machine …cccc', 'Unnamed machine …dddd'])
+    for (const name of ['Unnamed machine …aabb', 'Unnamed machine …ccdd'])
       await expectExactTime(first.locator('time').first(), row(page, name).getByText('Unnamed machine'));
   }
-  await button(page, 'Decline to release Unnamed machine …cccc').click();
+  await button(page, 'Decline to release Unnamed machine …aabb').click();
   const reason = dialog(page).locator('[name=reason]');
   await reason.fill('Call us first');
   await expectExactTime(dialog(page).locator('time'), dialog(page).getByRole('heading'));
