@@ -137,7 +137,7 @@ test('after a crash group that another person changed has left the list, the nex
     [first, 5],
     [second, 3],
   ] as const)
-    await fleet.receive('2026-11-11', crashes, { crash_sig, crash_label: crash_sig[0] });
+    await fleet.receive('2026-11-11', crashes, { crash_sig, crash_label: crash_sig.slice(0, 1) });
   await fleet.runRetention('2026-11-16');
   await press(view('Fleet'));
   for (const [group, focused] of [
