@@ -190,7 +190,7 @@ test('a German page says in German that a release link has expired', async () =>
   const page = await open();
   await page.goto(json['release_url'] as string);
   await button(page, 'Code per E-Mail senden').click();
-  await expectGerman(page, page.getByText('Dieser Link war 10 Minuten lang gültig.'));
+  await expectGerman(page, page.getByText('Dieser Link war 10 Minuten lang und für eine Anmeldung gültig.'));
 });
 
 test('the German privacy page is in German, with the descriptions of all tables and columns', async () => {

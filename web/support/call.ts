@@ -29,20 +29,25 @@ export async function findSession(): Promise<StaffSessionAnswer> {
  * dispatches `ended`. If a newer session was read meanwhile, it dispatches nothing and sends a GET again. Throws as
  * `ask` does.
  */
-export async function call<T = undefined>(
+export const call = <T = undefined>(
   method: string,
   path: string,
   body?: object,
   options?: RequestOptions,
-): Promise<T> {
+): Promise<T> => watchSession(() => ask<T>(method, `api/${path}`, body, options), method === 'GET');
+
+/** Checks that the session goes on. Dispatches and throws as `call` does. */
+export const requireSession = () => watchSession(() => askForSession<StaffSessionAnswer>(), true);
+
+async function watchSession<T>(request: () => Promise<T>, isRepeatable: boolean): Promise<T> {
   const before = current;
   try {
-    return await ask<T>(method, `api/${path}`, body, options);
+    return await request();
   } catch (error) {
     if (!isSignedOut(error)) throw error;
     if (current === before) sessionEvents.dispatchEvent(new Event('ended'));
     // The request was sent with an earlier session. An action is not repeated, because another person may be signed in by now.
-    else if (method === 'GET') return call(method, path);
+    else if (isRepeatable) return watchSession(request, isRepeatable);
     throw error;
   }
 }

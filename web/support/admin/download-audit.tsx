@@ -1,7 +1,7 @@
 import { useAction } from '../../shared/forms/action.js';
 import { Button } from '../../shared/forms/button.js';
 import { toast, toastError } from '../../shared/notices/toast.js';
-import { call } from '../call.js';
+import { requireSession } from '../call.js';
 import { messages } from '../messages.js';
 import { problemText } from '../parts/problem-text.js';
 
@@ -13,7 +13,7 @@ export function DownloadAudit({ parameters }: { parameters: string }) {
   const download = () =>
     run(async () => {
       // If the session has ended, the browser would save the refusal instead of the file.
-      await call('GET', 'session');
+      await requireSession();
       const selected = new URLSearchParams(parameters);
       selected.delete('cursor');
       // The browser writes the file while it arrives: a script would keep the whole trail in memory.

@@ -4,7 +4,7 @@ import { ServiceUnavailable } from '../../shared/api/api.js';
 import { noteNoResponse, useReconnection } from '../../shared/api/connection.js';
 import { useAction } from '../../shared/forms/action.js';
 import { Loading } from '../../shared/notices/loading.js';
-import { call } from '../call.js';
+import { requireSession } from '../call.js';
 import { messages } from '../messages.js';
 import { LoadError } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
@@ -34,7 +34,7 @@ function FleetUnavailable({ failure, onReload }: Props & { readonly failure: Ser
   const { error = failure, busy, run } = useAction();
   const reload = () =>
     void run(async () => {
-      await call('GET', 'session');
+      await requireSession();
       onReload();
       location.reload();
     });
