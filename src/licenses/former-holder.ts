@@ -9,18 +9,16 @@ import { EntityManager } from 'typeorm';
 export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
 
 /**
- * Deletes the sign-in codes and sessions of an address that no license and no purchase has any more: an erasure could not find
- * them, because a license does not keep its earlier addresses. Codes are deleted first: a concurrent sign-in has created its
- * session before that, or finds no code.
+ * Deletes the sign-in codes of an address that no license and no purchase has any more: an erasure could not find them, because a
+ * license does not keep its earlier addresses. A session of the address shows nothing, and ends within 12 hours.
  */
 export async function endSignIns(manager: EntityManager, email: string): Promise<void> {
-  for (const table of ['one_time_code', 'session'])
-    await execute(
-      manager,
-      `delete from ${table} where email = $1 and not exists (select from license where email = $1)
-         and not exists (select from purchase where email = $1)`,
-      [email],
-    );
+  await execute(
+    manager,
+    `delete from one_time_code where email = $1 and not exists (select from license where email = $1)
+       and not exists (select from purchase where email = $1)`,
+    [email],
+  );
 }
 
 /**

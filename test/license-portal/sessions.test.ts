@@ -222,7 +222,7 @@ describe('a session by key ends', () => {
     expect([await isSignedIn(byKey), await visibleLicenseIds(byCode)]).toEqual([false, [license_id]]);
   });
 
-  test('when the license gets another address; a session by code ends too, unless the old address has another license', async () => {
+  test('when the license gets another address; a session by code shows only other licenses of the old address', async () => {
     const { license_id, byKey, byCode } = await beginSessions('moved@example.com');
     await service.setLicense(license_id, { email: 'elsewhere@example.com' });
     expect([await isSignedIn(byKey), await isSignedIn(byCode)]).toEqual([false, false]);
