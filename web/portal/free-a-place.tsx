@@ -6,7 +6,7 @@ import { Notice } from '../shared/notices/notice.js';
 import type { HolderLicense } from '../shared/api/api-types.js';
 import { fill } from '../shared/texts/text.js';
 import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
-import { explain } from './explain.js';
+import { explain, wrongMembers } from './explain.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
@@ -26,11 +26,13 @@ interface Props {
  */
 export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   const [sentTo, setSentTo] = useState<string>();
-  const { busy, error, run } = useAction(explain);
+  const { busy, error, run } = useAction((thrown) => ({
+    text: explain(thrown),
+    isLinkEnded: wrongMembers(thrown).includes('hint'),
+  }));
   const mail = () => mailCode({ hint });
-  const isEnded = error === messages.freeAPlace.expired;
   const other = (
-    <Button kind={isEnded ? 'primary' : 'link'} onClick={onOther}>
+    <Button kind={error?.isLinkEnded ? 'primary' : 'link'} onClick={onOther}>
       {messages.freeAPlace.other}
     </Button>
   );
@@ -56,10 +58,10 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   return (
     <>
       <p>{messages.freeAPlace.codeFirst}</p>
-      {error && <Notice kind="danger">{error}</Notice>}
+      {error && <Notice kind="danger">{error.text}</Notice>}
       <div class="actions">
         <Button
-          kind={isEnded ? 'plain' : 'primary'}
+          kind={error?.isLinkEnded ? 'plain' : 'primary'}
           busy={busy}
           onNear={() => void preload()}
           onClick={() => void start()}
