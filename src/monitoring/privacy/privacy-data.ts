@@ -83,7 +83,7 @@ export function describePrivacyData(
   const describe = (english: string, months?: number) => {
     const text = translations[english] ?? english;
     const isUntranslated = text === english;
-    const description = months === undefined ? text : formatPeriod(text, months, isUntranslated ? 'en' : tag);
+    const description = formatPeriod(text, months, isUntranslated ? 'en' : tag);
     if (isUntranslated && !/^en\b/.test(tag)) untranslated.add(description);
     return description;
   };
@@ -99,8 +99,9 @@ export function describePrivacyData(
   };
 }
 
-/** Fills the length of a period into its text: `24 months` for `{months}`, or `2 years` for `{years}`. */
-export function formatPeriod(text: string, months: number, tag: string): string {
+/** Fills the length of a period into its text, if it names one: `24 months` for `{months}`, or `2 years` for `{years}`. */
+export function formatPeriod(text: string, months: number | undefined, tag: string): string {
+  if (months === undefined) return text;
   const format = (length: number, unit: string) =>
     new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long' }).format(length);
   return t(text, { months: format(months, 'month'), years: format(months / 12, 'year') });

@@ -12,13 +12,11 @@ export function privacyTables(taxRetentionYears: number): Record<string, string>
     type,
     meaning,
   ]);
-  const rules = createRetentionPolicy({ taxRetentionYears }).map(
-    ({ table, description, period, months = 0 }) => [
-      `\`${table}\``,
-      description,
-      formatPeriod(period, months, 'en'),
-    ],
-  );
+  const rules = createRetentionPolicy({ taxRetentionYears }).map(({ table, description, period, months }) => [
+    `\`${table}\``,
+    description,
+    formatPeriod(period, months, 'en'),
+  ]);
   const exceptions = Object.entries(EXEMPT_TABLES).map(([table, why]) => [`\`${table}\``, why]);
   const dimensions = Object.values(DIMENSIONS).map((names) => `- \`${names.join('` with `')}\``);
   return {

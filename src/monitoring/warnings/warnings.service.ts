@@ -105,7 +105,7 @@ export class WarningsService {
       ...(isMoveLate
         ? [`The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`]
         : []),
-      ...this.#policy.flatMap(({ table, period, months = 0 }) =>
+      ...this.#policy.flatMap(({ table, period, months }) =>
         overdue[table]
           ? [
               `Rows of ${overdue[table]} in ${table} should have been deleted (kept ${formatPeriod(period, months, 'en')}).`,
