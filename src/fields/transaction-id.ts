@@ -1,6 +1,5 @@
 import { textField } from '../core/field.js';
-
-const MAX_TRANSACTION_ID_LENGTH = 200;
+import { MAX_TRANSACTION_ID_LENGTH } from './max-transaction-id-length.js';
 
 /** The id that the payment processor gives to a transaction. */
 export const transactionIdField = textField(

@@ -1,3 +1,4 @@
+import { MAX_TRANSACTION_ID_LENGTH } from '../../../src/fields/max-transaction-id-length.js';
 import { readLicenseKey } from '../../../src/keys/license-key-text.js';
 import { withoutSeparators } from '../../../src/keys/typed-text.js';
 
@@ -12,7 +13,6 @@ export interface Query {
 
 // The service refuses a UUID of another version or variant, which may be a transaction id.
 const UUID = /^([0-9a-f]{8})([0-9a-f]{4})([1-8][0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/i;
-const MAX_TRANSACTION_ID_LENGTH = 200;
 // Such as `id:` or `urn:uuid:`. An id has digits before any colon.
 const LABELS = /^(?:[^\p{N}:=：]*[:=：])+/u;
 const BEFORE_ADDRESS = /^(?:[^@]*[:<：])?[\s\p{Cf}\p{Ps}\p{Pi}\p{Pf}"']*/u;
