@@ -12,7 +12,7 @@ export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.em
  * Deletes the sign-in codes of an address that no license and no purchase has any more: an erasure could not find them, because a
  * license does not keep its earlier addresses. A session of the address shows nothing, and ends within 12 hours.
  */
-export async function endSignIns(manager: EntityManager, email: string): Promise<void> {
+export async function deleteCodesOfFormerAddress(manager: EntityManager, email: string): Promise<void> {
   await execute(
     manager,
     `delete from one_time_code where email = $1 and not exists (select from license where email = $1)

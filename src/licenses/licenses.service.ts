@@ -10,7 +10,7 @@ import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { PurchaseIds } from '../keys/purchase-ids.js';
 import { enqueueMail } from '../mail/mail.service.js';
-import { clearDataOfFormerHolder, endSignIns } from './former-holder.js';
+import { clearDataOfFormerHolder, deleteCodesOfFormerAddress } from './former-holder.js';
 import { License } from './license.entity.js';
 import { licenseRevision } from './license-revision.js';
 import { mailableKey } from './mailable-key.js';
@@ -165,7 +165,7 @@ export class LicensesService {
       await recordAudit(manager, audit, { action: 'license.set', license_id: id, change: auditChange, at });
       if (!hasNewEmail) return;
       await endSessions(manager, id);
-      if (before.email !== null) await endSignIns(manager, before.email);
+      if (before.email !== null) await deleteCodesOfFormerAddress(manager, before.email);
       await clearDataOfFormerHolder(manager, id);
       for (const to of [before.email, change.email!]) {
         if (to !== null) await enqueueMail(manager, 'email_changed', id, at, { to });
