@@ -33,7 +33,7 @@ export function readDescriptionFiles(folder: string, log: AppLogger): Map<string
   );
 }
 
-/** @param sourceOf returns the texts that replace those that the file of a language lacks */
+/** @param sourceOf returns the texts to use where the file of a language has none */
 function readFiles<Texts>(
   folder: string,
   subfolder: string,

@@ -153,7 +153,7 @@ const HEADERS =
 /** With an etag `fetch` adds two more headers to `if-none-match`. */
 const ETAG_HEADERS = 'if-none-match cache-control pragma';
 
-/** Checks that a request has no member or header other than those that the test expects. */
+/** Checks that a request has only the members and headers that the test expects. */
 function* checkMembers(run: Run, { path, received }: Attempt): Generator<string> {
   if (!received) return;
   const { url, headers, body = {}, raw, method } = received;
