@@ -128,7 +128,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   });
   await button(again, 'Sign in with a passkey').click();
   await again.locator('.working').waitFor();
-  for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+  await Promise.all(Array.from({ length: 4 }, () => page.keyboard.press('Escape')));
   // The click is forced, because the button is disabled.
   await button(again, 'Leave').click({ force: true });
   await again.locator('.working').waitFor();

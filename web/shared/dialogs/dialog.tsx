@@ -42,11 +42,17 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
       ref={element}
       aria-labelledby={id}
       onClickCapture={ignoreDoubleClick}
+      // The browser's own handling of Escape can be prevented only once. It would then close this dialog, and the one below it.
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
+        event.preventDefault();
+        if (!event.repeat) closeOrWarn();
+      }}
       onCancel={(event) => {
         event.preventDefault();
         closeOrWarn();
       }}
-      // A browser lets a page ignore Escape only once, and closes the dialog at the second one.
+      // A gesture to go back closes the dialog at the second time, although the page has ignored it once.
       onClose={() => {
         // Without an element the dialog is no longer rendered, so it may close.
         if (!element.current) return;
