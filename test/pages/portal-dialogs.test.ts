@@ -73,12 +73,13 @@ test('a click loads the page again if an update of the service has removed the f
   await headline(page).waitFor();
   await ask(page).click();
   await dialog(page).waitFor();
+  expect(browser.faults.splice(0)).toEqual([expect.stringContaining('status of 404')]);
 });
 
 test('while the service is unavailable a dialog that was not loaded says so, and the next click loads the page again', async () => {
   const page = await browser.openPage(origin);
   await openByKey(page, origin, license);
-  for (const path of ['**/portal/api/licenses', ON_DEMAND]) await page.route(path, (route) => route.abort());
+  for (const path of ['**/portal/api/session', ON_DEMAND]) await page.route(path, (route) => route.abort());
   await ask(page).click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
   await browser.expectAccessibleLayout(page);

@@ -85,7 +85,9 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
   await openAs(page, origin, service, 'support', '#fleet');
   await page.getByText(/The numbers are heartbeats; machines are only estimated/).waitFor();
   expect(await headline(page)).toBe('46% on 3.2.0, 21 points more than the week before; about 46 machines.');
-  await page.getByText(/^Week to 15 November 2026\. The number of machines is an estimate/).waitFor();
+  await page
+    .getByText(/^Week to 15 November 2026\. The number of machines that send telemetry is an estimate/)
+    .waitFor();
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();
   expect(await page.locator('.legend li').first().textContent()).toMatch(/^3\.2\.0 4\d%$/);
   await section(page, 'Chips').getByText('Apple M4').waitFor();
@@ -194,7 +196,8 @@ test('the fleet view that is opened without a connection says so, and is shown w
   const offline = page.getByText('You are offline. Nothing is lost');
   await offline.waitFor();
   // Without a connection the page itself stays.
-  await button(page, 'Try again').click();
+  await Promise.all([page.waitForEvent('requestfailed'), button(page, 'Try again').click()]);
+  await button(page, 'Try again').and(page.locator('[aria-busy=false]')).waitFor();
   await offline.waitFor();
 
   await page.context().setOffline(false);
