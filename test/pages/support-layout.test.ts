@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { until } from '../erasure/harness.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -120,3 +120,63 @@ test.each([320, 760, 1280])(
     expect((await boxOf(dialog(page))).y).toBe(y);
   },
 );
+
+const USUAL_ADDRESS = 'ada.lovelace@university.example';
+const LONG_ADDRESS = `${'long'.repeat(14)}@department.of.letters.university.example`;
+
+/** Makes a license with a request for a machine in use. Another machine has ended. @returns the id of the license */
+async function insertLongTexts(email: string): Promise<string> {
+  const license = await service.issue({ email, machines_allowed: 3 });
+  const id = await activateMachine(service, license, 'Studio of the second floor');
+  await insertReleaseRequest(service, id, `First line\n${'reason'.repeat(30)}\nlast line`);
+  const ended = await activateMachine(service, license, 'A machine that has ended');
+  await service.sql("update activation set ended_at = $2, ended_reason = 'released' where id = $1", [
+    ended,
+    service.clock.now(),
+  ]);
+  return license.license_id;
+}
+
+/** The distance by which the widest table goes beyond the view, and by which the page scrolls sideways. */
+const OVERFLOWS = `({
+  page: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  tables: Math.max(...[...document.querySelectorAll('table')].map(
+    (table) => table.getBoundingClientRect().right - document.querySelector('main .flow').getBoundingClientRect().right)),
+})`;
+
+/** Returns how many lines each part of an address takes. An address may wrap between its parts. */
+const linesOfParts = (page: Page, email: string) =>
+  page
+    .locator('.person', { hasText: email })
+    .first()
+    .evaluate((person) =>
+      [...person.firstChild!.childNodes]
+        .filter(({ nodeName }) => nodeName === '#text')
+        .map((part) => {
+          const range = part.ownerDocument!.createRange();
+          range.selectNodeContents(part);
+          return range.getClientRects().length;
+        }),
+    );
+
+test('at any width no address, reason or ended machine makes a table wider than the view', async () => {
+  const ids = await Promise.all([USUAL_ADDRESS, LONG_ADDRESS].map(insertLongTexts));
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin');
+  for (const hash of ['#requests', ...ids.map((id) => `#license/${id}`)]) {
+    await page.goto(`/support/${hash}`);
+    await page.getByText('First line').first().waitFor();
+    await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
+    for (const width of [660, 700, 768, 1024, 1279, 1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([hash, width, await page.evaluate(OVERFLOWS)]).toEqual([hash, width, { page: 0, tables: 0 }]);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto('/support/#requests');
+  expect(await linesOfParts(page, USUAL_ADDRESS)).toEqual([1, 1, 1, 1]);
+  expect(await linesOfParts(page, LONG_ADDRESS)).toEqual([2, 1, 1, 1, 1, 1]);
+  const reason = page.getByText('First line').first();
+  const { height } = await boxOf(reason);
+  expect(height).toBeGreaterThan(3 * 20);
+});

@@ -1,10 +1,17 @@
-import { UntrustedText } from '../../shared/texts/text.js';
+import { Fragment } from 'preact';
 
-/** An e-mail address in a table; only a long one wraps. */
+/** An e-mail address in a table. A long one wraps after its `@` and its dots. */
 export function Person({ email }: { email: string }) {
   return (
     <span class="person">
-      <UntrustedText text={email} />
+      <bdi class="untrusted">
+        {email.split(/(?<=[@.])/).map((part, index) => (
+          <Fragment key={index}>
+            {index > 0 && <wbr />}
+            {part}
+          </Fragment>
+        ))}
+      </bdi>
     </span>
   );
 }

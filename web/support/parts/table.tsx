@@ -8,6 +8,8 @@ export interface Column<Row> {
   /** The accessible name of the row header, if the cell contains more than its name. */
   readonly rowName?: (row: Row) => string;
   readonly isNumber?: boolean;
+  /** A class of its header, with which the style sheet sets the width of the column. */
+  readonly headerClass?: string;
   /** Whether a stacked cell is shown without the name of its column, because the content explains itself. */
   readonly hidesName?: boolean;
 }
@@ -33,8 +35,8 @@ export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowS
       <caption>{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ name, isNumber }) => (
-            <th key={name} role="columnheader" scope="col" class={isNumber ? 'number' : ''}>
+          {columns.map(({ name, isNumber, headerClass = '' }) => (
+            <th key={name} role="columnheader" scope="col" class={isNumber ? 'number' : headerClass}>
               {name}
             </th>
           ))}

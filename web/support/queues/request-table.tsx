@@ -56,6 +56,7 @@ export function RequestTable<Row extends RequestWithActivation>({
   const columns: Column<Row>[] = [
     {
       name: texts.machine,
+      headerClass: 'column-machine',
       isRowHeader: true,
       rowName: ({ activation }) => nameOf(activation),
       cell: ({ activation }) => (
@@ -67,6 +68,7 @@ export function RequestTable<Row extends RequestWithActivation>({
     ...licenseColumns,
     {
       name: texts.asked,
+      headerClass: 'column-asked',
       cell: ({ asked_at }) => <RelativeTime at={asked_at} />,
     },
     {
@@ -76,6 +78,7 @@ export function RequestTable<Row extends RequestWithActivation>({
     },
     {
       name: texts.actions,
+      headerClass: 'column-actions',
       hidesName: true,
       cell: (request) => (
         <RowActions state={states.get(request.activation.id)}>
@@ -100,7 +103,7 @@ export function RequestTable<Row extends RequestWithActivation>({
     },
   ];
   return (
-    <div class="selectable">
+    <div class="selectable requests">
       {isSelectable && (
         <SelectionBar
           selection={selection}

@@ -22,6 +22,7 @@ const texts = messages.requests;
 const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
   {
     name: texts.holder,
+    headerClass: 'column-holder',
     cell: ({ license: { id, email, key_hint, machines_in_use, machines_allowed } }) => (
       <span class="holder">
         {email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>}{' '}
