@@ -130,7 +130,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'support', '#service');
   await page.getByText('The service has no warnings.').waitFor();
-  await page.getByText('No job is waiting.').waitFor();
+  await page.getByText('No other job is waiting.').waitFor();
   const licenseId = '0198f000-0000-7000-8000-000000000001';
   await service.sql(
     `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
@@ -148,12 +148,25 @@ test('the service view shows warnings, mails that were not delivered and why, an
     .getByRole('link', { name: 'The license' })
     .and(page.locator(`[href="#license/${licenseId}"]`))
     .waitFor();
+  // A mail is counted once: it is no waiting mail and no job besides.
+  await page.getByText('No other job is waiting.').waitFor();
+  expect(await page.getByText(/waiting to be sent/).count()).toBe(0);
+  for (const [key, task] of [
+    ['sign_in_code 1', 'mail_sign_in_code'],
+    ['erasure 1', 'erasure'],
+  ])
+    await service.sql(
+      `select graphile_worker.add_job($2, '{}', run_at := now() + interval '1 day', job_key := $1)`,
+      [key, task],
+    );
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await page.getByText('1 more mail waits for its first attempt.').waitFor();
   await page
-    .getByRole('table', { name: 'Jobs that are not done' })
-    .getByRole('rowheader', { name: 'Mail “License key”' })
+    .getByRole('table', { name: 'Other jobs that are not done' })
+    .getByRole('rowheader', { name: 'erasure', exact: true })
     .waitFor();
   await browser.expectAccessibleLayout(page);
-  await service.sql('delete from graphile_worker._private_jobs where key = $1', [`license_key ${licenseId}`]);
+  await service.sql('delete from graphile_worker._private_jobs');
 });
 
 /** Inserts entries of an actor, one a minute from a time on. */

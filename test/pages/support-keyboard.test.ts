@@ -174,3 +174,50 @@ test('an admin adds, names and removes a passkey by keyboard alone', async () =>
   await expectToast(page, 'The passkey is removed.');
   await expectFocus(page.getByRole('heading', { name: 'Passkeys' }));
 });
+
+test('shortcuts of a single key are turned off by keyboard, and this browser remembers it', async () => {
+  await service.issue({ email: license.email });
+  const openHolder = async () => {
+    await page.goto(`/support/#holder/${license.license_id}`);
+    await page.getByRole('row').nth(2).waitFor();
+  };
+  const focusedRow = page.locator('tbody tr:focus');
+  const hint = page.getByText('By keyboard: J and K');
+  const search = page.getByRole('search').getByRole('textbox');
+  const toggle = page.getByRole('checkbox', { name: /^Shortcuts of a single key/ });
+
+  await openHolder();
+  await hint.waitFor();
+  await page.keyboard.press('j');
+  await focusedRow.waitFor();
+
+  await press(page.getByRole('link', { name: 'My account' }));
+  await tabTo(toggle);
+  await page.keyboard.press('Space');
+  expect(await toggle.isChecked()).toBe(false);
+  await browser.expectAccessibleLayout(page);
+  await openHolder();
+  await page.reload();
+  // This person has no passkey, so the page offers one again.
+  await press(button(page, 'Later'));
+  await page.getByRole('row').nth(2).waitFor();
+  for (const key of ['j', '/']) await page.keyboard.press(key);
+  // The page handles keys in the order in which they are pressed, so the search is opened by the last one.
+  await page.keyboard.press('Control+K');
+  await expectFocus(search);
+  expect(await search.inputValue()).toBe('');
+  expect(await search.getAttribute('aria-keyshortcuts')).toBe('Control+K');
+  await page.getByText('To search from any view, press Ctrl+K.').waitFor();
+  await page.goBack();
+  await page.getByRole('row').nth(2).waitFor();
+  expect([await focusedRow.count(), await hint.isVisible()]).toEqual([0, false]);
+
+  // A tab that is open already follows.
+  const other = await page.context().newPage();
+  await other.goto('/support/#account');
+  await button(other, 'Later').click();
+  await other.getByRole('checkbox', { name: /^Shortcuts of a single key/ }).check();
+  await hint.waitFor();
+  await page.keyboard.press('j');
+  await focusedRow.waitFor();
+});

@@ -4,10 +4,12 @@ import { moveFocus } from '../shared/notices/announcer.js';
 import { loadBrand } from '../shared/page/brand.js';
 import { showTexts } from '../shared/texts/receive-texts.js';
 import { App } from './frame/app.js';
+import { followPlainKeys } from './parts/plain-keys.js';
 import { takeLink } from './sign-in/link.js';
 import './support.css';
 
 showTexts(english);
+followPlainKeys();
 
 // The secret of a one-time link is removed from the URL before the page renders or sends a request.
 const link = takeLink();

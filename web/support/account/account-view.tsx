@@ -2,6 +2,7 @@ import { UntrustedText } from '../../shared/texts/text.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
+import { Keyboard } from './keyboard.js';
 import { Passkeys } from './passkeys.js';
 
 export function AccountView({ session }: { session: StaffSessionAnswer }) {
@@ -24,6 +25,7 @@ export function AccountView({ session }: { session: StaffSessionAnswer }) {
         </div>
       </dl>
       <Passkeys />
+      <Keyboard />
     </div>
   );
 }

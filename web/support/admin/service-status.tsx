@@ -1,7 +1,7 @@
 import { Notice } from '../../shared/notices/notice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { RelativeTime } from '../parts/relative-time.js';
-import { t, UntrustedText } from '../../shared/texts/text.js';
+import { UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -35,7 +35,16 @@ const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
 ];
 
 const JOB_COLUMNS: readonly Column<JobCounts>[] = [
-  { name: texts.job, isRowHeader: true, cell: ({ task }) => <JobName task={task} /> },
+  {
+    name: texts.job,
+    isRowHeader: true,
+    // This is the name that logs and metrics use.
+    cell: ({ task }) => (
+      <span class="mono small">
+        <UntrustedText text={task} />
+      </span>
+    ),
+  },
   { name: texts.jobWaiting, isNumber: true, cell: ({ waiting }) => formatNumber(waiting) },
   { name: texts.jobLate, isNumber: true, cell: ({ late }) => formatNumber(late) },
   { name: texts.jobFailing, isNumber: true, cell: ({ failing }) => formatNumber(failing) },
@@ -43,7 +52,6 @@ const JOB_COLUMNS: readonly Column<JobCounts>[] = [
 
 /** The kinds of the mails whose subject is a license. */
 const LICENSE_MAIL = /^license_key|^email_changed$/;
-const MAIL_TASK_PREFIX = 'mail_';
 
 function About({ mail: { kind, about } }: { mail: FailingMail }) {
   if (LICENSE_MAIL.test(kind)) return <a href={hrefOf('license', about)}>{texts.theLicense}</a>;
@@ -54,17 +62,9 @@ function About({ mail: { kind, about } }: { mail: FailingMail }) {
   );
 }
 
-/** The name of a job that sends a mail is that of the mail; other jobs have the name that logs and metrics use. */
-function JobName({ task }: { task: string }) {
-  const mail = task.startsWith(MAIL_TASK_PREFIX) && texts.mails[task.slice(MAIL_TASK_PREFIX.length)];
-  return mail ? (
-    <>{t(texts.mailJob, { mail })}</>
-  ) : (
-    <span class="mono small">
-      <UntrustedText text={task} />
-    </span>
-  );
-}
+/** The jobs that send mails are left out, because the page lists the mails. */
+const isOtherUnfinishedJob = ({ task, waiting, failing }: JobCounts) =>
+  waiting + failing > 0 && !task.startsWith('mail_');
 
 /** The warnings of the service, its undelivered mail and its waiting jobs. */
 export function ServiceStatus() {
@@ -94,9 +94,8 @@ export function ServiceStatus() {
                 )}
               </Notice>
             )}
-            <p>{plural(mail.waiting, texts.mailWaiting)}</p>
-            <FailingMails mails={mail.failing} />
-            <Jobs jobs={jobs.filter(({ waiting, failing }) => waiting + failing > 0)} />
+            <UnsentMails mail={mail} />
+            <Jobs jobs={jobs.filter(isOtherUnfinishedJob)} />
           </>
         )}
       </Loaded>
@@ -104,9 +103,21 @@ export function ServiceStatus() {
   );
 }
 
+/** Each mail is counted once: as one that failed, or as one that waits for its first attempt. */
+function UnsentMails({ mail: { waiting, failed, failing } }: { mail: ServiceStatusAnswer['mail'] }) {
+  if (failed === 0) return <p>{plural(waiting, texts.mailWaiting)}</p>;
+  const givenUp = failing.filter(({ next_attempt_at }) => next_attempt_at === null).length;
+  const untried = waiting + givenUp - failed;
+  return (
+    <>
+      <FailingMails mails={failing} />
+      {untried > 0 && <p>{plural(untried, texts.mailUntried)}</p>}
+    </>
+  );
+}
+
 function FailingMails({ mails }: { mails: readonly FailingMail[] }) {
   const { shown, showAllButton } = useFirstRows(mails, ROWS_SHOWN_AT_FIRST);
-  if (mails.length === 0) return null;
   const idOf = ({ kind, about, waiting_since }: FailingMail) => `${kind}-${about}-${waiting_since}`;
   return (
     <>

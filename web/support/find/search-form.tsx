@@ -3,7 +3,8 @@ import { Button } from '../../shared/forms/button.js';
 import { Field } from '../../shared/forms/field.js';
 import { Form } from '../../shared/forms/form.js';
 import { t } from '../../shared/texts/text.js';
-import { ARIA_SEARCH_KEYS, SEARCH_KEYS } from '../parts/search-shortcut.js';
+import { ariaSearchKeys, SEARCH_KEY } from '../parts/search-shortcut.js';
+import { arePlainKeysOn } from '../parts/plain-keys.js';
 import { messages } from '../messages.js';
 
 interface Props {
@@ -27,14 +28,16 @@ export function SearchForm({ form, text, error, busy, onText, onSearch, children
         name="query"
         value={text}
         onValue={onText}
-        hint={t(texts.hint, { keys: SEARCH_KEYS })}
+        hint={t(texts.hint, {
+          keys: arePlainKeysOn() ? t(texts.searchKeys, { key: SEARCH_KEY }) : SEARCH_KEY,
+        })}
         error={error}
         input={{
           autocomplete: 'off',
           autocapitalize: 'off',
           spellcheck: false,
           maxLength: 254,
-          'aria-keyshortcuts': ARIA_SEARCH_KEYS,
+          'aria-keyshortcuts': ariaSearchKeys(),
         }}
       />
       <div class="actions">

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
-import { ARIA_SEARCH_KEYS } from '../parts/search-shortcut.js';
+import { ariaSearchKeys } from '../parts/search-shortcut.js';
 import { messages } from '../messages.js';
 
 type Tab = Exclude<View, 'license' | 'holder' | 'account'>;
@@ -36,7 +36,7 @@ export function Nav({ role, view, waiting }: Props) {
             <a
               href={hrefOf(tab)}
               aria-current={isCurrent(tab, view) ? 'page' : undefined}
-              aria-keyshortcuts={tab === 'find' ? ARIA_SEARCH_KEYS : undefined}
+              aria-keyshortcuts={tab === 'find' ? ariaSearchKeys() : undefined}
             >
               {messages.nav[tab]}
               {tab === 'find' && <kbd aria-hidden="true">/</kbd>}

@@ -1,14 +1,15 @@
+import { arePlainKeysOn } from './plain-keys.js';
 import { isPlainKey, useShortcuts } from './use-shortcuts.js';
 import { goTo } from '../route.js';
 
 /** On a Mac, Ctrl+K in a field deletes to the end of the line. */
 const isMac = /mac|iphone|ipad/i.test(navigator.platform);
 
-/** How a person reads the keys that open the search, besides `/`. */
-export const SEARCH_KEYS = isMac ? '⌘K' : 'Ctrl+K';
+/** How a person reads the key that opens the search, besides `/`. */
+export const SEARCH_KEY = isMac ? '⌘K' : 'Ctrl+K';
 
 /** The keys that open the search, as the attribute `aria-keyshortcuts` names them. */
-export const ARIA_SEARCH_KEYS = `/ ${isMac ? 'Meta' : 'Control'}+K`;
+export const ariaSearchKeys = () => `${arePlainKeysOn() ? '/ ' : ''}${isMac ? 'Meta' : 'Control'}+K`;
 
 /** Opens the search with `/`, and with ⌘K or Ctrl+K also while a person types in a field, from any view. */
 export function useSearchShortcut(): void {

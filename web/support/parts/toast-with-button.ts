@@ -1,5 +1,6 @@
 import { announce } from '../../shared/notices/announcer.js';
 import { createButton, createToast, removeToast, showToast } from '../../shared/notices/toast.js';
+import { arePlainKeysOn } from './plain-keys.js';
 
 interface ToastButton {
   readonly text: string;
@@ -20,7 +21,7 @@ export function toastWithButton(text: string, button: ToastButton, durationMs: n
   const element = createToast('toast', text);
   const control = createButton(button.text, button.onClick);
   control.ariaLabel = button.label;
-  control.ariaKeyShortcuts = button.shortcut;
+  if (arePlainKeysOn()) control.ariaKeyShortcuts = button.shortcut;
   const bar = document.createElement('span');
   bar.className = 'remaining';
   element.append(control, bar);

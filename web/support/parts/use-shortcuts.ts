@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { arePlainKeysOn } from './plain-keys.js';
 
 /**
  * Calls `handle` for each key that is pressed while no dialog is open. The `handle` of the first render is kept, so it
@@ -15,8 +16,9 @@ export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
   }, []);
 }
 
-/** Whether a key has no modifier except Shift, and is not typed into a field. */
+/** Whether a key is a shortcut of a single key: it has no modifier except Shift, and is not typed into a field. */
 export const isPlainKey = ({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean =>
+  arePlainKeysOn() &&
   !metaKey &&
   !ctrlKey &&
   !altKey &&

@@ -1,0 +1,38 @@
+/*
+ * Shortcuts of a single key, such as J and R, can be turned off in this browser, because a person who dictates, or who touches keys
+ * without meaning to, would trigger them (WCAG 2.2, 2.1.4). The style sheet hides their names while they are off.
+ */
+
+/** The name under which the browser stores that they are off. */
+const STORAGE_NAME = 'plain-keys';
+const OFF = 'off';
+const { dataset } = document.documentElement;
+
+export const arePlainKeysOn = (): boolean => dataset['plainKeys'] !== OFF;
+
+/** Turns the shortcuts on or off, also for later visits. @returns whether the browser will remember it */
+export function turnPlainKeys(isOn: boolean): boolean {
+  apply(isOn ? null : OFF);
+  try {
+    if (isOn) localStorage.removeItem(STORAGE_NAME);
+    else localStorage.setItem(STORAGE_NAME, OFF);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads what this browser remembers, and follows changes in other tabs. */
+export function followPlainKeys(): void {
+  try {
+    apply(localStorage.getItem(STORAGE_NAME));
+  } catch {
+    // The browser stores nothing for this site.
+  }
+  addEventListener('storage', ({ key, newValue }) => key === STORAGE_NAME && apply(newValue));
+}
+
+function apply(stored: string | null): void {
+  if (stored === OFF) dataset['plainKeys'] = OFF;
+  else delete dataset['plainKeys'];
+}
