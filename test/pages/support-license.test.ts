@@ -646,7 +646,7 @@ test('the second of two people who change a license gets an explanation and the 
   await page.setViewportSize({ width: 1280, height: 600 });
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('Machines').fill('5');
-  await service.setLicense(license.license_id, { machines_allowed: 2 });
+  await service.setLicense(license.license_id, { machines_allowed: 2, on_expiry: 'stop' });
   await dialog(page).locator('[name=reason]').fill('Grew');
   await button(dialog(page), 'Change').click();
   await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();
@@ -658,11 +658,17 @@ test('the second of two people who change a license gets an explanation and the 
   });
   await browser.expectAccessibleLayout(page);
   await page.getByText('0 of 2 machines in use').waitFor();
-  await button(dialog(page), 'Cancel').click();
-  await button(page, 'Change …').click();
-  await dialog(page).getByLabel('Machines').fill('5');
-  await submitReason(page, 'Grew', 'Change');
+  // What was typed is kept, what was not touched is as it is now, and the dialog names who changed what.
+  await dialog(page).getByRole('listitem').getByText('test changed this license').waitFor();
+  await dialog(page).getByRole('listitem').getByText('machines: 1 → 2').waitFor();
+  expect(await dialog(page).getByLabel('Machines').inputValue()).toBe('5');
+  expect(await dialog(page).locator('[name=on_expiry]').inputValue()).toBe('stop');
+  await button(dialog(page), 'Change').click();
   await page.getByText('0 of 5 machines in use').waitFor();
+  const terms = 'select machines_allowed, on_expiry from license where id = $1';
+  expect(await service.sql(terms, [license.license_id])).toEqual([
+    { machines_allowed: 5, on_expiry: 'stop' },
+  ]);
 });
 
 test('of two tabs that make a new key, the second makes none and says why', async () => {
@@ -674,6 +680,7 @@ test('of two tabs that make a new key, the second makes none and says why', asyn
   await dialog(page).locator('[name=reason]').fill('It leaked');
   await button(dialog(page), 'Make a new key').click();
   await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();
+  await dialog(page).getByText('Make a new key only if it still needs one.').waitFor();
   // The page was loaded again, but the open dialog is still based on the old key.
   await button(dialog(page), 'Make a new key').click();
   await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();

@@ -30,8 +30,7 @@ export const messages = {
     forbidden: 'Your role does not allow this. An admin can do it.',
     not_found: 'That does not exist any more. Load the page again.',
     invalid_request: 'The service did not accept that.',
-    license_changed:
-      'This license was changed after you opened it, so nothing was done. Close this to see it as it is now, then change it again.',
+    license_changed: 'This license was changed after you opened it, so nothing was done.',
     crash_group_changed:
       'The state of this crash group was changed after it was shown to you, so nothing was done. Close this to see it as it is now.',
     last_admin: 'This is the last admin. Make someone else an admin first.',
@@ -424,6 +423,8 @@ export const messages = {
   change: {
     button: 'Change …',
     title: 'Change license … {hint}',
+    meanwhile: 'Since you opened this:',
+    kept: 'What you typed is kept. The other fields show the current values. Check them before you change the license.',
     status: 'Status',
     statuses: {
       active: 'Active',
@@ -465,6 +466,7 @@ export const messages = {
     rekeyMeans:
       'The old key activates no further machine; machines in use go on. The new key is mailed to {email} and not shown here.',
     rekeySubmit: 'Make a new key',
+    rekeyRefused: 'Close this to see the license as it is now. Make a new key only if it still needs one.',
     rekeyed: 'There is a new key, on its way to {email}.',
   },
   erase: {

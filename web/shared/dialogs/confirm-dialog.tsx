@@ -14,7 +14,7 @@ import { common } from '../texts/messages.js';
 export interface DialogField {
   readonly label: string;
   readonly hint?: string | ((value: string) => string);
-  /** The first value; empty by default. */
+  /** The value until it is edited; empty by default. */
   readonly value?: string;
   /** With options, the field is a choice. */
   readonly options?: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export interface ConfirmDialogProps<Name extends string> {
   readonly cancel: string;
   /** Whether the action is harmful: the submit button is then of the kind `danger`. */
   readonly danger?: boolean | ((values: Values<Name>) => boolean);
-  /** Renders what the typed values lead to. */
+  /** Renders what the values lead to. */
   readonly preview?: (values: Values<Name>) => ComponentChildren;
   /** @returns a message if the values together cannot be sent */
   readonly check?: (values: Values<Name>) => string | false;
@@ -65,10 +65,11 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
   const fields = Object.entries(props.fields ?? {}) as [Name, DialogField][];
   const form = useRef<HTMLFormElement>(null);
   const { busy, error, run } = useAction(explain);
-  const [typedValues, setTypedValues] = useState(() => valuesOf(fields, (_name, { value = '' }) => value));
+  const [edited, setEdited] = useState<Readonly<Record<string, string>>>({});
   const [fieldErrors, setFieldErrors] = useState<Readonly<Record<string, string>>>({});
   const [formError, setFormError] = useState('');
-  const values = valuesOf(fields, (name) => typedValues[name].trim());
+  const shownValues = valuesOf(fields, (name, { value = '' }) => edited[name] ?? value);
+  const values = valuesOf(fields, (name) => shownValues[name].trim());
   async function confirm() {
     const newFieldErrors = valuesOf(fields, (name, field) => field.check?.(values[name]) || '');
     const newFormError = check?.(values) || '';
@@ -83,11 +84,11 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
     if (error?.text) form.current?.lastElementChild?.scrollIntoView({ block: 'nearest' });
   }, [error]);
   const edit = (name: Name, value: string) => {
-    setTypedValues({ ...typedValues, [name]: value });
+    setEdited({ ...edited, [name]: value });
     setFieldErrors({ ...fieldErrors, [name]: '' });
     setFormError('');
   };
-  const isFilled = fields.some(([name, { value = '' }]) => typedValues[name] !== value);
+  const isFilled = fields.some(([name, { value = '' }]) => shownValues[name] !== value);
   const isDanger = typeof danger === 'function' ? danger(values) : danger;
   return (
     <Dialog title={title} warning={isFilled && common.discard} onClose={onClose}>
@@ -99,7 +100,7 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
             name={name}
             field={field}
             isFirst={index === 0}
-            value={typedValues[name]}
+            value={shownValues[name]}
             error={fieldErrors[name] || error?.fields?.[name]}
             onValue={(value) => edit(name, value)}
           />

@@ -48,7 +48,8 @@ export function Events({ events, caption, isOfLicense = false }: Props) {
   );
 }
 
-function SentenceAndChange({ event, isOfLicense }: { event: AuditEvent; isOfLicense: boolean }) {
+/** An entry of the audit trail: its sentence, and below it what changed. */
+export function SentenceAndChange({ event, isOfLicense }: { event: AuditEvent; isOfLicense: boolean }) {
   const change = changeText(event);
   return (
     <span class="event">

@@ -8,7 +8,7 @@ interface Change {
   readonly path?: string;
   readonly body: object;
   /** Called if the license was changed since it was read. */
-  readonly onConflict: () => void;
+  readonly onConflict: () => Promise<void>;
 }
 
 /** Changes a license, unless it was changed since it was read. Throws as `call` does. */
@@ -20,7 +20,7 @@ export async function changeLicense<T = undefined>(
   try {
     return await call<T>(method, `licenses/${id}${path}`, body, { headers });
   } catch (error) {
-    if (error instanceof Refused && error.code === 'license_changed') onConflict();
+    if (error instanceof Refused && error.code === 'license_changed') await onConflict();
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { LicenseDetailAnswer } from '../../shared/api/api-types.js';
 import { expiryAfter, lastDay } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
+import { SentenceAndChange } from '../admin/events.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { emailField } from '../parts/email-field.js';
@@ -11,16 +12,19 @@ import { changeLicense } from './change-call.js';
 import type { ConditionalDialogProps } from './dialog-props.js';
 import { expiresField, machinesField } from './term-fields.js';
 
-interface Props extends Omit<ConditionalDialogProps, 'onDone'> {
+interface Props extends Omit<ConditionalDialogProps, 'email' | 'onDone'> {
   readonly onDone: (license: LicenseDetail) => void;
 }
 
 /** Changes the terms of a license. Only the changed terms are sent, with a reason. */
-export function ChangeDialog({ license: current, email, onClose, onConflict, onDone }: Props) {
+export function ChangeDialog({ license: current, onClose, onConflict, onDone }: Props) {
   const { change: texts } = messages;
-  // The page may reload the license meanwhile; the change is based on the values that the dialog shows.
-  const [license] = useState(current);
-  const fields = fieldsOf(license, email);
+  const [opened] = useState(current);
+  const [isRefused, setIsRefused] = useState(false);
+  // The page may reload the license meanwhile. The change is based on the values that the dialog shows: those when it was opened,
+  // and after a refusal the current ones, except what was edited.
+  const license = isRefused ? current : opened;
+  const fields = fieldsOf(license);
   const changesOf = (values: Readonly<Record<string, string>>) =>
     Object.entries(fields).flatMap(([name, { value = '' }]) =>
       name === 'reason' || values[name] === value ? [] : [[name, valueToSend(name, values[name]!)] as const],
@@ -34,16 +38,41 @@ export function ChangeDialog({ license: current, email, onClose, onConflict, onD
       check={(values) => changesOf(values).length === 0 && texts.nothing}
       onConfirm={async (values) => {
         const body = { ...Object.fromEntries(changesOf(values)), reason: values.reason };
-        const change = { method: 'PATCH', body, onConflict } as const;
+        const handleConflict = async () => {
+          await onConflict();
+          setIsRefused(true);
+        };
+        const change = { method: 'PATCH', body, onConflict: handleConflict } as const;
         onDone((await changeLicense<LicenseDetailAnswer>(license, change)).license);
       }}
+      preview={() => isRefused && <Meanwhile opened={opened} current={current} />}
       onClose={onClose}
     />
   );
 }
 
-function fieldsOf(license: LicenseDetail, email: string) {
+/** Says what was done to the license since the dialog was opened, and by whom. */
+function Meanwhile({ opened, current }: { opened: LicenseDetail; current: LicenseDetail }) {
   const { change: texts } = messages;
+  const events = current.history.filter(({ id }) => !opened.history.some((known) => known.id === id));
+  return (
+    <div class="flow">
+      <p>{texts.meanwhile}</p>
+      <ul>
+        {events.map((event) => (
+          <li key={event.id}>
+            <SentenceAndChange event={event} isOfLicense />
+          </li>
+        ))}
+      </ul>
+      <p>{texts.kept}</p>
+    </div>
+  );
+}
+
+function fieldsOf(license: LicenseDetail) {
+  const { change: texts } = messages;
+  const email = license.email ?? '';
   const emailCheck = (value: string) => value !== email && !value.includes('@') && texts.emailWrong;
   return {
     status: { label: texts.status, value: license.staff_status, options: texts.statuses },

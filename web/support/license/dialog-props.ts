@@ -11,6 +11,6 @@ export interface LicenseDialogProps {
 
 /** The properties of a dialog whose change is refused if it is based on an old revision of the license. */
 export interface ConditionalDialogProps extends LicenseDialogProps {
-  /** Called if the license was changed since the dialog was opened. */
-  readonly onConflict: () => void;
+  /** Called if the license was changed since the dialog was opened. Loads it again. */
+  readonly onConflict: () => Promise<void>;
 }

@@ -48,11 +48,7 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
       </div>
       {openDialog === 'send' && <SendKeyDialog {...dialog} onDone={() => finish(messages.key.sent)} />}
       {openDialog === 'rekey' && (
-        <RekeyDialog
-          {...dialog}
-          onConflict={() => void onChange()}
-          onDone={() => finish(messages.key.rekeyed)}
-        />
+        <RekeyDialog {...dialog} onConflict={onChange} onDone={() => finish(messages.key.rekeyed)} />
       )}
       {openDialog === 'erase' && (
         // An erased license has no such button, so the heading gets the focus.
@@ -61,7 +57,7 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
       {openDialog === 'change' && (
         <ChangeDialog
           {...dialog}
-          onConflict={() => void onChange()}
+          onConflict={onChange}
           onDone={(changed) => {
             close();
             onLicense(changed);

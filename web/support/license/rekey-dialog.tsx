@@ -16,7 +16,12 @@ export function RekeyDialog({
 }: ConditionalDialogProps) {
   // The page may reload the license meanwhile; the new key replaces the one that the dialog shows.
   const [license] = useState(current);
+  const [isRefused, setIsRefused] = useState(false);
   const { key: texts, reason } = messages;
+  const handleConflict = async () => {
+    await onConflict();
+    setIsRefused(true);
+  };
   return (
     <ConfirmDialog
       title={t(texts.rekeyTitle, { hint: license.key_hint })}
@@ -24,8 +29,11 @@ export function RekeyDialog({
       danger
       fields={{ reason: reasonField({ usual: reason.rekey }) }}
       onConfirm={(body) =>
-        changeLicense(license, { method: 'POST', path: '/rekey', body, onConflict }).then(onDone)
+        changeLicense(license, { method: 'POST', path: '/rekey', body, onConflict: handleConflict }).then(
+          onDone,
+        )
       }
+      preview={() => isRefused && <p>{texts.rekeyRefused}</p>}
       onClose={onClose}
     >
       <p>{fill(texts.rekeyMeans, { email: <UntrustedText text={email} /> })}</p>
