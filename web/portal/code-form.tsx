@@ -6,6 +6,7 @@ import { Form } from '../shared/forms/form.js';
 import { Notice } from '../shared/notices/notice.js';
 import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
 import { EmailField, emailError } from './email-field.js';
+import { keepEmail } from './kept-email.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './key-form.js';
 import { mailCode, signInByCode } from './portal-api.js';
@@ -35,7 +36,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
-      await loadOnDemand();
+      await loadOnDemand(() => keepEmail(address));
       await mailCode({ email: address });
       showCodeEntry(true);
     });

@@ -11,15 +11,18 @@ async function load(): Promise<void> {
   onDemand = await import('./on-demand.js');
 }
 
-/** Loads on-demand.ts, which the first view of the page does not need. @throws ServiceUnavailable */
-export const loadOnDemand = (): Promise<void> => load().catch(reloadPage);
+/**
+ * Loads on-demand.ts, which the first view of the page does not need. If an update of the service has renamed its files, or the
+ * browser keeps the failed module, the whole page is loaded again. @param keep called before that @throws ServiceUnavailable
+ */
+export const loadOnDemand = (keep = () => {}): Promise<void> => load().catch(() => reloadPage(keep));
 
 /** Loads on-demand.ts early. If that fails, `loadOnDemand` tries it again. */
 export const preload = (): Promise<void> => load().catch(() => {});
 
-/** Loads the whole page again, because an update of the service has renamed its files, or the browser keeps the failed module. */
-async function reloadPage(): Promise<never> {
+async function reloadPage(keep: () => void): Promise<never> {
   await reachService();
+  keep();
   location.reload();
   return new Promise(() => {});
 }

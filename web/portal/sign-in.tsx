@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { focusSoon } from '../shared/notices/announcer.js';
 import { Button } from '../shared/forms/button.js';
 import { CodeForm } from './code-form.js';
+import { takeEmail } from './kept-email.js';
 import { KeyForm } from './key-form.js';
 import { messages } from './messages.js';
 
@@ -29,9 +30,10 @@ export function SignIn({
   onSignedIn,
   extra,
 }: Props) {
-  const [email, setEmail] = useState(initialEmail);
+  const [keptEmail] = useState(takeEmail);
+  const [email, setEmail] = useState(keptEmail || initialEmail);
   const [licenseKey, setLicenseKey] = useState('');
-  const [method, setMethod] = useState<'key' | 'code'>(byCode ? 'code' : 'key');
+  const [method, setMethod] = useState<'key' | 'code'>(byCode || keptEmail ? 'code' : 'key');
   const otherMethod = method === 'key' ? 'code' : 'key';
   const container = useRef<HTMLDivElement>(null);
   const switchMethod = () => {
