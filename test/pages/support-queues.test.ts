@@ -311,7 +311,8 @@ test('machines with equal labels are distinguished, with the exact time on hover
   await tabTo(time);
   expect(await exactTime()).toBe('"16 October 2026 at 11:30 UTC"');
   await page.setViewportSize({ width: 1280, height: 800 });
-  expect(await second.getByText(email).evaluate((element) => element.getClientRects().length)).toBe(1);
+  // The address is on one line.
+  expect((await second.getByText(email).boundingBox())!.height).toBeLessThan(30);
   // The exact time is still shown, and does not widen the page.
   await browser.expectAccessibleLayout(page);
 

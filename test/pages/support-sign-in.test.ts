@@ -63,6 +63,7 @@ test('the secret of a link is removed from the URL at once, and a link works onc
   await button(first, 'Sign in with this link').click();
   await first.getByText('The link was used or is no longer good').waitFor();
   await button(first, 'Use a passkey instead').click();
+  await expectFocus(button(first, 'Sign in with a passkey'));
   await title(first, 'Sign in').waitFor();
 });
 

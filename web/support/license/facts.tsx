@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { formatNumber, plural, formatUtcDay, formatDay } from '../../shared/dates/dates.js';
+import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { ExactTime } from '../../shared/dates/exact-time.js';
 import { refundDay } from '../../shared/dates/refund.js';
 import { fill, t } from '../../shared/texts/text.js';
 import type { LicenseDetail } from '../types.js';
@@ -37,7 +38,9 @@ export function Facts({ license }: { license: LicenseDetail }) {
       <Fact name={facts.purchase}>
         <Purchase license={license} />
       </Fact>
-      <Fact name={facts.created}>{formatDay(license.created_at)}</Fact>
+      <Fact name={facts.created}>
+        <ExactTime at={license.created_at} />
+      </Fact>
       <Fact name={facts.id}>
         <Copyable class="mono" text={license.id} what={messages.find.kinds.license_id} />
       </Fact>

@@ -1,5 +1,6 @@
 import { Button } from '../../shared/forms/button.js';
 import { call } from '../call.js';
+import { focusSoon } from '../../shared/notices/announcer.js';
 import { useAction } from '../../shared/forms/action.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { messages } from '../messages.js';
@@ -22,6 +23,10 @@ export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
       await method();
       await onSignedIn();
     });
+  const discardLink = () => {
+    onDiscardLink();
+    focusSoon(document.body, '.sign-in .primary');
+  };
   if (link)
     return (
       <div class="flow sign-in">
@@ -36,7 +41,7 @@ export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
           >
             {signIn.linkButton}
           </Button>
-          <Button kind="link" onClick={onDiscardLink}>
+          <Button kind="link" onClick={discardLink}>
             {signIn.linkInstead}
           </Button>
         </div>
