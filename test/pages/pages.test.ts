@@ -9,7 +9,7 @@ import { startForBrowser } from './service.js';
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-  "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 const PAGES = ['/portal/', '/support/', '/privacy/'];
 const dist = new URL('../../web/dist/', import.meta.url);
 

@@ -79,14 +79,14 @@ test('a click loads the page again if an update of the service has removed the f
 test('an address that was typed before an update of the service is kept while the page loads itself again', async () => {
   const page = await browser.openPage(origin);
   await page.goto('/portal/');
-  await page.getByRole('button', { name: 'I lost my key' }).click();
   const email = page.getByLabel('E-mail');
   await email.fill(license.email);
   await page.route(ON_DEMAND, (route) => route.fulfill({ status: 404, body: '' }));
-  const mail = page.getByRole('button', { name: 'Mail me a code' });
-  await Promise.all([page.waitForEvent('load'), mail.click()]);
+  const lostKey = page.getByRole('button', { name: 'I lost my key' });
+  await Promise.all([page.waitForEvent('load'), lostKey.click()]);
   await page.unroute(ON_DEMAND);
-  await mail.click();
+  await lostKey.click();
+  await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByText(`If a license belongs to ${license.email}`).waitFor();
   // It is kept for this reload only.
   await page.reload();

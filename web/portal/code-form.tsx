@@ -4,9 +4,8 @@ import { focusFirstError, focusSoon } from '../shared/notices/announcer.js';
 import { Button } from '../shared/forms/button.js';
 import { Form } from '../shared/forms/form.js';
 import { Notice } from '../shared/notices/notice.js';
-import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
+import { CodeEntry } from './code-entry.js';
 import { EmailField, emailError } from './email-field.js';
-import { keepEmail } from './kept-email.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './key-form.js';
 import { mailCode, signInByCode } from './portal-api.js';
@@ -36,7 +35,6 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
-      await loadOnDemand(() => keepEmail(address));
       await mailCode({ email: address });
       showCodeEntry(true);
     });
@@ -44,7 +42,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   return (
     <div ref={container}>
       {isMailed ? (
-        <onDemand.CodeEntry
+        <CodeEntry
           sentTo={address}
           submit={messages.signIn.signIn}
           mail={() => mailCode({ email: address })}
@@ -65,7 +63,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
           <EmailField email={email} onEmail={onEmail} error={fieldError} />
           {error && <Notice kind="danger">{error}</Notice>}
           <div class="actions">
-            <Button kind="primary" type="submit" onNear={() => void preload()}>
+            <Button kind="primary" type="submit">
               {messages.signIn.mailCode}
             </Button>
             {extra}

@@ -6,14 +6,19 @@ import { loadOnDemand, preload } from './load-on-demand.js';
 
 interface Props extends ButtonProps {
   readonly onOpen: () => void;
+  /** Called before the page is loaded again (`loadOnDemand`). */
+  readonly keep?: () => void;
 }
 
-/** A button that opens a dialog. As a rule the dialogs are loaded before the click: once the button has the pointer or the focus. */
-export function DialogButton({ onOpen, ...props }: Props) {
+/**
+ * A button that opens a dialog, or something else of on-demand.ts. As a rule that is loaded before the click: once the button has
+ * the pointer or the focus.
+ */
+export function DialogButton({ onOpen, keep, ...props }: Props) {
   const { busy, run } = useAction((error) => toastError(explain(error)));
   const open = () =>
     run(async () => {
-      await loadOnDemand();
+      await loadOnDemand(keep);
       onOpen();
     });
   return <Button {...props} busy={busy} onNear={() => void preload()} onClick={() => void open()} />;

@@ -1,7 +1,8 @@
 // What the first view of the page does not need: one file, which is loaded when a part of it is about to be used (load-on-demand.ts).
-export { Dialog } from '../shared/dialogs/dialog.js';
 export { isMistyped } from '../shared/forms/mistyped-key.js';
 export { AskForErasure } from './ask-for-erasure.js';
 export { AskForRelease } from './ask-for-release.js';
 export { CodeEntry } from './code-entry.js';
+export { CodeForm } from './code-form.js';
 export { ReleaseMyself } from './release-myself.js';
+export { SignInAgain } from './sign-in-again.js';

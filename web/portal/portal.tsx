@@ -15,9 +15,9 @@ import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { isToBeFreed, releaseHint } from './release-link.js';
 import { SignIn } from './sign-in.js';
-import { SignInAgain, type SignInReason } from './sign-in-again.js';
+import type { SignInReason } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
-import { loadOnDemand } from './load-on-demand.js';
+import { loadOnDemand, onDemand } from './load-on-demand.js';
 import { openedElement } from './this-machine.js';
 import { messages } from './messages.js';
 
@@ -132,7 +132,7 @@ export function Portal() {
         />
       )}
       {holder && signInReason && signInReason !== 'later' && (
-        <SignInAgain
+        <onDemand.SignInAgain
           holder={holder}
           reason={signInReason}
           onSignedIn={handleSignedInAgain}

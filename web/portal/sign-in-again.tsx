@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
+import { Dialog } from '../shared/dialogs/dialog.js';
 import { Button } from '../shared/forms/button.js';
 import { common } from '../shared/texts/messages.js';
 import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
-import { onDemand } from './load-on-demand.js';
 import { SignIn } from './sign-in.js';
 import { messages } from './messages.js';
 
@@ -25,7 +25,7 @@ export function SignInAgain({ holder, reason, onSignedIn, onClose }: Props) {
   const codeOnly = reason !== 'ended';
   const [isFilled, setIsFilled] = useState(false);
   return (
-    <onDemand.Dialog
+    <Dialog
       title={reason === 'ended' ? messages.session.ended : messages.data.signInByCode}
       warning={isFilled && common.discard}
       onClose={onClose}
@@ -46,7 +46,7 @@ export function SignInAgain({ holder, reason, onSignedIn, onClose }: Props) {
           }
         />
       </div>
-    </onDemand.Dialog>
+    </Dialog>
   );
 }
 

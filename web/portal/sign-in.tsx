@@ -1,16 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { focusSoon } from '../shared/notices/announcer.js';
-import { Button } from '../shared/forms/button.js';
-import { CodeForm } from './code-form.js';
-import { takeEmail } from './kept-email.js';
+import { DialogButton } from './dialog-button.js';
+import { keepEmail, takeEmail } from './kept-email.js';
 import { KeyForm } from './key-form.js';
+import { onDemand } from './load-on-demand.js';
 import { messages } from './messages.js';
 
 interface Props {
   /** The address that is already filled in. */
   readonly email?: string;
-  /** Whether the form for a code is shown first, instead of the form for a license key. */
+  /** Whether the form for a code is shown first, instead of the form for a license key. It is loaded already. */
   readonly byCode?: boolean;
   /** Whether the button to the other form is left out. Together with `byCode`, only a sign-in by code is offered. */
   readonly codeOnly?: boolean;
@@ -21,7 +21,7 @@ interface Props {
   readonly extra?: ComponentChildren;
 }
 
-/** Signs in by license key or by mailed code. The typed address is kept if the holder switches between the two. */
+/** Signs in by license key or by mailed code, whose form is loaded on demand. The typed address is kept if the holder switches between the two. */
 export function SignIn({
   email: initialEmail = '',
   byCode = false,
@@ -30,17 +30,16 @@ export function SignIn({
   onSignedIn,
   extra,
 }: Props) {
-  const [keptEmail] = useState(takeEmail);
-  const [email, setEmail] = useState(keptEmail || initialEmail);
+  const [email, setEmail] = useState(() => takeEmail() || initialEmail);
   const [licenseKey, setLicenseKey] = useState('');
-  const [method, setMethod] = useState<'key' | 'code'>(byCode || keptEmail ? 'code' : 'key');
+  const [method, setMethod] = useState<'key' | 'code'>(byCode ? 'code' : 'key');
   const otherMethod = method === 'key' ? 'code' : 'key';
   const container = useRef<HTMLDivElement>(null);
   const switchMethod = () => {
     setMethod(otherMethod);
     focusSoon(container.current!, 'input');
   };
-  const Form = method === 'key' ? KeyForm : CodeForm;
+  const Form = method === 'key' ? KeyForm : onDemand.CodeForm;
   return (
     <div ref={container}>
       <Form
@@ -53,9 +52,9 @@ export function SignIn({
         extra={
           <>
             {!codeOnly && (
-              <Button kind="link" onClick={switchMethod}>
+              <DialogButton kind="link" keep={() => keepEmail(email)} onOpen={switchMethod}>
                 {method === 'key' ? messages.signIn.lostKey : messages.signIn.haveKey}
-              </Button>
+              </DialogButton>
             )}
             {extra}
           </>
