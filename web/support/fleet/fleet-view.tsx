@@ -5,7 +5,7 @@ import { t } from '../../shared/texts/text.js';
 import { Choice } from '../../shared/forms/choice.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
-import { useLoad } from '../use-load.js';
+import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import { Adoption } from './adoption.js';
 import { Crashes, type CrashesProps, type State } from './crashes.js';
@@ -17,12 +17,18 @@ import { LatencyByChip } from './latency-by-chip.js';
 const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
 type Weeks = keyof typeof messages.fleet.weekOptions;
 
+export interface FleetViewProps {
+  /** The counts of `weeks`. */
+  readonly load: Load<FleetAnswer>;
+  /** The number of weeks that are shown. */
+  readonly weeks: string;
+  readonly onWeeks: (weeks: string) => void;
+}
+
 /** The telemetry counts of all machines together; no single machine is shown. */
-export function FleetView() {
-  const [weeks, setWeeks] = useState('12');
+export function FleetView({ load, weeks, onWeeks }: FleetViewProps) {
   // While other weeks are loaded, the crash groups are not shown, so their filter is kept here.
   const [crashState, setCrashState] = useState<State>('open');
-  const load = useLoad<FleetAnswer>(`fleet?weeks=${weeks}`);
   const { fleet: texts } = messages;
   const options = texts.weekOptions as Record<`${Weeks}`, string>;
   return (
@@ -34,7 +40,7 @@ export function FleetView() {
           name="weeks"
           value={weeks as `${Weeks}`}
           options={options}
-          onValue={setWeeks}
+          onValue={onWeeks}
         />
       </div>
       <Loaded load={load} loadingText={texts.waiting}>

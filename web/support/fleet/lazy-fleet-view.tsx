@@ -4,10 +4,13 @@ import { ServiceUnavailable } from '../../shared/api/api.js';
 import { noteNoResponse, useReconnection } from '../../shared/api/connection.js';
 import { useAction } from '../../shared/forms/action.js';
 import { Loading } from '../../shared/notices/loading.js';
+import type { FleetAnswer } from '../../shared/api/api-types.js';
 import { requireSession } from '../call.js';
 import { messages } from '../messages.js';
 import { LoadError } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
+import { useLoad } from '../use-load.js';
+import type { FleetViewProps } from './fleet-view.js';
 
 interface Props {
   /** Called before the whole page is loaded again. */
@@ -16,7 +19,10 @@ interface Props {
 
 /** Loads the view with its chart library when it is first shown. */
 export function LazyFleetView({ onReload }: Props) {
-  const [View, setView] = useState<{ readonly component: FunctionComponent }>();
+  const [View, setView] = useState<{ readonly component: FunctionComponent<FleetViewProps> }>();
+  const [weeks, setWeeks] = useState('12');
+  // The counts are requested while the view is loaded.
+  const load = useLoad<FleetAnswer>(`fleet?weeks=${weeks}`);
   const [failure, setFailure] = useState<ServiceUnavailable>();
   useEffect(() => {
     import('./fleet-view.js').then(
@@ -24,7 +30,7 @@ export function LazyFleetView({ onReload }: Props) {
       () => setFailure(new ServiceUnavailable(noteNoResponse())),
     );
   }, []);
-  if (View) return <View.component />;
+  if (View) return <View.component load={load} weeks={weeks} onWeeks={setWeeks} />;
   if (failure) return <FleetUnavailable failure={failure} onReload={onReload} />;
   return <Loading text={messages.fleet.waiting} />;
 }
