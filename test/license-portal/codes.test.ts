@@ -232,7 +232,7 @@ describe('a request for a code does not show whether a license has the address',
     for (let count = 0; count < 100; count += 1) await addFailedMail('sign_in_code');
     expect(await warnings()).toEqual([]);
     await addFailedMail('license_key');
-    expect(await warnings()).toEqual([expect.stringMatching(/^Undelivered mails: 1, because a test;/)]);
+    expect(await warnings()).toEqual([expect.stringMatching(/^Undelivered mails: 1, because a test\./)]);
     for (const remove of removals) await remove();
   });
 

@@ -110,7 +110,7 @@ test('an undelivered mail is a warning after three attempts', async () => {
   await failAgain(2);
   expect(await ready()).toEqual({ status: 'ready', warnings: [] });
   await failAgain(3);
-  const sentence = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED). mooring status and the support page list them.`;
+  const sentence = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED). They are listed by mooring status and on the support page.`;
   expect(await ready()).toEqual({ status: 'ready', warnings: [sentence] });
   expect((await terminal.json(['status'])).warnings).toContain(sentence);
   const headers = { authorization: `Bearer ${await harness.service.staffToken()}` };
@@ -242,7 +242,7 @@ describe('without a running service', () => {
       failing: [{ ...failing, next_attempt_at: null }],
     });
     expect(warnings).toContain(
-      `Undelivered mails: 1, because ${reason}. mooring status and the support page list them.`,
+      `Undelivered mails: 1, because ${reason}. They are listed by mooring status and on the support page.`,
     );
     const { stdout } = await withoutService.run(['status']);
     expect(stdout).toMatch(

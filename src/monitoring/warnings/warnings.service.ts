@@ -166,7 +166,7 @@ export class WarningsService {
     // `failing` contains at most 100 mails.
     const undeliveredMailWarnings = [...reasons].map(
       ([reason, mails]) =>
-        `Undelivered mails: ${undeliveredMails.length === 100 ? `at least ${mails.length}` : mails.length}, because ${reason}. mooring status and the support page list them.`,
+        `Undelivered mails: ${undeliveredMails.length === 100 ? `at least ${mails.length}` : mails.length}, because ${reason}. They are listed by mooring status and on the support page.`,
     );
     return [...lateMailWarnings, ...undeliveredMailWarnings];
   }
