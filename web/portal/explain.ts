@@ -1,4 +1,4 @@
-import { Refused, ServiceUnavailable } from '../shared/api/api.js';
+import { ApiError, ServiceUnavailable } from '../shared/api/api.js';
 import { unavailableText } from '../shared/texts/messages.js';
 import { messages } from './messages.js';
 
@@ -9,7 +9,7 @@ import { messages } from './messages.js';
  */
 export function explain(error: unknown): string {
   if (error instanceof ServiceUnavailable) return unavailableText(error, messages.unavailableTyped);
-  if (!(error instanceof Refused)) throw error;
+  if (!(error instanceof ApiError)) throw error;
   if (wrongMembers(error).includes('hint')) return messages.freeAPlace.expired;
   // For the other reasons the license has ended: it was refunded, revoked or erased.
   if (error.code === 'key_not_mailable' && error.members['reason'] !== 'not_made_here')
@@ -20,6 +20,6 @@ export function explain(error: unknown): string {
 
 /** Returns the names of the members that the service refused: those in `errors` of `invalid_request`. */
 export function wrongMembers(error: unknown): string[] {
-  if (!(error instanceof Refused) || !Array.isArray(error.members['errors'])) return [];
+  if (!(error instanceof ApiError) || !Array.isArray(error.members['errors'])) return [];
   return (error.members['errors'] as { pointer?: unknown }[]).map(({ pointer }) => String(pointer).slice(1));
 }

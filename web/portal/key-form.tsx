@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { Refused } from '../shared/api/api.js';
+import { ApiError } from '../shared/api/api.js';
 import { useAction } from '../shared/forms/action.js';
 import { focusFirstError } from '../shared/notices/announcer.js';
 import { Button } from '../shared/forms/button.js';
@@ -36,7 +36,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
   const form = useRef<HTMLFormElement>(null);
   const [errors, setErrors] = useState<FieldErrors>({});
   const { busy, error, run } = useAction((error) => {
-    if (error instanceof Refused && error.code === 'license_not_found' && onDemand?.isMistyped(licenseKey)) {
+    if (error instanceof ApiError && error.code === 'license_not_found' && onDemand?.isMistyped(licenseKey)) {
       showErrors({ key: messages.signIn.mistypedKey });
       return '';
     }

@@ -10,7 +10,7 @@ export interface RequestOptions {
 }
 
 /** The answer to a request was an error: as a rule, a problem document of the service (RFC 9457). */
-export class Refused extends Error {
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     /** `unknown` if the answer was not a problem document of the service. */
@@ -37,7 +37,7 @@ export class ServiceUnavailable extends Error {
 /**
  * Sends a request to an address relative to the page (`api/licenses`).
  * @returns the parsed answer, undefined if it has no body
- * @throws Refused, ServiceUnavailable
+ * @throws ApiError, ServiceUnavailable
  */
 export async function ask<T = undefined>(
   method: string,
@@ -62,16 +62,16 @@ export const isOffline = (error: unknown) => error instanceof ServiceUnavailable
 
 /**
  * Asks for the session of this browser. The answer is 204 without one, because the browser would log a 401 as an error.
- * @throws Refused as `isSignedOut` expects it without a session, ServiceUnavailable
+ * @throws ApiError as `isSignedOut` expects it without a session, ServiceUnavailable
  */
 export async function askForSession<T extends object>(): Promise<T> {
   const session = await ask<T | undefined>('GET', 'api/session');
-  if (!session) throw new Refused(401, 'sign_in_required', '');
+  if (!session) throw new ApiError(401, 'sign_in_required', '');
   return session;
 }
 
 /** Whether an error means that there is no session, or that it has ended. */
-export const isSignedOut = (error: unknown) => error instanceof Refused && error.status === 401;
+export const isSignedOut = (error: unknown) => error instanceof ApiError && error.status === 401;
 
 async function send(
   method: string,
@@ -102,8 +102,8 @@ function errorOf(status: number, text: string): Error {
   const { code, detail, ...members } = parseJson(text) ?? {};
   // A proxy answers with one of these statuses while the service is unavailable. The service itself answers 503 `unavailable`.
   if ([502, 503, 504].includes(status)) return new ServiceUnavailable(false);
-  if (typeof code !== 'string') return new Refused(status, 'unknown', '');
-  return new Refused(status, code, typeof detail === 'string' ? detail : '', members);
+  if (typeof code !== 'string') return new ApiError(status, 'unknown', '');
+  return new ApiError(status, code, typeof detail === 'string' ? detail : '', members);
 }
 
 /** @returns null if the text is not JSON */

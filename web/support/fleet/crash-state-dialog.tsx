@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/api/api.js';
+import { ApiError } from '../../shared/api/api.js';
 import type { CrashGroup } from '../../shared/api/api-types.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
@@ -34,7 +34,7 @@ export function CrashStateDialog({ group, state, onClose, onConflict, onDone }: 
         const headers = { 'if-match': `"${group.revision}"` };
         const path = `fleet/crash-groups/${group.crash_sig}`;
         await call('PATCH', path, { state, ...values }, { headers }).catch(async (error: unknown) => {
-          if (error instanceof Refused && error.code === 'crash_group_changed') await onConflict();
+          if (error instanceof ApiError && error.code === 'crash_group_changed') await onConflict();
           throw error;
         });
         onDone();

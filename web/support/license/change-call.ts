@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/api/api.js';
+import { ApiError } from '../../shared/api/api.js';
 import { call } from '../call.js';
 import type { LicenseDetail } from '../types.js';
 
@@ -20,7 +20,7 @@ export async function changeLicense<T = undefined>(
   try {
     return await call<T>(method, `licenses/${id}${path}`, body, { headers });
   } catch (error) {
-    if (error instanceof Refused && error.code === 'license_changed') await onConflict();
+    if (error instanceof ApiError && error.code === 'license_changed') await onConflict();
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { isOffline, isSignedOut, Refused } from '../../shared/api/api.js';
+import { isOffline, isSignedOut, ApiError } from '../../shared/api/api.js';
 import { Unavailable } from '../../shared/notices/unavailable.js';
 import { Loading } from '../../shared/notices/loading.js';
 import { Notice } from '../../shared/notices/notice.js';
@@ -41,7 +41,7 @@ interface LoadErrorProps {
 
 /** Says why something could not be loaded. A button tries again, unless it was not found. */
 export function LoadError({ error, busy, notFoundText, onRetry }: LoadErrorProps) {
-  if (notFoundText && error instanceof Refused && error.status === 404)
+  if (notFoundText && error instanceof ApiError && error.status === 404)
     return <Notice kind="warning">{notFoundText}</Notice>;
   return (
     <Unavailable

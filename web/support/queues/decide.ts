@@ -4,7 +4,7 @@ import type {
   ReleaseDecisionAnswer,
   ReleaseRequestLine,
 } from '../../shared/api/api-types.js';
-import { isSignedOut, Refused, ServiceUnavailable } from '../../shared/api/api.js';
+import { isSignedOut, ApiError, ServiceUnavailable } from '../../shared/api/api.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { toast, toastError } from '../../shared/notices/toast.js';
@@ -75,7 +75,7 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   const requests = targets.map((target) => async () => {
     try {
       if (lasting !== undefined) throw lasting;
-      if (staff !== staffId()) throw new Refused(412, 'another_person', '');
+      if (staff !== staffId()) throw new ApiError(412, 'another_person', '');
       outcomes.push(await send(target, decision, reason, staff));
     } catch (error) {
       if (error instanceof ServiceUnavailable || isSignedOut(error)) lasting = error;
@@ -150,7 +150,7 @@ function countText(targets: readonly Target[], decision: Decision, outcomes: rea
   return meanwhile > 0 ? `${sentence} ${plural(meanwhile, texts.someMeanwhile)}` : sentence;
 }
 
-const isOfAnotherPerson = (error: unknown) => error instanceof Refused && error.code === 'another_person';
+const isOfAnotherPerson = (error: unknown) => error instanceof ApiError && error.code === 'another_person';
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
 

@@ -13,7 +13,7 @@ interface OptionsAnswer<Options> {
   readonly options: Options;
 }
 
-/** Signs in with whichever passkey the person picks. @throws PasskeyFailed, Refused, ServiceUnavailable */
+/** Signs in with whichever passkey the person picks. @throws PasskeyFailed, ApiError, ServiceUnavailable */
 export async function signInWithPasskey(): Promise<void> {
   requirePasskeySupport();
   const { options } = await call<OptionsAnswer<PublicKeyCredentialRequestOptionsJSON>>(
@@ -25,7 +25,7 @@ export async function signInWithPasskey(): Promise<void> {
   await call('POST', 'session', { response });
 }
 
-/** Makes a passkey for the signed-in person. @throws PasskeyFailed, Refused, ServiceUnavailable */
+/** Makes a passkey for the signed-in person. @throws PasskeyFailed, ApiError, ServiceUnavailable */
 export async function enrolPasskey(): Promise<Passkey> {
   requirePasskeySupport();
   const { options } = await call<OptionsAnswer<PublicKeyCredentialCreationOptionsJSON>>(

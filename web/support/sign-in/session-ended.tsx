@@ -8,7 +8,7 @@ import { Failure } from './failure.js';
 import { signInWithPasskey } from './passkey.js';
 
 interface Props {
-  /** Reads who is signed in now. @throws Refused if the session has ended */
+  /** Reads who is signed in now. @throws ApiError if the session has ended */
   readonly onSignedIn: () => Promise<void>;
   readonly onLeave: () => void;
 }

@@ -16,7 +16,7 @@ export interface SessionState {
   readonly error: unknown;
   /** How many requests were refused since the session ended; 0 while there is a session. */
   readonly endedCount: number;
-  /** Reads who is signed in now. @throws Refused without a session, ServiceUnavailable if it is not known */
+  /** Reads who is signed in now. @throws ApiError without a session, ServiceUnavailable if it is not known */
   readonly read: () => Promise<void>;
   /** Reads the session again, and stores the result or the error here. */
   readonly retry: () => void;
