@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { readCookie } from '../http/sessions/cookies.js';
 import { problem } from '../http/problems/problem.js';
-import { AllowedWithoutSession, demandSameOrigin, SessionOptional } from '../http/sessions/same-origin.js';
+import { AllowedWithoutSession, requireSameOrigin, SessionOptional } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { Languages } from '../languages/languages.service.js';
 import type { Holder } from './holder.js';
@@ -28,7 +28,7 @@ export class HolderGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<HolderRequest>();
     const route = context.getHandler();
     // The origin is checked first, so that the page of another site cannot find out whether a holder is signed in.
-    demandSameOrigin(request, this.config);
+    requireSameOrigin(request, this.config);
     request.language = this.languages.bestFor(request.headers['accept-language']);
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../src/core/config.js';
-import { demandSameOrigin } from '../../src/http/sessions/same-origin.js';
+import { requireSameOrigin } from '../../src/http/sessions/same-origin.js';
 
 const PUBLIC_URL = 'https://shop.example:8443/licenses';
 const OWN_ORIGIN = 'https://shop.example:8443';
@@ -10,7 +10,7 @@ const COOKIE = 'mooring_staff=x';
 function isRefused(method: string, headers: Record<string, string | undefined>): boolean {
   const request = { method, headers } as Partial<FastifyRequest> as FastifyRequest;
   try {
-    demandSameOrigin(request, { publicUrl: PUBLIC_URL } as Config);
+    requireSameOrigin(request, { publicUrl: PUBLIC_URL } as Config);
     return false;
   } catch (error) {
     expect(error).toMatchObject({ code: 'cross_origin' });

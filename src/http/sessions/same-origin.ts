@@ -18,7 +18,7 @@ export const SessionOptional = Reflector.createDecorator<object>();
  * accepted only without a cookie: a script with an access token sends such requests.
  * @throws Problem `cross_origin`
  */
-export function demandSameOrigin({ method, headers }: FastifyRequest, config: Config): void {
+export function requireSameOrigin({ method, headers }: FastifyRequest, config: Config): void {
   if (method === 'GET' || method === 'HEAD') return;
   const { origin, cookie } = headers;
   const site = headers['sec-fetch-site'];

@@ -3,7 +3,11 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { problem } from '../../http/problems/problem.js';
-import { AllowedWithoutSession, demandSameOrigin, SessionOptional } from '../../http/sessions/same-origin.js';
+import {
+  AllowedWithoutSession,
+  requireSameOrigin,
+  SessionOptional,
+} from '../../http/sessions/same-origin.js';
 import { StaffIdentity, type AuthenticatedStaff } from './staff-identity.js';
 
 type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };
@@ -34,7 +38,7 @@ export class StaffGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<RequestOfStaff>();
     // The origin is checked first, so that the page of another site cannot find out whether a staff member is signed in.
-    demandSameOrigin(request, this.config);
+    requireSameOrigin(request, this.config);
     const route = context.getHandler();
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
     const isSessionOnly = this.reflector.get(SessionOnly, context.getClass());
