@@ -42,12 +42,12 @@ function parseOptions() {
 
 async function measureAll({ url, folder, processes, progress }, { rate, rounds, seconds }) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, seatIds } = await import('../load/data.mjs');
+  const { makeData, activationIds } = await import('../load/data.mjs');
   const { MailSink } = await import('../load/mail-sink.mjs');
   const { readProcessorTime } = await import('../load/processes.mjs');
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, seatIds(LICENSES));
+  const data = await makeData(url, folder, activationIds(LICENSES));
   const mails = new MailSink(MAIL_DELAY_MS);
   const SMTP_URL = await mails.start();
   try {
@@ -71,7 +71,8 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
         measureKeyMails({ port, data, mails, seconds }),
       ]);
       keyMails.push(...times);
-      if (round === rounds) codeMail = await measureHolderCode({ port, mails, seat: data.seats[0] });
+      if (round === rounds)
+        codeMail = await measureHolderCode({ port, mails, activation: data.activations[0] });
       await flood({ end: true });
       measured.flood.push({ ...floodMeasurements, codes: (await flood({ collect: true })).kinds.code });
     }
@@ -127,7 +128,7 @@ async function measureKeyMails({ port, data, mails, seconds }) {
 }
 
 /** A holder who signed in with a license key requests a code during the flood. @returns milliseconds until the mail arrives */
-async function measureHolderCode({ port, mails, seat: { email, cookie } }) {
+async function measureHolderCode({ port, mails, activation: { email, cookie } }) {
   const headers = {
     'content-type': 'application/json',
     cookie: `mooring_holder=${cookie}`,

@@ -1,5 +1,5 @@
 // Compares the throughput of the service with that of other servers that do the same work: npm run bench [-- --rounds N]
-// [--seconds N] [--connections N] [--seats N] [--only KIND[,KIND]] [--profile FOLDER] [--write]. The bench starts and ends
+// [--seconds N] [--connections N] [--activations N] [--only KIND[,KIND]] [--profile FOLDER] [--write]. The bench starts and ends
 // every process itself and removes its files.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,15 +20,15 @@ function parseOptions() {
       rounds: option('5'),
       seconds: option('3'),
       connections: option('64'),
-      seats: option('10000'),
+      activations: option('10000'),
       only: option(COMPARED_KINDS.join(',')),
       profile: { type: 'string' },
       write: { type: 'boolean' },
     },
   });
-  const { rounds, seconds, connections, seats } = values;
-  const numbers = parseWholeNumbers({ rounds, seconds, connections, seats });
-  if (numbers.seats < 2) throw new ScriptError('--seats must be at least 2.');
+  const { rounds, seconds, connections, activations } = values;
+  const numbers = parseWholeNumbers({ rounds, seconds, connections, activations });
+  if (numbers.activations < 2) throw new ScriptError('--activations must be at least 2.');
   const kinds = values.only.split(',');
   const unknown = kinds.find((kind) => !COMPARED_KINDS.includes(kind));
   if (unknown)
@@ -38,13 +38,13 @@ function parseOptions() {
 
 async function measureAll({ url, folder, processes, progress }, options) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, seatIds } = await import('../load/data.mjs');
+  const { makeData, activationIds } = await import('../load/data.mjs');
   const { startServers } = await import('./start-servers.mjs');
   const { measureRequestKinds } = await import('../load/measure-request-kinds.mjs');
   const { measureDatabase } = await import('../load/pgbench.mjs');
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, seatIds(options.seats));
+  const data = await makeData(url, folder, activationIds(options.activations));
   progress('starting the servers and checking their responses');
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
   const { servers, etag } = await startServers(processes, data, flags);

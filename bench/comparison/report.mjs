@@ -9,13 +9,16 @@ import {
 import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
 /** Writes the measurements as a page of Markdown. */
-export function report({ version, measurementsByKind, database }, { rounds, seconds, connections, seats }) {
+export function report(
+  { version, measurementsByKind, database },
+  { rounds, seconds, connections, activations },
+) {
   const entries = Object.entries(measurementsByKind);
   return `# How fast requests are answered, compared with other servers
 
-Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench -- --rounds ${rounds} --seconds ${seconds} --connections ${connections} --seats ${seats} --write\`:
+Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench -- --rounds ${rounds} --seconds ${seconds} --connections ${connections} --activations ${activations} --write\`:
 each kind of request in ${rounds} rounds of ${seconds} s after a warm-up; the rounds alternate between the servers. The load keeps ${connections} connections open
-and sends the next request on a connection as soon as it has the response (a closed loop). The requests are spread over ${formatCount(seats)}
+and sends the next request on a connection as soon as it has the response (a closed loop). The requests are spread over ${formatCount(activations)}
 activations. Each ratio compares the service with another server in two neighbouring rounds; the table has the median of these ratios,
 with the minimum and the maximum.
 

@@ -27,7 +27,7 @@ export async function makeDatabase({ url: server, folder, progress }, name, size
   try {
     await client.query(idFunctions(size));
     const { rows: ids } = await client.query(SELECT_SAMPLE, [size, Math.min(sample, size)]);
-    const insert = (_client, seats) => insertRows(client, size, seats);
+    const insert = (_client, activations) => insertRows(client, size, activations);
     const { ms, result: data } = await measureTime(() => makeData(url, join(folder, name), ids, insert));
     // The checkpoint writes the changes to disk now, and not during the measurements.
     await client.query('checkpoint');
@@ -74,15 +74,15 @@ const SELECT_SAMPLE = `
   from (select part * $1::bigint / $2::bigint + floor(random() * ($1::bigint / $2::bigint))::bigint as n
         from generate_series(0, $2::bigint - 1) part) picked`;
 
-async function insertRows(client, size, seats) {
+async function insertRows(client, size, activations) {
   const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
-  const column = columnsOf(seats);
+  const column = columnsOf(activations);
   await client.query(`set maintenance_work_mem = '512MB'`);
   await client.query(
-    'create temp table seat (n bigint, email text, key_hash bytea, machine_id bytea, expires_at timestamptz)',
+    'create temp table loaded (n bigint, email text, key_hash bytea, machine_id bytea, expires_at timestamptz)',
   );
   await client.query(
-    `insert into seat select n, email, key_hash, machine_id, to_timestamp(lxp)
+    `insert into loaded select n, email, key_hash, machine_id, to_timestamp(lxp)
      from unnest($1::bigint[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[]) as t (n, email, key_hash, machine_id, lxp)`,
     [
       column(({ n }) => n),
@@ -92,7 +92,7 @@ async function insertRows(client, size, seats) {
       column(({ lxp }) => lxp),
     ],
   );
-  await client.query('analyze seat');
+  await client.query('analyze loaded');
   await fillWithoutIndexes(client, TABLES, () => client.query(insertStatements(size)));
 }
 
@@ -108,8 +108,8 @@ const insertStatements = (size) => `
     coalesce(s.email, 'buyer' || n || '@example.com'), case when s.n is null then 3 else 100000 end,
     case when s.n is not null then s.expires_at when n % 4 = 0 then now() + interval '1 year' end, 'keep',
     case when n % 2 = 0 then pg_temp.id('purchase', n) end, pg_temp.created_at(n)
-  from generate_series(0, ${size - 1}) n left join seat s using (n);
+  from generate_series(0, ${size - 1}) n left join loaded s using (n);
   insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
   select pg_temp.id('activation', n), pg_temp.id('license', n),
     coalesce(s.machine_id, sha256(convert_to('machine ' || n, 'UTF8'))), 'Studio Mac', '0.9.0', pg_temp.created_at(n)
-  from generate_series(0, ${size - 1}) n left join seat s using (n)`;
+  from generate_series(0, ${size - 1}) n left join loaded s using (n)`;

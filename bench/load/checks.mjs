@@ -10,7 +10,7 @@ import { REQUEST_KINDS } from './request-kinds.mjs';
  * independent library, jose, verifies the tokens.
  * @throws ScriptError
  */
-export async function checkAnswers(servers, { seats, ring, settings, manifest, etag }) {
+export async function checkAnswers(servers, { activations, ring, settings, manifest, etag }) {
   const { publicKey } = ring.active;
   const service = servers.find(({ name }) => name === 'service');
   for (const server of servers) {
@@ -23,22 +23,22 @@ export async function checkAnswers(servers, { seats, ring, settings, manifest, e
     try {
       const kinds = Object.entries(REQUEST_KINDS).filter(([, kind]) => kind.servers.includes(server.name));
       for (const [name, kind] of kinds) {
-        const [seat] = seats;
-        const { status, text } = await send(requestOf(name, seat, etag));
+        const [activation] = activations;
+        const { status, text } = await send(requestOf(name, activation, etag));
         strictEqual(status, kind.status, name);
         if (name === 'manifest') strictEqual(text, manifest);
         if (status === 304 || name === 'manifest') continue;
         const answer = JSON.parse(text);
         if (answer.token) {
           const { payload } = await jwtVerify(answer.token, publicKey, { audience: settings.PRODUCT });
-          strictEqual(payload.lic, seat.lic);
+          strictEqual(payload.lic, activation.lic);
           strictEqual(Object.hasOwn(answer, 'telemetry'), name === 'telemetry');
           if (answer.telemetry) deepStrictEqual(answer.telemetry, { stored: true, dropped: [] });
         }
-        const reference = await send(requestOf(name, seat, etag), service.port);
+        const reference = await send(requestOf(name, activation, etag), service.port);
         deepStrictEqual(withoutVaryingValues(answer), withoutVaryingValues(JSON.parse(reference.text)), name);
       }
-      if (server.name !== 'constant') await checkRefusals(send, seats[1]);
+      if (server.name !== 'constant') await checkRefusals(send, activations[1]);
     } catch (error) {
       throw new ScriptError(`The server "${server.name}" gives a wrong response: ${error.message}`);
     }

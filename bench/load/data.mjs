@@ -1,5 +1,5 @@
 /*
- * The data of a bench. A "seat" is an activation with a license of its own. Its members have the names of the token's claims:
+ * The data of a bench. Each activation has a license of its own. Its members have the names of the token's claims:
  * `sub` is the id of the activation, `lic` the id of the license, `mch` the digest of the machine id, and `lxp` the expiry of
  * the license.
  */
@@ -11,15 +11,18 @@ import pg from 'pg';
 const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
 /** The prefix of activation ids. A number of 12 digits follows it, so that a pgbench script can make the same ids. */
-export const SEAT_ID_PREFIX = '0198c000-0000-7000-8000-';
+export const ACTIVATION_ID_PREFIX = '0198c000-0000-7000-8000-';
 const LICENSE_ID_PREFIX = '0198c000-0000-7000-9000-';
 export const licenseId = (number) => id(LICENSE_ID_PREFIX, number);
 const id = (prefix, number) => `${prefix}${String(number).padStart(12, '0')}`;
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
-/** Makes the ids of `count` seats. */
-export const seatIds = (count) =>
-  Array.from({ length: count }, (_, number) => ({ sub: id(SEAT_ID_PREFIX, number), lic: licenseId(number) }));
+/** Makes the ids of `count` activations. */
+export const activationIds = (count) =>
+  Array.from({ length: count }, (_, number) => ({
+    sub: id(ACTIVATION_ID_PREFIX, number),
+    lic: licenseId(number),
+  }));
 
 /** Makes the secrets and settings of a production deployment on this database, and the publisher's key. */
 export async function makeDeployment(url, folder) {
@@ -43,26 +46,26 @@ export async function makeDeployment(url, folder) {
 }
 
 /**
- * Fills a migrated database with a manifest and with seats: licenses, each with one machine and one session.
- * @param ids of the seats
- * @param insert writes the rows of the seats, and may write more rows
- * @returns the settings of a service on this database, the seats for the load, and the body of the manifest
+ * Fills a migrated database with a manifest and with licenses, each with one activation and one session.
+ * @param ids of the activations
+ * @param insert writes the rows of the activations, and may write more rows
+ * @returns the settings of a service on this database, the activations for the load, and the body of the manifest
  */
-export async function makeData(url, folder, ids, insert = insertSeats) {
+export async function makeData(url, folder, ids, insert = insertActivations) {
   const { deriveLicenseKey } = await import('../../dist/keys/license-key.js');
   const { machineDigest, OFFLINE_SECONDS, signLicenseToken } =
     await import('../../dist/keys/tokens/license-token.js');
   const { settings, secret, ring, publisher } = await makeDeployment(url, folder);
   const iat = Math.floor(Date.now() / 1000) - 3600;
   const staff_token = `mst_${randomBytes(32).toString('base64url')}`;
-  const seats = ids.map((idsOfSeat, number) => {
-    const { sub, lic } = idsOfSeat;
+  const activations = ids.map((idsOfActivation, number) => {
+    const { sub, lic } = idsOfActivation;
     const machine = randomBytes(32);
     // Every fourth license has an expiry, so that the service checks its coverage of the version too.
     const lxp = number % 4 === 0 ? iat + 365 * 86_400 : null;
     const claims = { iss: 'mooring', aud: PRODUCT, sub, lic, mch: machineDigest(machine), lxp, iat };
     return {
-      ...idsOfSeat,
+      ...idsOfActivation,
       lxp,
       machines_allowed: 100_000,
       // Half of the licenses come from a purchase, and staff issued the other half.
@@ -79,16 +82,16 @@ export async function makeData(url, folder, ids, insert = insertSeats) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await insert(client, seats);
-    await insertSessions(client, seats, staff_token);
+    await insert(client, activations);
+    await insertSessions(client, activations, staff_token);
     await insertManifest(client, manifest);
     await client.query('vacuum analyze');
   } finally {
     await client.end();
   }
-  const file = join(folder, 'seats.json');
-  writeFileSync(file, JSON.stringify({ seats, webhookSecret: settings.PURCHASE_WEBHOOK_SECRET }));
-  return { settings, seats, file, ring, manifest: JSON.stringify(manifest) };
+  const file = join(folder, 'activations.json');
+  writeFileSync(file, JSON.stringify({ activations, webhookSecret: settings.PURCHASE_WEBHOOK_SECRET }));
+  return { settings, activations, file, ring, manifest: JSON.stringify(manifest) };
 }
 
 /** Makes a signed manifest that offers a version. @param live the published manifest that it replaces; null for the first */
@@ -113,12 +116,12 @@ export async function insertManifest(client, { signed, signatures }) {
   await client.query('insert into manifest values (1, $1, $2, now())', [signed, JSON.stringify(signatures)]);
 }
 
-/** Returns a function that maps the seats to the values of one column, as an array for `unnest`. */
-export const columnsOf = (seats) => (of) => seats.map(of);
+/** Returns a function that maps the activations to the values of one column, as an array for `unnest`. */
+export const columnsOf = (activations) => (of) => activations.map(of);
 
-async function insertSeats(client, seats) {
-  await insertLicenses(client, seats);
-  await insertMachines(client, seats);
+async function insertActivations(client, activations) {
+  await insertLicenses(client, activations);
+  await insertMachines(client, activations);
 }
 
 /** Inserts licenses, and a purchase with the same id for each license that has one. */
@@ -146,8 +149,8 @@ export async function insertLicenses(client, licenses) {
   await client.query('update license l set purchase_id = p.id from purchase p where p.id = l.id');
 }
 
-async function insertMachines(client, seats) {
-  const column = columnsOf(seats);
+async function insertMachines(client, activations) {
+  const column = columnsOf(activations);
   await client.query(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      select id, license_id, machine_id, 'Studio Mac', '0.9.0', now()
@@ -160,8 +163,8 @@ async function insertMachines(client, seats) {
   );
 }
 
-async function insertSessions(client, seats, staff_token) {
-  const column = columnsOf(seats);
+async function insertSessions(client, activations, staff_token) {
+  const column = columnsOf(activations);
   // The sessions end late, so that no request extends its session with a write, which would be measured too.
   await client.query(
     `insert into session (id, token_hash, license_id, created_at, expires_at)

@@ -21,16 +21,16 @@ export const TELEMETRY = {
 };
 
 /**
- * For each of `REQUEST_KINDS`, a function that makes one request as bytes, for one seat: an activation with a license of
+ * For each of `REQUEST_KINDS`, a function that makes one request as bytes, for one activation with a license of
  * its own (data.mjs).
  */
 const MAKERS = {
   heartbeat: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION }),
   telemetry: ({ token }) => post('/v1/heartbeat', { token, app_version: APP_VERSION, telemetry: TELEMETRY }),
-  activate_new: (seat) => activate(seat, randomBytes(32).toString('hex')),
-  activate_again: (seat) => activate(seat, seat.machine_id),
+  activate_new: (activation) => activate(activation, randomBytes(32).toString('hex')),
+  activate_again: (activation) => activate(activation, activation.machine_id),
   manifest: () => get('/v1/manifest'),
-  manifest_304: (_seat, etag) => get('/v1/manifest', `if-none-match: ${etag}\r\n`),
+  manifest_304: (_activation, etag) => get('/v1/manifest', `if-none-match: ${etag}\r\n`),
   portal: ({ cookie }) => get('/portal/api/session', `cookie: mooring_holder=${cookie}\r\n`),
   search: ({ email, staff_token }) =>
     post('/support/api/licenses/search', { email }, `authorization: Bearer ${staff_token}\r\n`),
@@ -40,19 +40,20 @@ const MAKERS = {
  * Returns a function that gives the next request of a kind as bytes. All requests are made before the measurement, except
  * those of new machines.
  */
-export function requestsOf(requestKind, { seats, etag }) {
+export function requestsOf(requestKind, { activations, etag }) {
   const make = MAKERS[requestKind];
   const requests = requestKind.startsWith('manifest')
     ? [make(undefined, etag)]
-    : seats.map((seat) => make(seat, etag));
+    : activations.map((activation) => make(activation, etag));
   let next = Math.floor(Math.random() * requests.length);
   // Each request needs a machine id that was not used before.
-  if (requestKind === 'activate_new') return () => make(seats[(next = (next + 1) % seats.length)]);
+  if (requestKind === 'activate_new')
+    return () => make(activations[(next = (next + 1) % activations.length)]);
   return () => requests[(next = (next + 1) % requests.length)];
 }
 
-/** Makes one request of a kind for one seat. */
-export const requestOf = (requestKind, seat, etag) => MAKERS[requestKind](seat, etag);
+/** Makes one request of a kind for one activation. */
+export const requestOf = (requestKind, activation, etag) => MAKERS[requestKind](activation, etag);
 
 function activate({ license_key, email }, machine_id) {
   return post('/v1/activate', {

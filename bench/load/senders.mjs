@@ -26,7 +26,7 @@ export function createSenders(port, data) {
   const senders = {
     ...Object.fromEntries(measuredSenders),
     // The load must stay below the limit of one address (429) and of all addresses together (503).
-    code: sendPooled(() => codeRequest(data.seats), 202),
+    code: sendPooled(() => codeRequest(data.activations), 202),
     purchase: sendPooled(() => purchaseReport(data.webhookSecret), 204),
     invalid_members: sendPooled(
       () => post('/v1/heartbeat', { token: randomUUID().repeat(9), telemetry: [{}] }),
@@ -43,10 +43,12 @@ export function createSenders(port, data) {
 let codeRequests = 0;
 
 /** Makes a request for a sign-in code, alternately for a made-up address and for the address of a license. */
-function codeRequest(seats) {
+function codeRequest(activations) {
   codeRequests += 1;
   const { email } =
-    codeRequests % 2 ? { email: `${randomUUID()}@example.com` } : seats[codeRequests % seats.length];
+    codeRequests % 2
+      ? { email: `${randomUUID()}@example.com` }
+      : activations[codeRequests % activations.length];
   return post('/portal/api/session/code', { email });
 }
 

@@ -34,7 +34,7 @@ export function report({ version, before, minutes, after }, options) {
   const isFlat = last <= middle * MAX_GROWTH_RATIO;
   return `# The memory of a service under a steady load
 
-Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:soak -- --minutes ${options.minutes} --write\`: a service in production mode, ${formatCount(options.seats)} activations,
+Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:soak -- --minutes ${options.minutes} --write\`: a service in production mode, ${formatCount(options.activations)} activations,
 ${formatCount(sum(Object.values(options.rates)))} requests a second in an open loop (they are sent whether earlier ones were answered or not): ${describeRates(options.rates)}.
 Resident memory (\`VmRSS\`) is read each second.
 

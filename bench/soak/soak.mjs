@@ -10,7 +10,7 @@ import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
 /** The number of activations that the load uses, each with a license of its own. */
-const SEATS = 10_000;
+const ACTIVATIONS = 10_000;
 /** Requests a second of each kind (`load/senders.mjs`). */
 const RATES = {
   heartbeat: 60,
@@ -34,7 +34,8 @@ await runPageBench(import.meta.url, {
   page: 'soak.md',
   parseOptions,
   measureAll,
-  report: (measurements, options) => report(measurements, { ...options, rates: RATES, seats: SEATS }),
+  report: (measurements, options) =>
+    report(measurements, { ...options, rates: RATES, activations: ACTIVATIONS }),
 });
 
 function parseOptions() {
@@ -45,13 +46,13 @@ function parseOptions() {
 
 async function measureAll({ url, folder, processes, progress }, { minutes }) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, seatIds } = await import('../load/data.mjs');
+  const { makeData, activationIds } = await import('../load/data.mjs');
   const { readResidentMemory, readHeap } = await import('../load/processes.mjs');
   if (readResidentMemory(process.pid) === null)
     throw new ScriptError('This bench reads the memory of a process from /proc, which only Linux has.');
   progress('data');
   await migrate(url);
-  const data = await makeData(url, folder, seatIds(SEATS));
+  const data = await makeData(url, folder, activationIds(ACTIVATIONS));
   const server = await processes.startService(data.settings, HEAP_FLAGS);
   const load = processes.startLoad(data.file, 'steady.mjs');
   const etag = (await fetch(`http://127.0.0.1:${server.port}/v1/manifest`)).headers.get('etag');

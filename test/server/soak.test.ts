@@ -35,9 +35,9 @@ let server: ServerProcess;
 let load: Load;
 beforeAll(async () => {
   database = await createDatabase();
-  const { makeData, seatIds } = await importFromBench('load/data.mjs');
+  const { makeData, activationIds } = await importFromBench('load/data.mjs');
   const { createSenders } = await importFromBench('load/senders.mjs');
-  const { settings, ...data } = await makeData(database.url, directory, seatIds(ACTIVATIONS));
+  const { settings, ...data } = await makeData(database.url, directory, activationIds(ACTIVATIONS));
   const port = await freePort();
   const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
   const nodeArguments = ['--expose-gc', '--import', './bench/load/heap.mjs'];
