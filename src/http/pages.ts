@@ -64,14 +64,14 @@ export function staticPagesOptions(config: Config): ServeStaticModuleOptions {
           ...(IS_PAGE.test(path) ? PAGE_HEADERS : undefined),
           ...tlsHeader,
           'cross-origin-resource-policy': 'same-origin',
-          'cache-control': cacheControl(path),
+          'cache-control': isImmutable(path) ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache',
         });
+        // No browser asks whether such a file has changed.
+        if (isImmutable(path)) void reply.removeHeader('etag');
       },
     },
   };
 }
 
-// A file with a hash in its name never changes. A page refers to the newest of these files, so browsers request the page each time.
-function cacheControl(path: string): string {
-  return path.startsWith(join(FOLDER, 'assets')) ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache';
-}
+/** A file with a hash in its name never changes. A page refers to the newest of these files, so browsers request the page each time. */
+const isImmutable = (path: string) => path.startsWith(join(FOLDER, 'assets'));

@@ -92,6 +92,7 @@ describe.each(PAGES)('%s', (path) => {
         const answer = await get(file, { 'accept-encoding': accepted });
         expect(answer.status).toBe(200);
         expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+        expect(answer.headers.has('etag')).toBe(false);
         expect(answer.headers.get('content-encoding')).toBe(encoding);
         expect(answer.headers.get('content-type')).toMatch(
           /^(text\/css|application\/javascript|image\/svg\+xml)/,

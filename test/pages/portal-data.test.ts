@@ -71,6 +71,7 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Delete my data …' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete everything held about you?' });
+  await dialog.waitFor();
   expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
     'Your license ends for good, on every machine.',
     'The application stops on 1 machine.',

@@ -7,7 +7,7 @@ import { Notice } from '../shared/notices/notice.js';
 import { CodeEntry } from './code-entry.js';
 import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
-import type { FormProps } from './key-form.js';
+import type { FormProps } from './form-props.js';
 import { mailCode, signInByCode } from './portal-api.js';
 import { messages } from './messages.js';
 

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ApiError } from '../shared/api/api.js';
 import { useAction } from '../shared/forms/action.js';
@@ -9,22 +8,10 @@ import { Form } from '../shared/forms/form.js';
 import { Notice } from '../shared/notices/notice.js';
 import { EmailField, emailError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
+import type { FormProps } from './form-props.js';
 import { onDemand, preload } from './load-on-demand.js';
 import { signInByKey } from './portal-api.js';
 import { messages } from './messages.js';
-
-/** The props of both forms of `SignIn`: `KeyForm` and `CodeForm`. */
-export interface FormProps {
-  readonly email: string;
-  readonly onEmail: (email: string) => void;
-  readonly licenseKey: string;
-  readonly onLicenseKey: (key: string) => void;
-  readonly onSignedIn: () => Promise<void>;
-  /** The text that says what a mailed code is used for. Only `CodeForm` shows it. */
-  readonly lead: string;
-  /** Further buttons beside the submit button. */
-  readonly extra: ComponentChildren;
-}
 
 interface FieldErrors {
   readonly email?: string | undefined;

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { moveFocus } from '../shared/notices/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api/api.js';
 import { setTitle } from '../shared/page/brand.js';
+import { Button } from '../shared/forms/button.js';
 import { Unavailable } from '../shared/notices/unavailable.js';
 import { Loading } from '../shared/notices/loading.js';
 import { useReconnection } from '../shared/api/connection.js';
@@ -76,13 +77,15 @@ export function Portal() {
       signInReason && typeof signInReason === 'object' ? signInReason.focusAfterwards : undefined,
     );
     setSignInReason(null);
-    toast(signInReason === 'ended' ? messages.session.signedInAgain : messages.session.signedInByCode);
+    toast(isEnded ? messages.session.signedInAgain : messages.session.signedInByCode);
   };
   const handleEnded = () =>
     void loadOnDemand().then(
       () => setSignInReason('ended'),
       () => setSignInReason('later'),
     );
+  const isEnded = signInReason === 'ended';
+  const closeSignIn = () => setSignInReason(isEnded ? 'later' : null);
   const handleSignedOut = () => {
     setSignInReason(null);
     show('signed-out', 'headline');
@@ -132,12 +135,20 @@ export function Portal() {
         />
       )}
       {holder && signInReason && signInReason !== 'later' && (
-        <onDemand.SignInAgain
-          holder={holder}
-          reason={signInReason}
-          onSignedIn={handleSignedInAgain}
-          onClose={() => setSignInReason(signInReason === 'ended' ? 'later' : null)}
-        />
+        <onDemand.SignInAgain isEnded={isEnded} onClose={closeSignIn}>
+          <SignIn
+            email={holder.email}
+            byCode={!isEnded || holder.signed_in_by === 'code'}
+            codeOnly={!isEnded}
+            codeLead={messages.signIn.codeLead}
+            onSignedIn={handleSignedInAgain}
+            extra={
+              <Button kind="link" onClick={closeSignIn}>
+                {messages.session.notNow}
+              </Button>
+            }
+          />
+        </onDemand.SignInAgain>
       )}
     </Page>
   );

@@ -3,24 +3,15 @@ import type { Brand, Contact } from '../api/api-types.js';
 import { common } from '../texts/messages.js';
 import { fill, UntrustedText } from '../texts/text.js';
 
-/** Used if `/brand` was not answered: the page then names neither the product nor the vendor. */
-const UNKNOWN: Brand = {
-  product_name: '',
-  vendor_name: null,
-  support_contact: null,
-  privacy_contact: null,
-  shop_url: null,
-  renewal_url: null,
-  accent: null,
-  has_logo: false,
-};
-
-/** What the settings say about the product and its vendor. It is loaded before the page is first rendered. */
-export let brand = UNKNOWN;
+/**
+ * What the settings say about the product and its vendor. It is loaded before the page is first rendered. It is empty if `/brand` was
+ * not answered: the page then names neither the product nor the vendor.
+ */
+export let brand: Partial<Brand> & Pick<Brand, 'product_name'> = { product_name: '' };
 
 /** It is no top-level `await`, because with one the bundler moves what a chunk shares with its page into a third file. */
 export async function loadBrand(): Promise<void> {
-  brand = await ask<Brand>('GET', '../brand').catch(() => UNKNOWN);
+  brand = await ask<Brand>('GET', '../brand').catch(() => brand);
   if (brand.accent) showAccent(brand.accent);
 }
 
@@ -58,7 +49,7 @@ export function BrandMark({ page }: { page: string }) {
 }
 
 /** A sentence with a link to the contact; nothing if the settings name no contact. */
-export function ContactLine({ contact, text }: { contact: Contact | null; text: string }) {
+export function ContactLine({ contact, text }: { contact: Contact | null | undefined; text: string }) {
   return contact && <p class="contact">{fill(text, { contact: <ContactLink contact={contact} /> })}</p>;
 }
 
