@@ -25,6 +25,8 @@ export interface FailingMail {
 export interface WaitingMail {
   /** Mails that will be attempted, including those that have failed before. */
   readonly waiting: number;
+  /** Waiting mails without a failed attempt. */
+  readonly untried: number;
   /** Waiting mails that have been due for five minutes and are not being sent. */
   readonly late: number;
   /** Mails with a failed attempt, including those after their last attempt. */
@@ -58,6 +60,7 @@ export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMa
     queryOne<Omit<WaitingMail, 'failing'>>(
       dataSource,
       `select (count(*) filter (where attempts < max_attempts))::int as waiting,
+              (count(*) filter (where not (${HAS_FAILED})))::int as untried,
               (count(*) filter (where ${HAS_FAILED}))::int as failed,
               (count(*) filter (where attempts < max_attempts and locked_at is null
                                 and run_at < now() - interval '5 minutes'))::int as late

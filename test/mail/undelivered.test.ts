@@ -137,7 +137,7 @@ test('delivered mails are no longer listed', async () => {
   await Promise.all(ids.map((id) => harness.jobs.untilDone('license_key', id)));
   // The mail whose connection was closed after the message is received twice, and accepted once.
   expect(harness.smtp.accepted).toHaveLength(ids.length);
-  expect(await status()).toEqual({ waiting: 0, failed: 0, late: 0, failing: [] });
+  expect(await status()).toEqual({ waiting: 0, untried: 0, failed: 0, late: 0, failing: [] });
   expect((await ready()).warnings).toEqual([]);
 });
 
@@ -222,10 +222,10 @@ describe('without a running service', () => {
     const dueSixMinutesAgo = "run_at = now() - interval '6 minutes'";
     await sell('under-way', `${dueSixMinutesAgo}, locked_at = now(), locked_by = 'a worker'`);
     const { mail, warnings } = await withoutService.json(['status']);
-    expect([mail, warnings]).toEqual([{ waiting: 3, failed: 0, late: 0, failing: [] }, []]);
+    expect([mail, warnings]).toEqual([{ waiting: 3, untried: 3, failed: 0, late: 0, failing: [] }, []]);
     for (const transaction of ['late', 'as-late']) await sell(transaction, dueSixMinutesAgo);
     const now = await withoutService.json(['status']);
-    expect(now.mail).toEqual({ waiting: 5, failed: 0, late: 2, failing: [] });
+    expect(now.mail).toEqual({ waiting: 5, untried: 5, failed: 0, late: 2, failing: [] });
     expect(now.warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);
   });
 
@@ -237,6 +237,7 @@ describe('without a running service', () => {
     const failing = { kind: 'license_key', about, reason, attempts: 25, waiting_since: time };
     expect(mail).toEqual({
       waiting: 5,
+      untried: 5,
       failed: 1,
       late: 2,
       failing: [{ ...failing, next_attempt_at: null }],

@@ -136,7 +136,7 @@ test('the view of the service shows hostile warnings, reasons, subjects and jobs
   }));
   await answer(page, 'service', {
     warnings: HOSTILE,
-    mail: { waiting: 10, late: 0, failed: 10, failing },
+    mail: { waiting: 10, untried: 0, late: 0, failed: 10, failing },
     jobs: HOSTILE.map((task) => ({ task, waiting: 1, late: 0, failing: 0 })),
   });
   await openAs(page, origin, service, 'support', '#service');

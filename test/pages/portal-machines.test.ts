@@ -18,6 +18,7 @@ import {
   expectToast,
   insertSelfRelease,
   type HolderCredentials,
+  closeByEscape,
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -67,7 +68,7 @@ describe('asking support to release a machine', () => {
     await page.keyboard.type('The');
     await page.keyboard.press('Escape');
     await dialog.getByRole('alert').getByText('What you typed would be lost.').waitFor();
-    await page.keyboard.press('Escape');
+    await closeByEscape(dialog);
     await expectFocus(button);
     expect(await readReleaseRequests(id)).toEqual([]);
     await page.keyboard.press('Enter');

@@ -5,7 +5,13 @@ import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
-import { activateMachine, expectAnnounced, expectApart, type HolderCredentials } from './steps.js';
+import {
+  activateMachine,
+  expectAnnounced,
+  expectApart,
+  type HolderCredentials,
+  closeByEscape,
+} from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -91,8 +97,7 @@ test('Escape does not discard a key that is typed to sign in again: the first on
   await page.keyboard.press('Escape');
   await again.getByRole('alert').getByText('What you typed would be lost.').waitFor();
   expect(await again.getByLabel('License key').inputValue()).toBe(license.license_key);
-  await page.keyboard.press('Escape');
-  await again.waitFor({ state: 'detached' });
+  await closeByEscape(again);
 });
 
 test('while a person signs in again, neither Escape nor a button closes the dialog', async () => {

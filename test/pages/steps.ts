@@ -48,6 +48,11 @@ export const insertSelfRelease = (service: Service, license_id: string) =>
 
 const MAX_TAB_PRESSES = 60;
 
+/** Presses Escape until a dialog closes, because it ignores a press that comes too soon after its warning. */
+export async function closeByEscape(open: Locator): Promise<void> {
+  while (await open.isVisible()) await open.page().keyboard.press('Escape');
+}
+
 /** Presses Tab until this element has the focus. */
 export async function tabTo(target: Locator): Promise<void> {
   await target.waitFor();

@@ -169,6 +169,25 @@ test('the service view shows warnings, mails that were not delivered and why, an
   await service.sql('delete from graphile_worker._private_jobs');
 });
 
+test('the service view counts the failed mails that the service does not list, and those that were not tried yet', async () => {
+  const page = await browser.openPage(origin);
+  const failing = ['one', 'two'].map((about) => ({
+    kind: 'license_key',
+    about,
+    reason: 'refused',
+    attempts: 25,
+    waiting_since: '2026-11-20T12:00:00Z',
+    next_attempt_at: null,
+  }));
+  const mail = { waiting: 6, untried: 6, late: 0, failed: 110, failing };
+  await page.route('**/support/api/service', (route) =>
+    route.fulfill({ json: { warnings: [], mail, jobs: [] } }),
+  );
+  await openAs(page, origin, service, 'support', '#service');
+  await page.getByRole('table', { name: '110 mails were not delivered; 2 of them are listed' }).waitFor();
+  await page.getByText('6 more mails wait for their first attempt.').waitFor();
+});
+
 /** Inserts entries of an actor, one a minute from a time on. */
 const insertEvents = (actor: string, from: string, count: number, reason: string | null = null) =>
   service.sql(

@@ -212,12 +212,17 @@ test('shortcuts of a single key are turned off by keyboard, and this browser rem
   await page.getByRole('row').nth(2).waitFor();
   expect([await focusedRow.count(), await hint.isVisible()]).toEqual([0, false]);
 
-  // A tab that is open already follows.
+  // A tab that is open already follows, also if it shows the setting.
   const other = await page.context().newPage();
   await other.goto('/support/#account');
   await button(other, 'Later').click();
-  await other.getByRole('checkbox', { name: /^Shortcuts of a single key/ }).check();
+  const otherToggle = other.getByRole('checkbox', { name: /^Shortcuts of a single key/ });
+  await otherToggle.check();
   await hint.waitFor();
+  await expect(view('Find').getAttribute('aria-keyshortcuts')).resolves.toBe('/ Control+K');
   await page.keyboard.press('j');
   await focusedRow.waitFor();
+  await press(page.getByRole('link', { name: 'My account' }));
+  await toggle.uncheck();
+  await until(async () => !(await otherToggle.isChecked()));
 });

@@ -137,6 +137,12 @@ async function insertLongTexts(email: string): Promise<string> {
   return license.license_id;
 }
 
+/** The cells of a table whose content goes beyond them. */
+const OVERFLOWING_CELLS = `[...document.querySelectorAll('.requests td')]
+  .filter((cell) => [...cell.querySelectorAll('*')].some(
+    (part) => part.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1))
+  .map(({ textContent }) => textContent)`;
+
 /** The distance by which the widest table goes beyond the view, and by which the page scrolls sideways. */
 const OVERFLOWS = `({
   page: document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -161,7 +167,8 @@ const linesOfParts = (page: Page, email: string) =>
 
 test('at any width no address, reason or ended machine makes a table wider than the view', async () => {
   const ids = await Promise.all([USUAL_ADDRESS, LONG_ADDRESS].map(insertLongTexts));
-  const page = await browser.openPage(origin);
+  // The longest text of an age.
+  const page = await browser.openPage(origin, { now: '2026-11-20T13:59:30Z' });
   await openAs(page, origin, service, 'admin');
   for (const hash of ['#requests', ...ids.map((id) => `#license/${id}`)]) {
     await page.goto(`/support/${hash}`);
@@ -170,6 +177,7 @@ test('at any width no address, reason or ended machine makes a table wider than 
     for (const width of [660, 700, 768, 1024, 1279, 1280, 1440, 1920]) {
       await page.setViewportSize({ width, height: 800 });
       expect([hash, width, await page.evaluate(OVERFLOWS)]).toEqual([hash, width, { page: 0, tables: 0 }]);
+      expect([hash, width, await page.evaluate(OVERFLOWING_CELLS)]).toEqual([hash, width, []]);
     }
   }
   await page.setViewportSize({ width: 1280, height: 800 });

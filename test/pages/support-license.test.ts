@@ -20,7 +20,14 @@ import { DAY_MS } from '../../src/core/clock.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { activateMachine, readExactTime, expectFocus, expectAnnounced, expectToast } from './steps.js';
+import {
+  activateMachine,
+  readExactTime,
+  expectFocus,
+  expectAnnounced,
+  expectToast,
+  closeByEscape,
+} from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
 let service: Service;
@@ -479,8 +486,7 @@ test('Escape closes the dialog with a new key only after a warning, unless the k
     const box = await warning.boundingBox();
     return box !== null && box.y >= 0 && box.y + box.height <= 400;
   });
-  await page.keyboard.press('Escape');
-  await issued.waitFor({ state: 'detached' });
+  await closeByEscape(issued);
 
   await issue();
   await button(issued, 'Copy the key').click();
@@ -837,4 +843,80 @@ test('going back leads to the search results in their current state', async () =
   await page.getByText('0 of 2 machines in use').waitFor();
   await page.goBack();
   await page.getByRole('row').filter({ hasText: '0 of 2 in use' }).waitFor();
+});
+
+test('Escape discards no text before its warning can be read, wherever the focus is, and warns again after further input', async () => {
+  const license = await issueLicense('escaped@example.com', 1);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  await button(page, 'Change …').click();
+  const reason = dialog(page).locator('[name=reason]');
+  await reason.fill('Grew');
+  const warning = dialog(page).getByRole('alert').getByText('What you typed would be lost.');
+  const pressAtOnce = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => page.keyboard.press('Escape')));
+  await pressAtOnce(2);
+  await warning.waitFor();
+  // The browser presses a held key again and again. The focus is outside the dialog.
+  await reason.fill('Grew a lot');
+  await warning.waitFor({ state: 'detached' });
+  await page.evaluate('document.activeElement.blur()');
+  for (let presses = 0; presses < 5; presses += 1) await page.keyboard.down('Escape');
+  await page.keyboard.up('Escape');
+  await warning.waitFor();
+  expect(await reason.inputValue()).toBe('Grew a lot');
+  await closeByEscape(dialog(page));
+});
+
+test('after a conflict, a field that was put back to its first value is not changed, and each further change is a conflict', async () => {
+  const license = await issueLicense('three@example.com', 9);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  await button(page, 'Change …').click();
+  const machines = dialog(page).getByLabel('Machines');
+  await machines.fill('15');
+  await machines.fill('9');
+  await dialog(page).getByLabel('After that').selectOption('stop');
+  await dialog(page).locator('[name=reason]').fill('Asked for it');
+  await service.setLicense(license.license_id, { machines_allowed: 33 });
+  const refusal = dialog(page).getByRole('alert').getByText('This license was changed after you opened it');
+  await button(dialog(page), 'Change').click();
+  await dialog(page).getByRole('listitem').getByText('machines: 9 → 33').waitFor();
+  expect(await machines.inputValue()).toBe('33');
+
+  // The page reads a further change when its tab comes back, but the dialog goes on from what it shows.
+  await service.setLicense(license.license_id, { machines_allowed: 44 });
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await page.getByText('0 of 44 machines in use').waitFor();
+  expect(await machines.inputValue()).toBe('33');
+  await button(dialog(page), 'Change').click();
+  await dialog(page).getByRole('listitem').getByText('machines: 33 → 44').waitFor();
+  await refusal.waitFor();
+  await button(dialog(page), 'Change').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  const terms = 'select machines_allowed, on_expiry from license where id = $1';
+  expect(await service.sql(terms, [license.license_id])).toEqual([
+    { machines_allowed: 44, on_expiry: 'stop' },
+  ]);
+});
+
+test('after a conflict, a license that cannot be loaded again is not shown as current', async () => {
+  const license = await issueLicense('unread@example.com', 1);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Machines').fill('5');
+  await dialog(page).locator('[name=reason]').fill('Grew');
+  await service.setLicense(license.license_id, { machines_allowed: 2 });
+  await page.route(`**/support/api/licenses/${license.license_id}`, (route) =>
+    route.request().method() === 'GET' ? route.abort() : route.continue(),
+  );
+  await button(dialog(page), 'Change').click();
+  await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();
+  expect(await dialog(page).getByText('Since you opened this').count()).toBe(0);
+  await page.unrouteAll();
+  await button(dialog(page), 'Change').click();
+  await dialog(page).getByRole('listitem').getByText('machines: 1 → 2').waitFor();
+  await button(dialog(page), 'Change').click();
+  await page.getByText('0 of 5 machines in use').waitFor();
 });

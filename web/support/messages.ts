@@ -332,6 +332,7 @@ export const messages = {
       release: '{machine} was not released. {problem}',
       decline: 'The request to release {machine} was not declined. {problem}',
     },
+    wasOffline: 'This device was offline.',
     some: {
       release: { one: 'Released {done} of # machine.', other: 'Released {done} of # machines.' },
       decline: { one: 'Declined {done} of # request.', other: 'Declined {done} of # requests.' },
@@ -695,6 +696,7 @@ export const messages = {
       other: '# more mails wait for their first attempt.',
     },
     mailCaption: { one: '# mail was not delivered', other: '# mails were not delivered' },
+    mailCaptionAtLimit: '{count} mails were not delivered; {listed} of them are listed',
     mail: 'Mail',
     mailReason: 'Why',
     mailAttempts: 'Attempts',

@@ -501,6 +501,8 @@ export interface ServiceStatusAnswer {
   readonly mail: {
     /** Mails that are not yet sent, including failing ones. */
     readonly waiting: number;
+    /** Waiting mails without a failed attempt. */
+    readonly untried: number;
     /** Mails that have been due for five minutes and that no instance is sending. */
     readonly late: number;
     /** Mails with a failed attempt, including those after their last attempt. */

@@ -84,7 +84,9 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
     if (error?.text) form.current?.lastElementChild?.scrollIntoView({ block: 'nearest' });
   }, [error]);
   const edit = (name: Name, value: string) => {
-    setEdited({ ...edited, [name]: value });
+    const { [name]: _, ...others } = edited;
+    const isUnchanged = value === (props.fields?.[name]?.value ?? '');
+    setEdited(isUnchanged ? others : { ...others, [name]: value });
     setFieldErrors({ ...fieldErrors, [name]: '' });
     setFormError('');
   };

@@ -1,13 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { placeToasts } from '../notices/toast.js';
+import { frontDialog, placeToasts } from '../notices/toast.js';
+
+/** A second Escape within this time is no answer to the warning, because nobody can have read it. */
+const WARNING_READ_MS = 600;
 
 interface Props {
   readonly title: ComponentChildren;
   readonly children: ComponentChildren;
   /** Called by Escape and by buttons in the dialog. */
   readonly onClose: () => void;
-  /** What the first Escape shows instead of closing the dialog, if closing it would discard something. */
+  /** What Escape shows, before another one closes the dialog, if that would discard something. */
   readonly warning?: string | false;
 }
 
@@ -19,13 +22,29 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
   const warningElement = useRef<HTMLParagraphElement>(null);
-  const [isWarned, setIsWarned] = useState(false);
+  // Undefined until the warning is shown, and again after the next input.
+  const [warnedAt, setWarnedAt] = useState<number>();
   const isBusy = () => element.current!.querySelector('[aria-busy="true"]') !== null;
+  const mayClose = () =>
+    !isBusy() && (!warning || (warnedAt !== undefined && performance.now() - warnedAt > WARNING_READ_MS));
   const closeOrWarn = () => {
-    if (isBusy()) return;
-    if (warning && !isWarned) setIsWarned(true);
-    else onClose();
+    if (mayClose()) onClose();
+    else if (!isBusy()) setWarnedAt((before) => before ?? performance.now());
   };
+  const escape = useRef(closeOrWarn);
+  escape.current = closeOrWarn;
+  // The browser's own handling of Escape can be prevented only once. It would then close this dialog, and the one below it. The event
+  // is handled by the window, because the focus may have left the dialog.
+  useEffect(() => {
+    const handle = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
+      if (frontDialog() !== element.current) return;
+      event.preventDefault();
+      if (!event.repeat) escape.current();
+    };
+    addEventListener('keydown', handle);
+    return () => removeEventListener('keydown', handle);
+  }, []);
   useLayoutEffect(() => {
     const dialog = element.current!;
     dialog.showModal();
@@ -36,18 +55,13 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
     };
   }, []);
   // In a dialog that is higher than the window, the warning would be out of sight.
-  useEffect(() => warningElement.current?.scrollIntoView({ block: 'nearest' }), [isWarned]);
+  useEffect(() => warningElement.current?.scrollIntoView({ block: 'nearest' }), [warnedAt]);
   return (
     <dialog
       ref={element}
       aria-labelledby={id}
       onClickCapture={ignoreDoubleClick}
-      // The browser's own handling of Escape can be prevented only once. It would then close this dialog, and the one below it.
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
-        event.preventDefault();
-        if (!event.repeat) closeOrWarn();
-      }}
+      onInput={() => setWarnedAt(undefined)}
       onCancel={(event) => {
         event.preventDefault();
         closeOrWarn();
@@ -56,13 +70,13 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
       onClose={() => {
         // Without an element the dialog is no longer rendered, so it may close.
         if (!element.current) return;
-        if (isBusy() || (warning && !isWarned)) element.current.showModal();
+        if (!mayClose()) element.current.showModal();
         closeOrWarn();
       }}
     >
       <h2 id={id}>{title}</h2>
       {children}
-      {isWarned && warning && (
+      {warnedAt !== undefined && warning && (
         <p ref={warningElement} class="error" role="alert">
           {warning}
         </p>

@@ -48,12 +48,15 @@ const findErrors = (text: string) =>
 /** Removes an error that is no longer true. */
 export const removeError = (text: string) => findErrors(text).forEach(removeToast);
 
+/** The open dialog that is in front of all others. */
+export const frontDialog = () => [...document.querySelectorAll('dialog[open]')].at(-1);
+
 /**
  * Puts the toasts into the dialog that is in front, because everything outside an open dialog is inert, or into the page if no
  * dialog is open.
  */
 export function placeToasts(): void {
-  const parent = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body;
+  const parent = frontDialog() ?? document.body;
   if (region.parentElement !== parent) parent.append(region);
   if (!('showPopover' in region) || region.matches(':popover-open') === region.hasChildNodes()) return;
   if (region.hasChildNodes()) region.showPopover();

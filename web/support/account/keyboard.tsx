@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { t } from '../../shared/texts/text.js';
-import { arePlainKeysOn, turnPlainKeys } from '../parts/plain-keys.js';
+import { turnPlainKeys, usePlainKeys } from '../parts/plain-keys.js';
 import { SEARCH_KEY } from '../parts/search-shortcut.js';
 import { messages } from '../messages.js';
 
@@ -8,12 +8,9 @@ const texts = messages.keyboard;
 
 /** Turns the shortcuts of a single key on or off. */
 export function Keyboard() {
-  const [isOn, setIsOn] = useState(arePlainKeysOn());
+  const isOn = usePlainKeys();
   const [isRemembered, setIsRemembered] = useState(true);
-  function toggle() {
-    setIsOn(!isOn);
-    setIsRemembered(turnPlainKeys(!isOn));
-  }
+  const toggle = () => setIsRemembered(turnPlainKeys(!isOn));
   return (
     <section class="flow" aria-labelledby="keyboard">
       <h2 id="keyboard">{texts.title}</h2>

@@ -1,7 +1,7 @@
 import { Notice } from '../../shared/notices/notice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { RelativeTime } from '../parts/relative-time.js';
-import { UntrustedText } from '../../shared/texts/text.js';
+import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -104,25 +104,28 @@ export function ServiceStatus() {
 }
 
 /** Each mail is counted once: as one that failed, or as one that waits for its first attempt. */
-function UnsentMails({ mail: { waiting, failed, failing } }: { mail: ServiceStatusAnswer['mail'] }) {
-  if (failed === 0) return <p>{plural(waiting, texts.mailWaiting)}</p>;
-  const givenUp = failing.filter(({ next_attempt_at }) => next_attempt_at === null).length;
-  const untried = waiting + givenUp - failed;
+function UnsentMails({ mail: { untried, failed, failing } }: { mail: ServiceStatusAnswer['mail'] }) {
+  if (failed === 0) return <p>{plural(untried, texts.mailWaiting)}</p>;
   return (
     <>
-      <FailingMails mails={failing} />
+      <FailingMails mails={failing} count={failed} />
       {untried > 0 && <p>{plural(untried, texts.mailUntried)}</p>}
     </>
   );
 }
 
-function FailingMails({ mails }: { mails: readonly FailingMail[] }) {
+/** The service lists the first hundred of these mails. */
+function FailingMails({ mails, count }: { mails: readonly FailingMail[]; count: number }) {
   const { shown, showAllButton } = useFirstRows(mails, ROWS_SHOWN_AT_FIRST);
   const idOf = ({ kind, about, waiting_since }: FailingMail) => `${kind}-${about}-${waiting_since}`;
   return (
     <>
       <Table
-        caption={plural(mails.length, texts.mailCaption)}
+        caption={
+          count > mails.length
+            ? t(texts.mailCaptionAtLimit, { count: formatNumber(count), listed: formatNumber(mails.length) })
+            : plural(count, texts.mailCaption)
+        }
         columns={MAIL_COLUMNS}
         rows={shown}
         idOf={idOf}

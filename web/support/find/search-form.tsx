@@ -3,8 +3,8 @@ import { Button } from '../../shared/forms/button.js';
 import { Field } from '../../shared/forms/field.js';
 import { Form } from '../../shared/forms/form.js';
 import { t } from '../../shared/texts/text.js';
-import { ariaSearchKeys, SEARCH_KEY } from '../parts/search-shortcut.js';
-import { arePlainKeysOn } from '../parts/plain-keys.js';
+import { SEARCH_KEY, useAriaSearchKeys } from '../parts/search-shortcut.js';
+import { usePlainKeys } from '../parts/plain-keys.js';
 import { messages } from '../messages.js';
 
 interface Props {
@@ -21,6 +21,8 @@ interface Props {
 /** The search field. The browser does not offer its text later, and sends it to no spelling checker. */
 export function SearchForm({ form, text, error, busy, onText, onSearch, children }: Props) {
   const { find: texts } = messages;
+  const ariaKeys = useAriaSearchKeys();
+  const keys = usePlainKeys() ? t(texts.searchKeys, { key: SEARCH_KEY }) : SEARCH_KEY;
   return (
     <Form element={form} role="search" onSubmit={onSearch}>
       <Field
@@ -28,16 +30,14 @@ export function SearchForm({ form, text, error, busy, onText, onSearch, children
         name="query"
         value={text}
         onValue={onText}
-        hint={t(texts.hint, {
-          keys: arePlainKeysOn() ? t(texts.searchKeys, { key: SEARCH_KEY }) : SEARCH_KEY,
-        })}
+        hint={t(texts.hint, { keys })}
         error={error}
         input={{
           autocomplete: 'off',
           autocapitalize: 'off',
           spellcheck: false,
           maxLength: 254,
-          'aria-keyshortcuts': ariaSearchKeys(),
+          'aria-keyshortcuts': ariaKeys,
         }}
       />
       <div class="actions">

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
-import { ariaSearchKeys } from '../parts/search-shortcut.js';
+import { useAriaSearchKeys } from '../parts/search-shortcut.js';
 import { messages } from '../messages.js';
 
 type Tab = Exclude<View, 'license' | 'holder' | 'account'>;
@@ -17,6 +17,7 @@ interface Props {
 /** The tabs of the views. On a narrow screen a button shows them; they are hidden again when another view opens. */
 export function Nav({ role, view, waiting }: Props) {
   const [isOpen, setIsOpen] = useState(false);
+  const searchKeys = useAriaSearchKeys();
   useEffect(() => setIsOpen(false), [view]);
   const tabs = role === 'admin' ? [...TABS, 'staff' as const] : TABS;
   return (
@@ -36,7 +37,7 @@ export function Nav({ role, view, waiting }: Props) {
             <a
               href={hrefOf(tab)}
               aria-current={isCurrent(tab, view) ? 'page' : undefined}
-              aria-keyshortcuts={tab === 'find' ? ariaSearchKeys() : undefined}
+              aria-keyshortcuts={tab === 'find' ? searchKeys : undefined}
             >
               {messages.nav[tab]}
               {tab === 'find' && <kbd aria-hidden="true">/</kbd>}

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { LicenseDetailAnswer } from '../../shared/api/api-types.js';
 import { expiryAfter, lastDay } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
@@ -20,10 +20,16 @@ interface Props extends Omit<ConditionalDialogProps, 'email' | 'onDone'> {
 export function ChangeDialog({ license: current, onClose, onConflict, onDone }: Props) {
   const { change: texts } = messages;
   const [opened] = useState(current);
+  // The page may reload the license meanwhile. The change is based on the values that the dialog shows: those when it was opened, and
+  // after each refusal those of that time, except what was edited.
+  const [license, setLicense] = useState(current);
   const [isRefused, setIsRefused] = useState(false);
-  // The page may reload the license meanwhile. The change is based on the values that the dialog shows: those when it was opened,
-  // and after a refusal the current ones, except what was edited.
-  const license = isRefused ? current : opened;
+  // Before the dialog scrolls to the explanation, which this moves.
+  useLayoutEffect(() => {
+    if (!isRefused || current.revision === license.revision) return;
+    setLicense(current);
+    setIsRefused(false);
+  }, [isRefused, current]);
   const fields = fieldsOf(license);
   const changesOf = (values: Readonly<Record<string, string>>) =>
     Object.entries(fields).flatMap(([name, { value = '' }]) =>
@@ -45,7 +51,7 @@ export function ChangeDialog({ license: current, onClose, onConflict, onDone }: 
         const change = { method: 'PATCH', body, onConflict: handleConflict } as const;
         onDone((await changeLicense<LicenseDetailAnswer>(license, change)).license);
       }}
-      preview={() => isRefused && <Meanwhile opened={opened} current={current} />}
+      preview={() => license !== opened && <Meanwhile opened={opened} current={license} />}
       onClose={onClose}
     />
   );

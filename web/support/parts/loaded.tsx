@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { isOffline, isSignedOut, ApiError } from '../../shared/api/api.js';
+import { moveFocus } from '../../shared/notices/announcer.js';
 import { Unavailable } from '../../shared/notices/unavailable.js';
 import { Loading } from '../../shared/notices/loading.js';
 import { Notice } from '../../shared/notices/notice.js';
@@ -21,10 +22,17 @@ interface Props<T> {
  */
 export function Loaded<T>({ load, loadingText, notFoundText, children }: Props<T>) {
   const { data, error, busy, reload } = load;
+  const retry = async () => {
+    const heading =
+      document.activeElement?.closest('section')?.querySelector('h2') ?? document.querySelector('h1');
+    await reload();
+    // After a success the button that had the focus is gone.
+    requestAnimationFrame(() => document.activeElement === document.body && moveFocus(heading));
+  };
   return (
     <>
       {error !== undefined && !isSignedOut(error) && !(data && isOffline(error)) && (
-        <LoadError error={error} busy={busy} notFoundText={notFoundText} onRetry={() => void reload()} />
+        <LoadError error={error} busy={busy} notFoundText={notFoundText} onRetry={() => void retry()} />
       )}
       {data === undefined && error === undefined && <Loading text={loadingText} />}
       {data !== undefined && children(data)}

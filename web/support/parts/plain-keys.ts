@@ -1,3 +1,5 @@
+import { useEffect, useState } from 'preact/hooks';
+
 /*
  * Shortcuts of a single key, such as J and R, can be turned off in this browser, because a person who dictates, or who touches keys
  * without meaning to, would trigger them (WCAG 2.2, 2.1.4). The style sheet hides their names while they are off.
@@ -7,8 +9,20 @@
 const STORAGE_NAME = 'plain-keys';
 const OFF = 'off';
 const { dataset } = document.documentElement;
+const changes = new EventTarget();
 
 export const arePlainKeysOn = (): boolean => dataset['plainKeys'] !== OFF;
+
+/** Returns whether they are on, also after that has changed. */
+export function usePlainKeys(): boolean {
+  const [isOn, setIsOn] = useState(arePlainKeysOn());
+  useEffect(() => {
+    const read = () => setIsOn(arePlainKeysOn());
+    changes.addEventListener('change', read);
+    return () => changes.removeEventListener('change', read);
+  }, []);
+  return isOn;
+}
 
 /** Turns the shortcuts on or off, also for later visits. @returns whether the browser will remember it */
 export function turnPlainKeys(isOn: boolean): boolean {
@@ -35,4 +49,5 @@ export function followPlainKeys(): void {
 function apply(stored: string | null): void {
   if (stored === OFF) dataset['plainKeys'] = OFF;
   else delete dataset['plainKeys'];
+  changes.dispatchEvent(new Event('change'));
 }

@@ -1,4 +1,4 @@
-import { arePlainKeysOn } from './plain-keys.js';
+import { usePlainKeys } from './plain-keys.js';
 import { isPlainKey, useShortcuts } from './use-shortcuts.js';
 import { goTo } from '../route.js';
 
@@ -9,7 +9,7 @@ const isMac = /mac|iphone|ipad/i.test(navigator.platform);
 export const SEARCH_KEY = isMac ? '⌘K' : 'Ctrl+K';
 
 /** The keys that open the search, as the attribute `aria-keyshortcuts` names them. */
-export const ariaSearchKeys = () => `${arePlainKeysOn() ? '/ ' : ''}${isMac ? 'Meta' : 'Control'}+K`;
+export const useAriaSearchKeys = () => `${usePlainKeys() ? '/ ' : ''}${isMac ? 'Meta' : 'Control'}+K`;
 
 /** Opens the search with `/`, and with ⌘K or Ctrl+K also while a person types in a field, from any view. */
 export function useSearchShortcut(): void {

@@ -4,7 +4,7 @@ import type {
   ReleaseDecisionAnswer,
   ReleaseRequestLine,
 } from '../../shared/api/api-types.js';
-import { isSignedOut, ApiError, ServiceUnavailable } from '../../shared/api/api.js';
+import { ApiError, isOffline, isSignedOut, ServiceUnavailable } from '../../shared/api/api.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { toast, toastError } from '../../shared/notices/toast.js';
@@ -90,7 +90,7 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
     for (const { target, error } of failures)
       setRowStates([target.activation.id], {
         failed: decision,
-        error: problemText(error),
+        error: explain(error),
         // The reason is kept for the person who typed it.
         reason: staff === staffId() ? reason : '',
       });
@@ -137,7 +137,7 @@ function failureText(
   error: unknown,
 ): string {
   if (targets.length === 1)
-    return t(texts.failed[decision], { machine: namesOf(targets), problem: problemText(error) });
+    return t(texts.failed[decision], { machine: namesOf(targets), problem: explain(error) });
   const failed = targets.length - outcomes.length;
   return `${countText(targets, decision, outcomes)} ${plural(failed, texts.someFailed)}`;
 }
@@ -157,3 +157,6 @@ const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => ac
 /** Returns the name of a machine, or the number of several. */
 const namesOf = (targets: readonly Target[]) =>
   targets.length === 1 ? targets[0]!.name : plural(targets.length, messages.decide.machines);
+
+/** The device may have a connection again while the message is shown. */
+const explain = (error: unknown) => (isOffline(error) ? texts.wasOffline : problemText(error));
