@@ -24,6 +24,9 @@ export default defineConfig({
   plugins: [icon(), sections(), plainImports(), compress()],
   build: {
     outDir: inWeb('dist'),
+    // Compressed, the portal is one percent smaller than with the default.
+    minify: 'terser',
+    terserOptions: { module: true, compress: { passes: 3 } },
     // All files are loaded from the service. A page has one script, so no page needs `modulepreload`.
     assetsInlineLimit: 0,
     modulePreload: false,

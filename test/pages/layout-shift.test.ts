@@ -122,6 +122,24 @@ test.each([
   });
 });
 
+test('the header of the portal is as high before the sign-in as after it', async () => {
+  const holder = await service.issue({ email: 'ada.lovelace@university.example' });
+  const page = await browser.openPage(origin);
+  const heights = async () => {
+    const all: number[] = [];
+    for (const width of [320, 641, 700, 768, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      all.push((await page.getByRole('banner').boundingBox())!.height);
+    }
+    return all;
+  };
+  await page.goto('/portal/');
+  await page.getByLabel('License key').waitFor();
+  const before = await heights();
+  await openByKey(page, origin, holder);
+  expect(await heights()).toEqual(before);
+});
+
 test('the privacy page does not move while it loads', async () => {
   const page = await browser.openPage(origin);
   await expectStill(page, '/privacy/', () => page.getByRole('table').first().waitFor());

@@ -6,19 +6,17 @@ import { loadOnDemand, preload } from './load-on-demand.js';
 
 interface Props extends ButtonProps {
   readonly onOpen: () => void;
-  /** Called before the page is loaded again (`loadOnDemand`). */
-  readonly keep?: () => void;
 }
 
 /**
  * A button that opens a dialog, or something else of on-demand.ts. As a rule that is loaded before the click: once the button has
  * the pointer or the focus.
  */
-export function DialogButton({ onOpen, keep, ...props }: Props) {
+export function DialogButton({ onOpen, ...props }: Props) {
   const { busy, run } = useAction((error) => toastError(explain(error)));
   const open = () =>
     run(async () => {
-      await loadOnDemand(keep);
+      await loadOnDemand();
       onOpen();
     });
   return <Button {...props} busy={busy} onNear={() => void preload()} onClick={() => void open()} />;

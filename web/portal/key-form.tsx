@@ -46,8 +46,8 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     if (newErrors.email || newErrors.key) return;
     await run(async () => {
       await signInByKey(email.trim(), licenseKey.trim()).catch(async (error: unknown) => {
-        // What checks the key for a typing error.
-        await preload();
+        // What checks the key for a typing error. The error does not wait for it longer.
+        await Promise.race([preload(), new Promise((resolve) => setTimeout(resolve, 2_000))]);
         throw error;
       });
       await onSignedIn();

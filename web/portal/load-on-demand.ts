@@ -1,5 +1,9 @@
 import { ServiceUnavailable } from '../shared/api/api.js';
+import { kept, keepForm } from './kept-form.js';
 import { readHolder } from './portal-api.js';
+
+/** In this time after the page has loaded itself again, it does not do so once more: the file is missing for another reason. */
+const MIN_MS_BETWEEN_RELOADS = 60_000;
 
 /** What on-demand.ts exports. It is undefined until `loadOnDemand` or `preload` has succeeded. */
 export let onDemand: typeof import('./on-demand.js');
@@ -13,16 +17,17 @@ async function load(): Promise<void> {
 
 /**
  * Loads on-demand.ts, which the first view of the page does not need. If an update of the service has renamed its files, or the
- * browser keeps the failed module, the whole page is loaded again. @param keep called before that @throws ServiceUnavailable
+ * browser keeps the failed module, the whole page is loaded again. @throws ServiceUnavailable
  */
-export const loadOnDemand = (keep = () => {}): Promise<void> => load().catch(() => reloadPage(keep));
+export const loadOnDemand = (): Promise<void> => load().catch(reloadPage);
 
 /** Loads on-demand.ts early. If that fails, `loadOnDemand` tries it again. */
 export const preload = (): Promise<void> => load().catch(() => {});
 
-async function reloadPage(keep: () => void): Promise<never> {
+async function reloadPage(): Promise<never> {
   await reachService();
-  keep();
+  if (kept.isReload && performance.now() < MIN_MS_BETWEEN_RELOADS) throw new ServiceUnavailable(false);
+  keepForm();
   location.reload();
   return new Promise(() => {});
 }

@@ -18,6 +18,7 @@ import { isToBeFreed, releaseHint } from './release-link.js';
 import { SignIn } from './sign-in.js';
 import type { SignInReason } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
+import { kept } from './kept-form.js';
 import { loadOnDemand, onDemand } from './load-on-demand.js';
 import { openedElement } from './this-machine.js';
 import { messages } from './messages.js';
@@ -94,6 +95,7 @@ export function Portal() {
 
   useEffect(() => {
     void load();
+    if (kept.isReload) toast(messages.updated);
     const readHint = () => {
       const current = releaseHint();
       setHint(current);
@@ -194,7 +196,7 @@ function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutP
           {isToFree ? (
             <SignInToFreeAPlace key={hint} hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
           ) : (
-            <SignIn onSignedIn={onSignedIn} />
+            <SignIn email={kept.email} licenseKey={kept.license_key} onSignedIn={onSignedIn} />
           )}
         </>
       )}

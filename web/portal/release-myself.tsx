@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { HolderActivation } from '../shared/api/api-types.js';
 import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
 import { Button } from '../shared/forms/button.js';
@@ -6,7 +6,7 @@ import { plural } from '../shared/dates/dates.js';
 import { Dialog } from '../shared/dialogs/dialog.js';
 import { fill, UntrustedText } from '../shared/texts/text.js';
 import { common } from '../shared/texts/messages.js';
-import { toast, toastError } from '../shared/notices/toast.js';
+import { removeError, toast, toastError } from '../shared/notices/toast.js';
 import { CodeEntry } from './code-entry.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
@@ -27,8 +27,10 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const [isMailed, setIsMailed] = useState(false);
   const [isFilled, setIsFilled] = useState(false);
   const needsCode = holder.signed_in_by === 'key';
+  const failure = useRef('');
   const releaseNow = async () => {
     const { was_active } = await release(activation.id);
+    removeError(failure.current);
     // Another tab or support may have released machines meanwhile, so the service counts what is in use.
     const current = await readHolder();
     onClose();
@@ -41,7 +43,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       // The code was accepted, so the dialog asks for no further code. If no self-release is left, the row of the machine
       // shows the dialog that asks support instead.
       update(await readHolder());
-      toastError(explain(error));
+      toastError((failure.current = explain(error)));
     });
   const mail = () => mailCode({ email: holder.email });
   const machine = <MachineName activation={activation} />;

@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { focusSoon } from '../shared/notices/announcer.js';
 import { DialogButton } from './dialog-button.js';
-import { keepEmail, takeEmail } from './kept-email.js';
 import { KeyForm } from './key-form.js';
 import { onDemand } from './load-on-demand.js';
 import { messages } from './messages.js';
 
 interface Props {
-  /** The address that is already filled in. */
-  readonly email?: string;
+  /** The address and the key that are already filled in. */
+  readonly email?: string | undefined;
+  readonly licenseKey?: string | undefined;
   /** Whether the form for a code is shown first, instead of the form for a license key. It is loaded already. */
   readonly byCode?: boolean;
   /** Whether the button to the other form is left out. Together with `byCode`, only a sign-in by code is offered. */
@@ -24,14 +24,15 @@ interface Props {
 /** Signs in by license key or by mailed code, whose form is loaded on demand. The typed address is kept if the holder switches between the two. */
 export function SignIn({
   email: initialEmail = '',
+  licenseKey: initialKey = '',
   byCode = false,
   codeOnly = false,
   codeLead = messages.signIn.lostLead,
   onSignedIn,
   extra,
 }: Props) {
-  const [email, setEmail] = useState(() => takeEmail() || initialEmail);
-  const [licenseKey, setLicenseKey] = useState('');
+  const [email, setEmail] = useState(initialEmail);
+  const [licenseKey, setLicenseKey] = useState(initialKey);
   const [method, setMethod] = useState<'key' | 'code'>(byCode ? 'code' : 'key');
   const otherMethod = method === 'key' ? 'code' : 'key';
   const container = useRef<HTMLDivElement>(null);
@@ -52,7 +53,7 @@ export function SignIn({
         extra={
           <>
             {!codeOnly && (
-              <DialogButton kind="link" keep={() => keepEmail(email)} onOpen={switchMethod}>
+              <DialogButton kind="link" onOpen={switchMethod}>
                 {method === 'key' ? messages.signIn.lostKey : messages.signIn.haveKey}
               </DialogButton>
             )}

@@ -164,7 +164,8 @@ export const messages = {
       transaction_id: 'No license has this transaction id.',
       activation_id: 'No license and no activation has this id.',
     },
-    mistyped: 'One character looks mistyped: compare the key with the one that the holder has.',
+    mistyped:
+      'One character looks mistyped, or the beginning is missing: compare the key with the one that the holder has.',
     noneHints: {
       email:
         'Ask for the e-mail the purchase went to: it may be another one. An erased holder is not found by e-mail any more.',

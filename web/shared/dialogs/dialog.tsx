@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { frontDialog, placeToasts } from '../notices/toast.js';
 
-/** A second Escape within this time is no answer to the warning, because nobody can have read it. */
+/** A second Escape within this time is no answer to the warning, because the person cannot have read it. */
 const WARNING_READ_MS = 600;
 
 interface Props {
