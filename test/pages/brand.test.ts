@@ -74,11 +74,10 @@ test('a logo that is opened as a page runs no script', async () => {
   await page.goto('/brand/logo');
   expect(await page.evaluate('document.querySelector("rect").getAttribute("fill")')).toBe('#7a1fa2');
   expect(await page.title()).toBe('');
-  // Chromium reports each of the two scripts.
-  expect(browser.faults.splice(0)).toEqual([
-    expect.stringMatching(/^Blocked script execution/),
-    expect.stringMatching(/^Blocked script execution/),
-  ]);
+  // Chromium reports each of the two scripts, and sometimes one that the automation protocol runs.
+  const reports = browser.faults.splice(0);
+  expect(reports.length).toBeGreaterThanOrEqual(2);
+  for (const report of reports) expect(report).toMatch(/^Blocked script execution/);
 });
 
 test('dark pages have an accent colour of their own', async () => {
