@@ -100,6 +100,12 @@ test('what was typed before an update of the service is kept while the page load
   // The page does not load itself again and again.
   await lostKey.click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
+  // It is not shown again after a sign-out.
+  await key.fill(license.license_key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await key.waitFor();
+  expect([await email.inputValue(), await key.inputValue()]).toEqual(['', '']);
   await page.unroute(ON_DEMAND);
   // The browser keeps the failed module, so the file is another one after the next load.
   await page.reload();

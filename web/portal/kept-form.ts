@@ -8,12 +8,14 @@ interface Kept {
 }
 
 /** What this page kept before it loaded itself again, in the entry of the history, which the browser sends nowhere. */
-export const kept = (history.state ?? {}) as Kept;
+export let kept = (history.state ?? {}) as Kept;
 history.replaceState(null, '');
+
+/** After a sign-in, what was typed before it is not shown again. */
+export const forgetForm = () => (kept = {});
 
 /** Keeps what is in the fields now. */
 export function keepForm(): void {
-  const form = document.querySelector('form');
-  const fields = form ? Object.fromEntries(new FormData(form)) : {};
-  history.replaceState({ ...fields, isReload: true }, '');
+  const fields = new FormData(document.querySelector('form') ?? undefined);
+  history.replaceState({ ...Object.fromEntries(fields), isReload: true }, '');
 }

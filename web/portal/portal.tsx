@@ -16,12 +16,18 @@ import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { isToBeFreed, releaseHint } from './release-link.js';
 import { SignIn } from './sign-in.js';
-import type { SignInReason } from './sign-in-again.js';
 import { Header, Footer } from './frame.js';
-import { kept } from './kept-form.js';
+import { forgetForm, kept } from './kept-form.js';
 import { loadOnDemand, onDemand } from './load-on-demand.js';
 import { openedElement } from './this-machine.js';
 import { messages } from './messages.js';
+
+/**
+ * Why a holder has to sign in again: the session has ended, or an action needs a sign-in by code, after which the
+ * element with the id `focusAfterwards` gets the focus. `later`: the session has ended and no dialog is open, because
+ * the holder closed it, or because a read in the background found it out.
+ */
+type SignInReason = 'ended' | 'later' | { readonly focusAfterwards: string };
 
 type Stage = 'waiting' | 'offline' | 'unavailable' | 'failed' | 'signed-out' | HolderLicensesAnswer;
 
@@ -68,10 +74,12 @@ export function Portal() {
   };
   const handleSignedIn = async () => {
     const found = await readHolder();
+    forgetForm();
     // A hint works for one sign-in. Without one, the holder has chosen another way to sign in.
     setHint(null);
     show(found, openedElement(found) ?? 'headline');
   };
+  const isEnded = signInReason === 'ended';
   const handleSignedInAgain = async () => {
     show(
       await readHolder(),
@@ -85,7 +93,6 @@ export function Portal() {
       () => setSignInReason('ended'),
       () => setSignInReason('later'),
     );
-  const isEnded = signInReason === 'ended';
   const closeSignIn = () => setSignInReason(isEnded ? 'later' : null);
   const handleSignedOut = () => {
     setSignInReason(null);

@@ -4,13 +4,6 @@ import { Dialog } from '../shared/dialogs/dialog.js';
 import { common } from '../shared/texts/messages.js';
 import { messages } from './messages.js';
 
-/**
- * Why a holder has to sign in again: the session has ended, or an action needs a sign-in by code, after which the
- * element with the id `focusAfterwards` gets the focus. `later`: the session has ended and no dialog is open, because
- * the holder closed it, or because a read in the background found it out.
- */
-export type SignInReason = 'ended' | 'later' | { readonly focusAfterwards: string };
-
 interface Props {
   readonly isEnded: boolean;
   readonly onClose: () => void;
