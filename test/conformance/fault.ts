@@ -43,7 +43,7 @@ export const refuse =
     if (!filter(exchange)) return;
     const [status, client_action] = CODES[code]!;
     const type = `https://elsewhere.example/docs/errors#${code}`;
-    const document = { type, title: 'ApiError', status, code, detail: 'No.', client_action, ...more };
+    const document = { type, title: 'Refused', status, code, detail: 'No.', client_action, ...more };
     exchange.headers = { 'content-type': 'application/problem+json', 'cache-control': 'no-store' };
     exchange.status = status;
     exchange.body = Buffer.from(JSON.stringify({ ...document, request_id: randomUUID() }));

@@ -169,7 +169,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
   await service.sql('delete from graphile_worker._private_jobs');
 });
 
-test('the service view counts the failed mails that the service does not list, and those that were not tried yet', async () => {
+test('the service view counts more failed mails than it lists, and the mails without an attempt', async () => {
   const page = await browser.openPage(origin);
   const failing = ['one', 'two'].map((about) => ({
     kind: 'license_key',

@@ -645,12 +645,22 @@ test('after a decision about a machine that is not among the shown rows, the foc
   await expectFocus(page.getByRole('heading', { level: 1 }));
 });
 
-test('the second of two people who change a license gets an explanation and the current values', async () => {
-  const license = await issueLicense('both@example.com', 1);
+/** Opens the dialog that changes a license, for an admin. */
+async function openChangeDialog(email: string, machinesAllowed = 1) {
+  const license = await issueLicense(email, machinesAllowed);
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
-  await page.setViewportSize({ width: 1280, height: 600 });
   await button(page, 'Change …').click();
+  return { license, page };
+}
+
+/** The terms of a license that the tests of a conflict change. */
+const readTerms = async ({ license_id }: { readonly license_id: string }) =>
+  (await service.sql('select machines_allowed, on_expiry from license where id = $1', [license_id]))[0];
+
+test('the second of two people who change a license gets an explanation and the current values', async () => {
+  const { license, page } = await openChangeDialog('both@example.com');
+  await page.setViewportSize({ width: 1280, height: 600 });
   await dialog(page).getByLabel('Machines').fill('5');
   await service.setLicense(license.license_id, { machines_allowed: 2, on_expiry: 'stop' });
   await dialog(page).locator('[name=reason]').fill('Grew');
@@ -671,10 +681,7 @@ test('the second of two people who change a license gets an explanation and the 
   expect(await dialog(page).locator('[name=on_expiry]').inputValue()).toBe('stop');
   await button(dialog(page), 'Change').click();
   await page.getByText('0 of 5 machines in use').waitFor();
-  const terms = 'select machines_allowed, on_expiry from license where id = $1';
-  expect(await service.sql(terms, [license.license_id])).toEqual([
-    { machines_allowed: 5, on_expiry: 'stop' },
-  ]);
+  expect(await readTerms(license)).toEqual({ machines_allowed: 5, on_expiry: 'stop' });
 });
 
 test('of two tabs that make a new key, the second makes none and says why', async () => {
@@ -846,10 +853,7 @@ test('going back leads to the search results in their current state', async () =
 });
 
 test('Escape discards no text before its warning can be read, wherever the focus is, and warns again after further input', async () => {
-  const license = await issueLicense('escaped@example.com', 1);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
-  await button(page, 'Change …').click();
+  const { page } = await openChangeDialog('escaped@example.com');
   const reason = dialog(page).locator('[name=reason]');
   await reason.fill('Grew');
   const warning = dialog(page).getByRole('alert').getByText('What you typed would be lost.');
@@ -869,10 +873,7 @@ test('Escape discards no text before its warning can be read, wherever the focus
 });
 
 test('after a conflict, a field that was put back to its first value is not changed, and each further change is a conflict', async () => {
-  const license = await issueLicense('three@example.com', 9);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
-  await button(page, 'Change …').click();
+  const { license, page } = await openChangeDialog('three@example.com', 9);
   const machines = dialog(page).getByLabel('Machines');
   await machines.fill('15');
   await machines.fill('9');
@@ -894,17 +895,11 @@ test('after a conflict, a field that was put back to its first value is not chan
   await refusal.waitFor();
   await button(dialog(page), 'Change').click();
   await dialog(page).waitFor({ state: 'detached' });
-  const terms = 'select machines_allowed, on_expiry from license where id = $1';
-  expect(await service.sql(terms, [license.license_id])).toEqual([
-    { machines_allowed: 44, on_expiry: 'stop' },
-  ]);
+  expect(await readTerms(license)).toEqual({ machines_allowed: 44, on_expiry: 'stop' });
 });
 
 test('after a conflict, a license that cannot be loaded again is not shown as current', async () => {
-  const license = await issueLicense('unread@example.com', 1);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
-  await button(page, 'Change …').click();
+  const { license, page } = await openChangeDialog('unread@example.com');
   await dialog(page).getByLabel('Machines').fill('5');
   await dialog(page).locator('[name=reason]').fill('Grew');
   await service.setLicense(license.license_id, { machines_allowed: 2 });
