@@ -109,6 +109,7 @@ export const activationChecks: readonly Check[] = [
     run: async (service) => {
       const { license_key } = service.license;
       const unknown = await service.activate({ license_key: unknownLookalikeKey(license_key) });
+      // 404 shows that the look-alikes were read: an unreadable key would be answered with 422.
       demandRefusal(unknown, 404, 'license_not_found');
       if (withLookalikes(license_key) !== license_key)
         await activateAgain(service, { license_key: withLookalikes(license_key) });

@@ -5,7 +5,7 @@ const FILES_SHOWN = 25;
 
 /**
  * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/support/runner/profile.mjs`)
- * @returns tables: one by kind of work, and one of the files that took most processor time
+ * @returns tables: one of the totals and of each kind of work (the names given to `FileProfile.add`), and one of the files that took most processor time
  */
 export function profileTables(file) {
   const lines = readFileSync(file, 'utf8')
@@ -30,7 +30,7 @@ export function profileTables(file) {
       .toSorted(([, a], [, b]) => b.seconds - a.seconds)
       .map(([kind, { count, seconds }]) => [kind, count, seconds]),
   ];
-  const slowestFiles = files
+  const busiestFiles = files
     .toSorted((a, b) => b.own + b.children - a.own - a.children)
     .slice(0, FILES_SHOWN);
   const peak = Math.max(...files.map(({ rss }) => rss));
@@ -40,7 +40,7 @@ export function profileTables(file) {
     `Most memory of a worker after a file: ${Math.round(peak / 1e6)} MB.`,
     table(
       ['file', 'seconds', 'processor seconds', 'of these, child processes'],
-      slowestFiles.map(({ path, seconds, own, children }) => [
+      busiestFiles.map(({ path, seconds, own, children }) => [
         path.replace(/^.*\/test\//, 'test/'),
         seconds,
         own + children,

@@ -11,7 +11,7 @@ const LICENSES = 100_000;
 const SAMPLE_SIZE = 20_000;
 /** Requests a second of each kind: a small part of what the machine can answer. */
 const RATES = { heartbeat: 200, telemetry: 200 };
-/** How long each round measures heartbeats without the nightly run. */
+/** How long each round measures heartbeats without a retention run. */
 const WITHOUT_RUN_MS = 20_000;
 /** A pause after the rows of a round were inserted, so that the effects of the insert are not measured. */
 const SETTLE_MS = 3_000;
@@ -36,7 +36,7 @@ export async function measureRetentionUnderLoad(environment, { due, rounds }) {
     const results = [];
     for (let round = 1; round <= Math.min(rounds, MAX_ROUNDS); round += 1) {
       environment.progress(`retention under load, round ${round}`);
-      await makeExpiredRows(url, client, due);
+      await makeRowsToProcess(url, client, due);
       results.push(await measureRound(url, load));
     }
     return { due, rates: RATES, withoutRunMs: WITHOUT_RUN_MS, rounds: results };
@@ -85,7 +85,7 @@ function combineKinds({ kinds }) {
  * Makes the rows that the run processes: telemetry of one whole month and of days of the next one, ended activations,
  * an inbox with rows of yesterday, and a week that is not rolled up yet.
  */
-async function makeExpiredRows(url, client, rows) {
+async function makeRowsToProcess(url, client, rows) {
   const { withMaintenanceConnection } = await import('../../dist/database/data-source.js');
   const { createPartitions } = await import('../../dist/telemetry/partitions.js');
   const now = new Date();
@@ -98,10 +98,10 @@ async function makeExpiredRows(url, client, rows) {
     await runner.release();
   });
   const yesterday = new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10);
-  await client.query(`create temp table due as select * from telemetry limit ${Math.ceil(rows / 4)}`);
-  await client.query(`update due set id = gen_random_uuid(), received_on = '${yesterday}'`);
-  await client.query('insert into telemetry_inbox select * from due');
-  await client.query('drop table due');
+  await client.query(`create temp table inbox_rows as select * from telemetry limit ${Math.ceil(rows / 4)}`);
+  await client.query(`update inbox_rows set id = gen_random_uuid(), received_on = '${yesterday}'`);
+  await client.query('insert into telemetry_inbox select * from inbox_rows');
+  await client.query('drop table inbox_rows');
   await client.query(INSERT_ENDED_ACTIVATIONS, [Math.ceil(rows / 20)]);
   // The week before last counts as rolled up, so exactly one completed week is left.
   await client.query(

@@ -24,7 +24,7 @@ const BEHIND_REQUESTS = 192;
 const BEHIND_SHARE = 1 / 8;
 const MAX_CONNECTIONS = 4_000;
 
-/** Returns the next midnight (UTC) at which a Thursday begins. */
+/** Returns the next midnight (UTC) at which a Thursday begins: the third day is a Saturday, on which offices are closed. */
 function nextThursday(now = Date.now()) {
   const midnight = Math.ceil(now / DAY) * DAY;
   return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY;
@@ -76,7 +76,7 @@ async function runSimulation(
   const phases = [];
   const steps = runSteps(scenarioSteps(context), pace, span, phases);
   const began = performance.now();
-  // A step that fails ends the simulation.
+  // A step that fails ends the race. Steps that succeed must not end it, so they become a promise that is never fulfilled.
   await Promise.race([
     advance({ fleet, connections, pace, environment, epoch, span, onProgress, ended, clients }),
     steps.then(() => new Promise(() => {})),
@@ -84,6 +84,7 @@ async function runSimulation(
   await steps;
   const elapsed = performance.now() - began;
   for (; connections.inProgress > 0 && !ended.aborted; await pause(TICK_MS));
+  // The last run is that of the hour after the end.
   await environment.runLastRetention(epoch + span + 10 * MINUTE);
   const checks = await environment.withDatabase((client) => checkDatabase(client, expected, epoch + span));
   const version = await postgresVersion(environment.settings.DATABASE_URL);

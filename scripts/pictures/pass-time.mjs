@@ -1,6 +1,9 @@
 // Makes the sample data as old as that of a service that has run for months.
 
-/** The columns with the time of something that happened. Sessions, codes and the telemetry keep theirs. */
+/**
+ * The columns that move: the times of what happened, and times that were computed from them (`runs_at`, `expires_at` of tokens).
+ * The expiry of a license, sessions, codes and the telemetry keep theirs.
+ */
 const PAST_TIMES = {
   activation: ['activated_at', 'ended_at'],
   audit_event: ['at'],

@@ -12,7 +12,10 @@ interface Offset {
 export class Clock {
   /** The accepted offset of the wall clock from the monotonic clock. */
   #acceptedMs: number | undefined;
-  /** The offset that was observed last. It is accepted when it has lasted for long enough (`hasJumpedAhead`). */
+  /**
+   * The present offset, as it was when it was first observed. Later offsets that differ by less than an hour count as the same one.
+   * It is accepted when it has lasted for long enough (`hasJumpedAhead`).
+   */
   #candidate: Offset | undefined;
 
   now(): Date {

@@ -5,12 +5,20 @@ import { Config } from '../core/config.js';
 import { queryRows } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
-import { recordErased, readTombstones, recordCancelled, type RecordedErasures } from './erased-ids.js';
+import {
+  readTombstones,
+  recordCancelled as appendCancelled,
+  recordErased as appendErased,
+  type RecordedErasures,
+} from './erased-ids.js';
 
 /** A data source, entity manager or query runner. */
 type Database = Pick<DataSource, 'query'>;
 
-/** Writes the erasures of this database to TOMBSTONE_FILE, and reads the blocks that concern this database (docs/decisions/0024). */
+/**
+ * Writes the erasures of this database to TOMBSTONE_FILE, and reads those blocks that concern this database; each block is of one request
+ * (docs/decisions/0024).
+ */
 @Injectable()
 export class ErasureRecords {
   constructor(
@@ -32,14 +40,14 @@ export class ErasureRecords {
   ): Promise<void> {
     const identity = await identifyDatabase(database, at);
     const origin = { at, database: identity.id, address: this.hashAddress(email) };
-    await recordErased(this.config.tombstoneFile, { ...origin, license, purchase, erasure_request: [id] });
+    await appendErased(this.config.tombstoneFile, { ...origin, license, purchase, erasure_request: [id] });
   }
 
   /** Records that a request was cancelled. @throws JobFailure if the file cannot be written */
   async recordCancelled(database: Database, id: string): Promise<void> {
     const at = this.clock.now();
     const identity = await identifyDatabase(database, at);
-    await recordCancelled(this.config.tombstoneFile, id, { at, database: identity.id });
+    await appendCancelled(this.config.tombstoneFile, id, { at, database: identity.id });
   }
 
   /**

@@ -55,7 +55,7 @@ export function refuseMalformed(
   log.info('malformed request', { code: error.code, request_id: requestId });
   // A slow request is no bug of the client: `unavailable` makes it try again later.
   const refusal = problem(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'unavailable' : 'malformed_request');
-  if (requestCounts) requestCounts.refusals[refusal.code] += 1;
+  if (requestCounts) requestCounts.problems[refusal.code] += 1;
   const body = problemDocument(refusal, config.publicUrl, requestId);
   const headers = {
     ...SECURITY_HEADERS,

@@ -15,44 +15,48 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /**
  * Completes the messages of a file that an operator wrote: a message that is missing or cannot be used is replaced, so that a
  * translation with errors never stops anything.
- * @param source the messages that replace others: those of the service in this language, or else the English ones
+ * @param fallback the messages that are used where the file has none that can be used: those of the service in this language, or else
+ *   the English ones
  */
-export function completeMessages<Texts>(source: Texts, given: unknown): CompletedMessages<Texts> {
+export function completeMessages<Texts>(fallback: Texts, given: unknown): CompletedMessages<Texts> {
   const problems: string[] = [];
-  const messages = completeTree(source as Tree, given, '', problems);
+  const messages = completeTree(fallback as Tree, given, '', problems);
   return { messages: messages as Texts, problems };
 }
 
-function completeTree(source: Tree, given: unknown, path: string, problems: string[]): Tree {
+function completeTree(fallback: Tree, given: unknown, path: string, problems: string[]): Tree {
   const members = isTree(given) ? given : {};
-  const unknown = Object.keys(members).filter((name) => !Object.hasOwn(source, name));
-  problems.push(...unknown.map((name) => `${path}${name} is no message`));
-  const entries = Object.entries(source).map(([name, text]) => {
+  const unknown = Object.keys(members).filter((name) => !Object.hasOwn(fallback, name));
+  problems.push(...unknown.map((name) => `${path}${name} is not the name of a message`));
+  const entries = Object.entries(fallback).map(([name, text]) => {
     const message = Object.hasOwn(members, name) ? members[name] : undefined;
     return [name, completeMessage(text, message, path + name, problems)] as const;
   });
   return Object.fromEntries(entries);
 }
 
-function completeMessage(source: string | Tree, given: unknown, path: string, problems: string[]) {
-  if (typeof source !== 'string' && !isForms(source)) {
+function completeMessage(fallback: string | Tree, given: unknown, path: string, problems: string[]) {
+  if (typeof fallback !== 'string' && !isForms(fallback)) {
     if (given !== undefined && !isTree(given)) problems.push(`${path} must be an object`);
-    return completeTree(source, given, `${path}.`, problems);
+    return completeTree(fallback, given, `${path}.`, problems);
   }
-  const problem = given === undefined ? 'is missing' : problemOf(source, given);
+  const problem = given === undefined ? 'is missing' : problemOf(fallback, given);
   if (problem === undefined) return given as string | Tree;
   problems.push(`${path} ${problem}`);
-  return source;
+  return fallback;
 }
 
 /** Returns what is wrong with a message, as the end of a sentence; undefined if it can be used. */
-function problemOf(source: string | Tree, given: unknown): string | undefined {
-  if (typeof source !== 'string') {
-    if (!isTree(given) || typeof given['other'] !== 'string') return 'must be an object with the form other';
+function problemOf(fallback: string | Tree, given: unknown): string | undefined {
+  if (typeof fallback !== 'string') {
+    if (!isTree(given) || typeof given['other'] !== 'string')
+      return 'must be an object with at least the plural form "other"';
     if (!isForms(given)) return `may have these forms only: ${PLURAL_CATEGORIES.join(', ')}`;
   }
-  const texts = typeof source === 'string' ? [given] : Object.values(given as Tree);
-  const expected = placeholdersOf(typeof source === 'string' ? source : Object.values(source).join(' '));
+  const texts = typeof fallback === 'string' ? [given] : Object.values(given as Tree);
+  const expected = placeholdersOf(
+    typeof fallback === 'string' ? fallback : Object.values(fallback).join(' '),
+  );
   for (const text of texts) {
     if (typeof text !== 'string' || text.trim() === '') return 'must be a text';
     if (CONTROL_CHARACTER.test(text)) return 'has a control character';

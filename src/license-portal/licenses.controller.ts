@@ -13,7 +13,7 @@ const DAY_SECONDS = 86_400;
 @Controller('portal/api/licenses')
 @UseGuards(HolderGuard)
 export class HolderLicensesController {
-  // Limits the key mails of a license, so that another user of its key cannot fill the holder's mailbox.
+  // Limits how often the key of a license is mailed: a person who knows the key and is not the holder could fill the holder's mailbox.
   readonly #keyMails = new RateLimit(10, DAY_SECONDS);
 
   constructor(

@@ -1,6 +1,7 @@
 import type { OnExpiry } from '../core/config.js';
 import { problem, type Problem } from '../http/problems/problem.js';
 
+/** The statuses that staff can give a license. The state of its purchase is separate (`licenseStatus`). */
 export const STAFF_STATUSES = ['active', 'suspended', 'revoked'] as const;
 export type StaffStatus = (typeof STAFF_STATUSES)[number];
 export type PurchaseState = 'paid' | 'disputed' | 'dispute_won' | 'refunded';

@@ -23,7 +23,10 @@ export class ReleaseRequestsController {
     return { release_requests: await findWaitingRequests(this.dataSource) };
   }
 
-  /** A mail about a decision is in the language of its release request, otherwise in that of MAIL_LANGUAGE (`language`). */
+  /**
+   * Returns the texts of the mails about a decision in each language, which the support page shows before the decision.
+   * `language` is that of MAIL_LANGUAGE, which applies to requests without a language.
+   */
   @Get('mails')
   mails() {
     return {

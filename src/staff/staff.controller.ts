@@ -1,5 +1,4 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, UseGuards } from '@nestjs/common';
-import { canonicalEmail } from '../fields/email.js';
 import type { AuthenticatedStaff } from './identity/staff-identity.js';
 import { StaffLinkMails } from './links/staff-link-mails.js';
 import { RoleRequest, StaffRequest } from './staff.dto.js';
@@ -26,7 +25,7 @@ export class StaffController {
   @AdminOnly()
   async add(@Body() { email, role }: StaffRequest, @CurrentStaff() staff: AuthenticatedStaff) {
     const audit = { actor: staff.email, reason: null };
-    const { staff_id } = await this.staffService.add(canonicalEmail(email)!, role, audit);
+    const { staff_id } = await this.staffService.add(email, role, audit);
     return { staff: await this.staffService.getView(staff_id) };
   }
 

@@ -70,7 +70,8 @@ export async function finishInterruptedDetach(runner: QueryRunner): Promise<void
 }
 
 /**
- * Detaches a partition without blocking readers of `telemetry`, and drops it. An interrupted run may have detached it.
+ * Detaches a partition without blocking readers of `telemetry`, unless an interrupted run has already, and drops it. A partition
+ * whose detach is `pending` must be finished first (`finishInterruptedDetach`).
  */
 export async function dropPartition(runner: QueryRunner, { name, state }: Partition): Promise<void> {
   if (state === 'attached')

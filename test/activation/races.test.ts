@@ -93,12 +93,12 @@ test.each(ROUNDS)(
     };
     for (const [i, release] of releases.entries()) requests.splice(10 * (i + 1), 0, countSuccess(release));
 
-    const observed = { maximum: 0, isOver: false };
+    const observed = { maximum: 0, isFinished: false };
     const watch = async () => {
-      while (!observed.isOver)
+      while (!observed.isFinished)
         observed.maximum = Math.max(observed.maximum, (await activeIds(license)).length);
     };
-    const [counts] = await Promise.all([race(requests).finally(() => (observed.isOver = true)), watch()]);
+    const [counts] = await Promise.all([race(requests).finally(() => (observed.isFinished = true)), watch()]);
 
     // `race` counts the 200 of each release as `existing`.
     const allowed = counts.created + counts.existing - released;

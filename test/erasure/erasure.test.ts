@@ -27,12 +27,12 @@ const ADA = 'ada.kanari@leak.example';
 /** The earlier address of Ada, which her purchases have. */
 const EARLIER = 'ada.before@leak.example';
 const LABELS = ['Studio Kanari', 'Kanari Laptop', 'Kanaris alter Mac', 'Küche von Kanari'];
-const REQUEST_REASON = 'Sold it to my sister Kanarina';
+const RELEASE_REQUEST_REASON = 'Sold it to my sister Kanarina';
 const MACHINES = LABELS.map((label) => machineId(label));
 
 /** Finds the personal data of Ada. Her transaction ids are not in it, because they are kept. */
 const search = new LeakSearch([
-  ...[ADA, EARLIER, REQUEST_REASON, ...LABELS].flatMap(formsOfText),
+  ...[ADA, EARLIER, RELEASE_REQUEST_REASON, ...LABELS].flatMap(formsOfText),
   ...MACHINES.flatMap(formsOfMachine),
 ]);
 
@@ -55,7 +55,7 @@ let erased: ErasureView;
 beforeAll(async () => {
   service = await Service.start({ environment: { LOG_LEVEL: 'trace', DEFAULT_MACHINES_PER_LICENSE: '3' } });
   const bob = await createHolder('bob@other.example', 'bob-1', ['Bob at home', 'Bob at work'], 'Sold it');
-  ada = await createHolder(EARLIER, 'kanari-1', LABELS, REQUEST_REASON, changeAddress);
+  ada = await createHolder(EARLIER, 'kanari-1', LABELS, RELEASE_REQUEST_REASON, changeAddress);
   await enqueueUnsendableMails();
   before = await everyRow(service);
   others = rowsOf(bob.ids, before);
@@ -65,15 +65,15 @@ afterAll(() => service.close());
 
 /**
  * Creates a holder of two licenses, one bought and one issued. The machines alternate between the licenses, and the last
- * machine is released.
- * @param beforeRequest runs after the activations and before the release request
+ * machine is released. The holder requests the release of the first machine, and a sign-in code.
+ * @param beforeReleaseRequest runs after the activations and before the release request
  */
 async function createHolder(
   email: string,
   transaction: string,
   labels: string[],
   requestReason: string,
-  beforeRequest: () => Promise<void> = async () => undefined,
+  beforeReleaseRequest: () => Promise<void> = async () => undefined,
 ): Promise<HolderData> {
   const bought = await sell(service, email, transaction);
   const issued = await service.issue({ email });
@@ -92,7 +92,7 @@ async function createHolder(
     activations.push({ id: json.activation.id, token: json.token });
   }
   await service.app.get(SignInCodes).send(email);
-  await beforeRequest();
+  await beforeReleaseRequest();
   await service.app.get(ReleaseRequests).create(activations[0]!.id, requestReason);
   await service.app.get(ReleaseService).release(activations.at(-1)!.id, AUDIT_CONTEXT);
   data.ids.push(...activations.map(({ id }) => id));
@@ -135,9 +135,11 @@ async function enqueueUnsendableMails(): Promise<void> {
 const rowsOf = (ids: readonly string[], rows: readonly string[]) =>
   rows.filter((row) => row.startsWith('public.') && ids.some((id) => row.includes(id)));
 
-test('before the erasure, the search finds both addresses, each label, each machine and the reason of her request', () => {
+test('before the erasure, the search finds both addresses, each label, each machine and the reason of her release request', () => {
   const forms = search.in(before.join('\n'));
-  expect([...forms]).toEqual(expect.arrayContaining([ADA, EARLIER, REQUEST_REASON, ...LABELS, ...MACHINES]));
+  expect([...forms]).toEqual(
+    expect.arrayContaining([ADA, EARLIER, RELEASE_REQUEST_REASON, ...LABELS, ...MACHINES]),
+  );
 });
 
 test('after the erasure no table has personal data of the holder, in any form', async () => {

@@ -222,6 +222,7 @@ test('a request of staff for the same address makes the waiting one due at once'
 });
 
 test('a request of a holder does not postpone one of staff', async () => {
+  // The lock delays the erasure that staff requested, so that it still waits when the holder requests one.
   const { first, second } = await withTableLock(service, 'license', async () => ({
     first: await erasures.request(ADA, AUDIT_CONTEXT),
     second: await erasures.request(ADA),
@@ -233,7 +234,7 @@ test('a request of a holder does not postpone one of staff', async () => {
   expect((await outbox(service)).filter(({ subject }) => subject.startsWith('You asked'))).toEqual([]);
 });
 
-test('an overdue request is a warning in /health/ready from the day after it was due', async () => {
+test('/health/ready warns of a late request until the end of the day on which it is due, then that it is overdue', async () => {
   await erasures.request(ADA);
   // Other warnings, such as that of the missing retention runs, are left out.
   const warnings = async () =>

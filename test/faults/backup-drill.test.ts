@@ -172,7 +172,7 @@ async function loseDatabase(): Promise<void> {
 /** Waits until a condition is true. @throws Error if the test has failed and its computers are closed */
 async function waitUntil(condition: () => boolean): Promise<void> {
   while (!condition()) {
-    if (computers.some(({ isStopped }) => isStopped))
+    if (computers.some(({ hasEndedHeartbeats }) => hasEndedHeartbeats))
       throw new Error('The computers are closed, because the test has ended.');
     await pause(10);
   }

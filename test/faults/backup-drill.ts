@@ -6,7 +6,7 @@ import { attemptCall, type FragilePostgres, type Timed } from '../support/databa
 import { query } from '../support/databases/replica-harness.js';
 import { buyerOf, PURCHASES, signatureHeaders, readPurchase } from '../support/http/webhook.js';
 
-/** The buyer of a license, with the license key that was mailed. */
+/** The buyer of a license, with its first license key, which is derived from the database; no mail is read. */
 export interface Buyer {
   readonly transaction_id: string;
   readonly email: string;
@@ -73,7 +73,7 @@ export class SalesSimulation {
     return this.report(event);
   }
 
-  /** Sells a license. @returns its buyer, with the license key of the mail */
+  /** Sells a license. @returns its buyer, with its first license key */
   async sell(transaction_id = `sale-${(this.#saleCount += 1)}`): Promise<Buyer> {
     const { status } = await this.createEvent(transaction_id, 'paid');
     if (status !== 204) throw new Error(`The purchase was answered with ${status}`);

@@ -11,8 +11,8 @@ import {
 /** The longest time a client waits for a response during any fault (docs/contract.md#no-false-stop). */
 export const ANSWER_LIMIT_MS = 2_000;
 /**
- * The longest times of calls without a deadline: calls of the pages, because some are unsafe to repeat, and health checks. They
- * take as long as their statements, and the proxy waits that long (deploy/haproxy.cfg).
+ * The longest times of calls outside /v1/, which have no time limit for the whole response: a page could not tell whether an action
+ * that was cut off took effect. They take as long as their statements, and the proxy waits that long (deploy/haproxy.cfg).
  */
 const LONGER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 3_000 };
 /** A recovery may take this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */
@@ -104,6 +104,7 @@ async function expectNothingLost(faulted: FaultedService, answers: readonly Reco
 
   const stored = answers.filter(({ json }) => json?.telemetry?.stored === true);
   expect(stored.length).toBeGreaterThan(0);
+  // Each heartbeat of the load has its own `uptime_hours`, which identifies its row.
   const counted = await faulted.sql<{ uptime_hours: number; rows: number }>(
     'select uptime_hours, count(*)::int as rows from telemetry_inbox group by 1',
   );
@@ -116,7 +117,8 @@ async function expectNothingLost(faulted: FaultedService, answers: readonly Reco
 
 /** Expects that no transaction stays open, and that activations on all connections of the pool are committed. */
 async function expectNoOpenTransactions(faulted: FaultedService): Promise<void> {
-  // A statement whose request got 503 may still complete. The database ends an open transaction after 5 seconds.
+  // A statement whose request got 503 may still complete. A transaction that has been idle for 4 seconds was forgotten by the
+  // service. After 5 seconds the database would end it, and so hide it.
   const selectOpen = `select state <> 'active' and now() - state_change > interval '4 seconds' as is_left, state, query
     from pg_stat_activity
     where application_name = 'mooring' and state <> 'idle'`;

@@ -34,8 +34,9 @@ beforeAll(async () => {
     support: `Bearer ${await service.staffToken('support', 'grace@example.com')}`,
     admin: `Bearer ${await service.staffToken('admin', 'root@example.com')}`,
   };
-  const others = await service.sql<{ id: string }>(`select id from staff where email = 'grace@example.com'`);
-  ids = [license.license_id, json.activation.id, others[0]!.id, '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6'];
+  const [grace] = await service.sql<{ id: string }>(`select id from staff where email = 'grace@example.com'`);
+  // The ids of a license, of an activation, of a staff member, and one that does not exist.
+  ids = [license.license_id, json.activation.id, grace!.id, '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6'];
   known = {
     license_key: [license.license_key],
     email: [license.email, 'new@example.com'],
@@ -113,35 +114,40 @@ function ask({ route, caller, id, body, isSigned }: GeneratedRequest): Promise<A
 // This test is the first one, because jobs that the other test enqueues may change rows after that test.
 test('credentials with a changed character are refused, and change no row', async () => {
   const holder = await headersOf('holder');
+  // These two kinds of routes also answer callers without a session.
   const guarded = routes.filter(({ path }) => /^\/(portal|support)\/api\/(?!session|passkeys\/)/.test(path));
   const wrong = fc.record({
-    asked: fc.oneof(...guarded.map(requestOf)),
-    of: fc.constantFrom<Record<string, string>[]>(
+    request: fc.oneof(...guarded.map(requestOf)),
+    credential: fc.constantFrom<Record<string, string>[]>(
       { name: 'cookie', value: holder['cookie']! },
       { name: 'authorization', value: staff.admin },
+      // The session of a holder is no session of staff.
       { name: 'cookie', value: holder['cookie']!.replace('_holder', '_staff') },
     ),
-    at: fc.nat(99),
-    other: fc.constantFrom(...'xX0-=;, %'),
+    position: fc.nat(99),
+    character: fc.constantFrom(...'xX0-=;, %'),
   });
   const before = await everyRow(service.database);
   await fc.assert(
-    fc.asyncProperty(wrong, async ({ asked: { route, id, body }, of: { name, value }, at, other }) => {
-      const from = value!.search(/[= ]/) + 1;
-      const place = from + (at % (value!.length - from));
-      const sent = value!.slice(0, place) + other + value!.slice(place + 1);
-      fc.pre(sent !== value);
-      const headers = { [name!]: sent, origin: ORIGIN };
-      const text = body === undefined ? undefined : JSON.stringify(body);
-      const { status, json } = await service.call(route.method, pathOf(route, id), text, headers);
-      // A malformed body is refused before the credentials are checked.
-      expect([
-        [401, 'sign_in_required'],
-        [400, 'malformed_request'],
-        [413, 'body_too_large'],
-        [503, 'unavailable'],
-      ]).toContainEqual([status, json.code]);
-    }),
+    fc.asyncProperty(
+      wrong,
+      async ({ request: { route, id, body }, credential: { name, value }, position, character }) => {
+        const secretStart = value!.search(/[= ]/) + 1;
+        const index = secretStart + (position % (value!.length - secretStart));
+        const sent = value!.slice(0, index) + character + value!.slice(index + 1);
+        fc.pre(sent !== value);
+        const headers = { [name!]: sent, origin: ORIGIN };
+        const text = body === undefined ? undefined : JSON.stringify(body);
+        const { status, json } = await service.call(route.method, pathOf(route, id), text, headers);
+        // A malformed body is refused before the credentials are checked.
+        expect([
+          [401, 'sign_in_required'],
+          [400, 'malformed_request'],
+          [413, 'body_too_large'],
+          [503, 'unavailable'],
+        ]).toContainEqual([status, json.code]);
+      },
+    ),
     runs(60),
   );
   expect(await everyRow(service.database)).toEqual(before);

@@ -154,7 +154,7 @@ describe('invalid and unusual HTTP', () => {
     );
   });
 
-  test('an unknown value of expect gets a problem', async () => {
+  test('an unknown value of the header `expect` gets a problem', async () => {
     const [answer] = await exchange(service.url, [
       request('POST', '/v1/activate', '{}', `expect: ${CANARY}\r\n`),
     ]);
@@ -175,6 +175,7 @@ describe('invalid and unusual HTTP', () => {
   test('HTTP/1.0 without a host is served, and its connection is closed', async () => {
     const body = JSON.stringify(activation(license, 'old'));
     const text = `POST /v1/activate HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    // A second response is awaited, so that `exchange` reads until the service closes the connection.
     const [answer] = await exchange(service.url, [text], 2);
     expect(answer).toMatchObject({ status: 201, headers: { connection: 'close' } });
   });
@@ -191,7 +192,8 @@ describe('invalid and unusual HTTP', () => {
     expect(answers[0]!.body).toBe('{"status":"ok"}');
   });
 
-  // A client would take a late problem for the response to an earlier request, so none is sent then.
+  // A problem for the bytes after an unanswered request would be taken for the response to that request. So no problem is sent, and
+  // the connection may be closed without any response.
   test('invalid bytes in the same packet as a request are never answered in place of that request', async () => {
     const heartbeat = request('POST', '/v1/heartbeat', JSON.stringify({ token, app_version: '3.2.0' }));
     const packet = Buffer.concat([heartbeat, Buffer.from('\x01\x02\r\n\r\n')]);

@@ -29,7 +29,7 @@ test('a refusal because a queue is full is counted, and not logged', async () =>
   const { statusCode, headers } = await app.inject('/');
   expect([statusCode, headers['content-type']]).toEqual([503, 'application/problem+json; charset=utf-8']);
   expect(headers['retry-after']).toMatch(/^\d+$/);
-  expect([logged, requestCounts.refusals.unavailable]).toEqual([[], 1]);
+  expect([logged, requestCounts.problems.unavailable]).toEqual([[], 1]);
 });
 
 test('an error after the response was sent is logged, and not counted as a refusal', async () => {
@@ -39,7 +39,7 @@ test('an error after the response was sent is logged, and not counted as a refus
     return reply;
   });
   const { statusCode } = await app.inject('/');
-  expect([statusCode, requestCounts.refusals.unavailable, requestCounts.refusals.internal_error]).toEqual([
+  expect([statusCode, requestCounts.problems.unavailable, requestCounts.problems.internal_error]).toEqual([
     503, 1, 0,
   ]);
   expect(logged).toEqual([expect.stringContaining('internal_error')]);

@@ -19,7 +19,7 @@ export class Computer {
   readonly #client: MooringClient;
   #heartbeats: Promise<void> | undefined;
   #calls = 0;
-  #isStopped = false;
+  #hasEndedHeartbeats = false;
 
   constructor(
     readonly license: { license_key: string; email: string },
@@ -70,21 +70,21 @@ export class Computer {
 
   /** Starts to send heartbeats, one after the other. */
   startHeartbeats(): void {
-    this.#isStopped = false;
+    this.#hasEndedHeartbeats = false;
     this.#heartbeats = (async () => {
-      while (!this.#isStopped) {
+      while (!this.#hasEndedHeartbeats) {
         await this.#client.heartbeatNow();
         await pause(20);
       }
     })();
   }
 
-  get isStopped(): boolean {
-    return this.#isStopped;
+  get hasEndedHeartbeats(): boolean {
+    return this.#hasEndedHeartbeats;
   }
 
   async stopHeartbeats(): Promise<void> {
-    this.#isStopped = true;
+    this.#hasEndedHeartbeats = true;
     await this.#heartbeats;
   }
 

@@ -23,7 +23,7 @@ import { step } from './license-steps.js';
  * commands explains all responses and the resulting state.
  */
 
-/** A command with its response. `outcome` is null if it is unknown whether the command took effect: after a 503, and for a retention run. */
+/** A command with its response. `outcome` is null if it is unknown whether the command took effect: after a 503, and for a retention run beside other commands, because it skips the rows that they lock. */
 export interface Observed {
   readonly command: Command;
   readonly outcome: Outcome | null;
@@ -229,6 +229,7 @@ export function findExplainingState(
   shown: Views,
   holders: readonly string[],
 ): ModelState | undefined {
+  // If the outcome of each remaining command is unknown, they may all have had no effect.
   if (observed.every((each) => each.outcome === null)) {
     const final = withShownIds(state, shown);
     if (isSame(expectedViews(final, holders, shown), shown)) return final;
@@ -248,7 +249,7 @@ export function findExplainingState(
   return undefined;
 }
 
-/** Returns the state with the ids that the views show for bindings whose activation was answered with 503, so that their id is not known. */
+/** Returns the state in which bindings without a known id (`UNKNOWN_ID`, of an activation that was answered with 503) have those of the views. */
 function withShownIds(state: ModelState, { staff }: Views): ModelState {
   const after = structuredClone(state);
   for (const [licenseIndex, { bindings }] of after.licenses.entries()) {

@@ -273,6 +273,7 @@ test('a page that stays open shows the license after its link has expired', asyn
   const page = await browser.openPage(origin);
   await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
   await machineRow(page, 'Old Mac').waitFor();
+  // The page forgets the link ten minutes after its expiry. The new label shows that the license was read again.
   await page.clock.setFixedTime(service.clock.now().getTime() + 21 * 60_000);
   await service.sql(`update activation set hostname_hint = 'Older Mac' where id = $1`, [
     license.activation_id,
@@ -359,7 +360,7 @@ test('a link that is older than the newest activation does not ask to release a 
   await browser.expectAccessibleLayout(page);
 });
 
-test('a holder who is signed in for another license can sign in for this one, or keep what is shown', async () => {
+test('a holder who is signed in for another license is offered a code for this one, and can go back to the other one', async () => {
   const other = await service.issue({ email: `${randomUUID()}@example.com` });
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');

@@ -90,7 +90,7 @@ describe.each([
     expect(await runAt('2028-03-15T00:05:00.001Z')).toEqual({ licenses: 1, activations: 0 });
   });
 
-  test('is treated by a run for a future day as by a run for the present day', async () => {
+  test('is not deleted earlier by a run for a future day (--as-of)', async () => {
     await endedLicense(by);
     const runForFuture = () => harness.run('2028-01-01T00:00:00Z');
     harness.clock.set(ELEVEN_MONTHS.before);

@@ -95,7 +95,7 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   };
 }
 
-/** The number of checks, and the pause between them, while connections are ending. Then the rest are terminated. */
+/** Before a database is dropped, its connections get this number of checks, with this pause, to end. The drop terminates the others. */
 const [MAX_CHECKS, CHECK_INTERVAL_MS] = [200, 5];
 const SELECT_CONNECTIONS =
   "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
@@ -191,7 +191,7 @@ export class Service {
     });
     const logged: string[] = [];
     const log = new AppLogger(config.logLevel, writeTo(logged));
-    // The tests use the same event loop, so its delays do not show the load of the service.
+    // The tests use the same event loop, so its delays do not show the load of the service. 0 turns this limit off.
     const limits = { ...LIMITS, eventLoopDelayMs: 0 };
     // A test with a browser chooses the port before, because the origin of the browser must be that of PUBLIC_URL.
     const port = options.environment?.['PORT'] ? config.port : 0;

@@ -95,23 +95,23 @@ describe('a message that cannot be used is replaced, and the warning names it', 
     [
       'a text in place of plural forms',
       { portal: { data: { ends: 'x' } } },
-      'portal.data.ends must be an object with the form other',
+      'portal.data.ends must be an object with at least the plural form "other"',
     ],
     [
       'no plural form `other`',
       { portal: { data: { ends: { one: 'x' } } } },
-      'portal.data.ends must be an object with the form other',
+      'portal.data.ends must be an object with at least the plural form "other"',
     ],
     [
       'an unknown plural form',
       { portal: { data: { ends: { other: 'x', several: 'y' } } } },
       'portal.data.ends may have these forms only: zero, one, two, few, many, other',
     ],
-    ['an unknown name', { portal: { nmae: 'x' } }, 'portal.nmae is no message'],
+    ['an unknown name', { portal: { nmae: 'x' } }, 'portal.nmae is not the name of a message'],
     [
       'the name of a JavaScript property',
       JSON.parse('{"portal":{"__proto__":{"name":"x"}}}') as object,
-      'portal.__proto__ is no message',
+      'portal.__proto__ is not the name of a message',
     ],
   ])('%s', (_what, content, problem) => {
     // All other messages are given, so that the warning is about these alone.
@@ -163,7 +163,7 @@ test('a file in the folder `descriptions` translates descriptions of stored data
   });
   expect(languages.views.map(({ tag }) => tag)).toEqual(['en', 'de', 'fr', 'ja', 'nl']);
   expect(logged().map(({ file }) => file)).toEqual(['descriptions/de.json', 'descriptions/nl.json']);
-  expect(logged()[1]!['first']).toMatch(/^Lisences is no message; .* is missing; /);
+  expect(logged()[1]!['first']).toMatch(/^Lisences is not the name of a message; .* is missing; /);
 });
 
 test('a language without descriptions of stored data gives no warning', () => {

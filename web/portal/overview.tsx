@@ -10,7 +10,7 @@ import { isUsable } from './holder.js';
 import { LicenseSection } from './license.js';
 import { Session, type HolderSession } from './session.js';
 import { Summary } from './summary.js';
-import { isAnotherMachine, openedElement } from './this-machine.js';
+import { isOpenedForUnknownMachine, elementToFocus } from './this-machine.js';
 import { messages } from './messages.js';
 import { YourData } from './your-data.js';
 
@@ -24,7 +24,7 @@ export function Overview({ isStale, ...session }: Props) {
   const { holder, onEnded, openSignInByCode } = session;
   // If the application opens the page again for another machine, only the hash of the URL changes, and nothing is reloaded.
   useEffect(() => {
-    const refresh = () => session.update({ ...holder }, openedElement(holder));
+    const refresh = () => session.update({ ...holder }, elementToFocus(holder));
     addEventListener('hashchange', refresh);
     return () => removeEventListener('hashchange', refresh);
   }, [holder]);
@@ -42,7 +42,7 @@ export function Overview({ isStale, ...session }: Props) {
         <p>{t(messages.license.printed, { day: formatUtcDay(new Date().toISOString()) })}</p>
       </div>
       {holder.erasure && <ErasureNotice erasure={holder.erasure} />}
-      {isAnotherMachine(holder) && <Notice kind="warning">{messages.machines.notHere}</Notice>}
+      {isOpenedForUnknownMachine(holder) && <Notice kind="warning">{messages.machines.notHere}</Notice>}
       {holder.licenses
         .toSorted((a, b) => Number(isUsable(b)) - Number(isUsable(a)))
         .map((license) => (

@@ -19,7 +19,7 @@ import { SignIn } from './sign-in.js';
 import { Header, Footer } from './frame.js';
 import { forgetForm, kept } from './kept-form.js';
 import { loadOnDemand, onDemand } from './load-on-demand.js';
-import { openedElement } from './this-machine.js';
+import { elementToFocus } from './this-machine.js';
 import { messages } from './messages.js';
 
 /**
@@ -56,7 +56,7 @@ export function Portal() {
   const load = async () => {
     setStage('waiting');
     await readHolder().then(
-      (found) => show(found, openedElement(found)),
+      (found) => show(found, elementToFocus(found)),
       (error) => setStage(failedStage(error)),
     );
   };
@@ -77,7 +77,7 @@ export function Portal() {
     forgetForm();
     // A hint works for one sign-in. Without one, the holder has chosen another way to sign in.
     setHint(null);
-    show(found, openedElement(found) ?? 'headline');
+    show(found, elementToFocus(found) ?? 'headline');
   };
   const isEnded = signInReason === 'ended';
   const handleSignedInAgain = async () => {
@@ -144,7 +144,7 @@ export function Portal() {
         />
       )}
       {holder && signInReason && signInReason !== 'later' && (
-        <onDemand.SignInAgain isEnded={isEnded} onClose={closeSignIn}>
+        <onDemand.SignInAgain isSessionEnded={isEnded} onClose={closeSignIn}>
           <SignIn
             email={holder.email}
             byCode={!isEnded || holder.signed_in_by === 'code'}

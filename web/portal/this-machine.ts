@@ -6,14 +6,14 @@ import { isFree, isToBeFreed, memberOfUrl } from './release-link.js';
 export const isThisMachine = ({ id }: HolderActivation): boolean => activationIdOfUrl() === id;
 
 /** Whether the application opened the page for a machine that is on none of the licenses shown. */
-export const isAnotherMachine = (holder: HolderLicensesAnswer): boolean =>
+export const isOpenedForUnknownMachine = (holder: HolderLicensesAnswer): boolean =>
   activationIdOfUrl() !== null && !findThisMachine(holder);
 
 /**
- * The id of the element that shows the machine or the license for which the application opened the page. It is the
+ * The id of the element that gets the focus: it shows the machine or the license for which the application opened the page. It is the
  * headline if a place is free, and undefined if the page was opened for neither.
  */
-export function openedElement(holder: HolderLicensesAnswer): string | undefined {
+export function elementToFocus(holder: HolderLicensesAnswer): string | undefined {
   const machine = findThisMachine(holder);
   const license = holder.licenses.find(isToBeFreed);
   if (license && isFree(license)) return 'headline';

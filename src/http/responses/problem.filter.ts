@@ -44,7 +44,7 @@ export class ProblemFilter implements ExceptionFilter {
     }
     // `enforceDeadline` has already sent a response.
     if (reply.sent) return;
-    if (this.requestCounts) this.requestCounts.refusals[refusal.code] += 1;
+    if (this.requestCounts) this.requestCounts.problems[refusal.code] += 1;
     void reply
       .code(refusal.status)
       .headers(refusal.headers)

@@ -17,13 +17,14 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const ASSETS = /^(.*\/assets)\/.+$/;
 
 /**
- * Counts requests by route template, method, status and problem code. Each of these has a closed set of values, so that
- * no caller can add time series, and no count contains data of a caller.
+ * Counts responses by route template, method and status, and separately the problems by code, also those of malformed HTTP, which
+ * has no route. Each of these has a closed set of values, so that no caller can add time series, and no count contains data of a
+ * caller.
  */
 export class RequestCounts {
   readonly load = new LoadCounts();
   /** The numbers of problems, by code. */
-  readonly refusals = Object.fromEntries(Object.keys(PROBLEMS).map((code) => [code, 0])) as Record<
+  readonly problems = Object.fromEntries(Object.keys(PROBLEMS).map((code) => [code, 0])) as Record<
     ProblemCode,
     number
   >;

@@ -8,14 +8,15 @@ export const AllowedWithoutSession = Reflector.createDecorator<object>();
 
 /**
  * Marks a route that reads the session if there is one. Its handler gets undefined without a valid session. The browser logs each
- * 401 as an error, so the first request of a page must not depend on a session (docs/decisions/0011).
+ * 401 as an error, so the first request of a page, which may come without a session, must not be answered with 401
+ * (docs/decisions/0011).
  */
 export const SessionOptional = Reflector.createDecorator<object>();
 
 /**
  * Refuses a request that changes something if it may come from a page of another site (docs/contract.md#portal). The header
  * `origin` decides, otherwise the header `sec-fetch-site`. Browsers send at least one of the two, so a request without both is
- * accepted only without a cookie: a script with an access token sends such requests.
+ * accepted only without a cookie: a script with a staff token sends such requests.
  * @throws Problem `cross_origin`
  */
 export function requireSameOrigin({ method, headers }: FastifyRequest, config: Config): void {

@@ -18,6 +18,7 @@ export class RotationError extends Error {}
  * @returns the ring as it is now
  * @throws RotationError if the `next` key is younger than 5 seconds, if another command changes the ring, or if the folder cannot
  *   be written
+ * @throws Error if ring.json is missing or invalid
  */
 export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {
@@ -33,6 +34,7 @@ export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
  * activation. If the key is active, the `next` key replaces it.
  * @throws RotationError if there is no such key, if it is revoked already, if the key that would replace it is missing or younger
  *   than 5 seconds, if another command changes the ring, or if the folder cannot be written
+ * @throws Error if ring.json is missing or invalid
  */
 export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
   return changeRing(dir, now, (entries) => {

@@ -27,7 +27,7 @@ export class RequestMetrics implements MetricsSource {
     registry.counter(
       'mooring_refusals_total',
       'Problems answered, by code, including the answers to malformed HTTP, which no other metric counts.',
-      () => Object.entries(requestCounts.refusals).map(([code, count]) => [{ code }, count] as const),
+      () => Object.entries(requestCounts.problems).map(([code, count]) => [{ code }, count] as const),
     );
   }
 }

@@ -12,9 +12,9 @@ export interface DataAges {
   readonly now: Date;
   /** The oldest day of telemetry outside the inbox; null if there is none. */
   readonly telemetry: string | null;
-  /** The oldest day of telemetry in the inbox; null if it is empty. */
+  /** The oldest day of telemetry that has not moved to `telemetry`, in the inbox or in the table that is emptied; null if there is none. */
   readonly telemetry_inbox: string | null;
-  /** The day on which the first of the stored ended activations ended; null if there is none. */
+  /** The earliest day on which a stored activation ended; null if none ended. */
   readonly ended_activation: string | null;
   /** The earliest deadline (30 days after the receipt) of the waiting erasure requests; null if none waits. */
   readonly erasure_due: string | null;
@@ -25,13 +25,13 @@ export interface DataAges {
    * null if no row should have been deleted a day ago.
    */
   readonly overdue: Readonly<Record<string, string | null>>;
-  /** When the last retention run finished whose `as_of` is on the day of its start; null before the first such run. */
+  /** The end of the last retention run for its own day; null before the first one. Runs for another day (`--as-of`) do not count. */
   readonly retention_finished: Date | null;
   /** When the database was created. */
   readonly database_since: Date;
   /**
-   * The day of the last rewrite of the table file that waits longest, if its rewrite was overdue when the last finished
-   * retention run started; null if no rewrite was overdue.
+   * Of the table files whose rewrite was overdue when the last finished retention run started: the earliest day of a last rewrite;
+   * null if there is none.
    */
   readonly file_rewrite: string | null;
   /** The tables of the steps that failed in the last finished retention run. */

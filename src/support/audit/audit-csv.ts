@@ -17,8 +17,9 @@ const BYTE_ORDER_MARK = '\uFEFF';
 const LINE_END = '\r\n';
 
 /**
- * The places at which a spreadsheet could read the start of a formula, which could send the other cells to a server. Where lists are
- * separated by semicolons, as in German, a spreadsheet also splits a cell at each semicolon, even in quotes. In Japanese, it also reads
+ * The places at which a spreadsheet could read the start of a formula, which could send the other cells to a server: the start of a
+ * cell, also a tab or carriage return there, and each place after a semicolon, a tab or a line end, at which a spreadsheet may split a
+ * cell, even in quotes. In Japanese, it also reads
  * the wide forms of the signs.
  */
 const FORMULA_STARTS = /^(?=[\t\r]|\s*[=+\-@＝＋－＠])|(?<=[;\t\r\n])(?=\s*[=+\-@＝＋－＠])/g;

@@ -19,7 +19,7 @@ function createFormats(language: string) {
   };
 }
 
-/** Dates are in the language of the page, in the regional form of the reader, such as `en-GB`. */
+/** Returns the language of the page in the regional form that the browser prefers, such as `en-GB`, for dates and numbers. */
 export function regionalForm(language: string): string {
   const tags = navigator.languages.flatMap((tag) => canonicalTag(tag) ?? []);
   return tags.find((tag) => tag === language || tag.startsWith(`${language}-`)) ?? language;

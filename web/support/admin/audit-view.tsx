@@ -1,7 +1,7 @@
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { AuditAnswer, AuditFiltersAnswer } from '../../shared/api/api-types.js';
-import { useRowKeys } from '../queues/row-keys.js';
+import { useRowShortcuts } from '../queues/row-keys.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { AuditFilterForm } from './audit-filter-form.js';
@@ -14,7 +14,7 @@ const { audit: texts } = messages;
 export function AuditView({ query }: { query: string }) {
   const filters = useLoad<AuditFiltersAnswer>('audit/filters');
   const parameters = toParameters(query);
-  useRowKeys();
+  useRowShortcuts();
   const page = useLoad<AuditAnswer>(`audit?${parameters}`);
   return (
     <div class="flow">

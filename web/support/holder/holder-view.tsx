@@ -5,7 +5,7 @@ import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
-import { useRowKeys } from '../queues/row-keys.js';
+import { useRowShortcuts } from '../queues/row-keys.js';
 import { hrefOf } from '../route.js';
 import type { HolderLicensesPage } from '../../shared/api/api-types.js';
 import { useLoad } from '../use-load.js';
@@ -25,7 +25,7 @@ interface Props {
 /** All licenses of one holder, in pages. */
 export function HolderView({ id, list }: Props) {
   const load = useLoad<HolderLicensesPage>(holderPath(id, list));
-  useRowKeys();
+  useRowShortcuts();
   const show = (change: Partial<HolderList>) =>
     (location.hash = holderHref(id, { ...list, cursor: '', ...change }));
   useEffect(() => {

@@ -10,7 +10,7 @@ import type { LicenseDetail } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { DecideDialog } from '../queues/decide-dialog.js';
-import { useRowKeys } from '../queues/row-keys.js';
+import { useRowShortcuts } from '../queues/row-keys.js';
 import { useOnDecided } from '../queues/row-states.js';
 import { Facts } from './facts.js';
 import { History } from './history.js';
@@ -87,7 +87,7 @@ function LicenseSections({
 }: LicenseSectionsProps) {
   const [toRelease, setToRelease] = useState<readonly Activation[]>([]);
   const [decidedIds, setDecidedIds] = useState<readonly string[]>([]);
-  useRowKeys();
+  useRowShortcuts();
   useOnDecided(async (ids) => {
     if (!license.activations.some(({ id }) => ids.includes(id))) return;
     // Set before the license is loaded again, so that the rows stay where they are.

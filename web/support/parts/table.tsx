@@ -21,7 +21,7 @@ interface Props<Row> {
   readonly idOf: (row: Row) => string;
   /** The ids of the rows that are highlighted, because they have just changed or were searched for. */
   readonly changed?: readonly (string | undefined)[];
-  /** Whether keyboard shortcuts act on the rows (`useRowKeys`). */
+  /** Whether keyboard shortcuts act on the rows (`useRowShortcuts`). */
   readonly hasRowShortcuts?: boolean;
 }
 

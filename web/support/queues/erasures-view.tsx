@@ -13,7 +13,7 @@ import { ViewTitle } from '../parts/view-title.js';
 import type { Erasure, ErasureListAnswer } from '../../shared/api/api-types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
-import { useRowKeys } from './row-keys.js';
+import { useRowShortcuts } from './row-keys.js';
 import { RunDialog } from './run-dialog.js';
 
 const ROWS_SHOWN_AT_FIRST = 50;
@@ -71,7 +71,7 @@ interface Props {
 export function ErasuresView({ load, isAdmin }: Props) {
   const [erasureToRun, setErasureToRun] = useState<Erasure>();
   const [justEnded, setJustEnded] = useState<Erasure>();
-  useRowKeys();
+  useRowShortcuts();
   const runColumn: Column<Erasure> = {
     name: texts.actions,
     hidesName: true,

@@ -90,7 +90,8 @@ const start = (entry: Entry): Promise<boolean> => (entry.result ??= send(entry))
 async function send(entry: Entry): Promise<boolean> {
   const { unsent, sent } = entry;
   entry.stopWaiting();
-  // Another person may have signed in meanwhile, in another tab: the requests then fail instead of being sent for that person.
+  // Another person may have signed in meanwhile, in another tab. This reads who is signed in, and each request of `decide.ts` fails if
+  // that is not the person who confirmed it.
   await findSession().catch(() => undefined);
   // One after another, because requests about one license would wait for its lock in the database.
   while (unsent.length > 0) {

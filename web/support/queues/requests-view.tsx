@@ -14,7 +14,7 @@ import { messages } from '../messages.js';
 import type { Target } from './decide.js';
 import { DecideDialog } from './decide-dialog.js';
 import { RequestTable } from './request-table.js';
-import { useRowKeys } from './row-keys.js';
+import { useRowShortcuts } from './row-keys.js';
 import { isPending, useRowStates } from './row-states.js';
 
 const texts = messages.requests;
@@ -45,7 +45,7 @@ const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
 export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
   const [deciding, setDeciding] = useState<{ targets: readonly Target[]; decision: Decision }>();
   const states = useRowStates();
-  useRowKeys();
+  useRowShortcuts();
 
   function handleConfirmed(targets: readonly Target[]) {
     setDeciding(undefined);

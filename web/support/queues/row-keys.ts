@@ -9,7 +9,7 @@ const findFocusedRow = () => document.activeElement?.closest<HTMLElement>('tr[da
  * in the focused row whose parent element has this letter as `data-key`. With Shift, it presses that of the selected rows. Enter
  * follows the link of the focused row, such as that to its license.
  */
-export function useRowKeys(): void {
+export function useRowShortcuts(): void {
   useShortcuts((event) => {
     if (!isPlainKey(event)) return false;
     if (event.key === 'Enter') return followLink();
