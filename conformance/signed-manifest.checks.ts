@@ -121,7 +121,7 @@ export const signedManifestChecks: readonly Check[] = [
       const expires = Date.parse(String((await signedContent(service)).content['expires_at']));
       const now = await serverTime(service);
       const when = now.toISOString();
-      demand(expires > now.getTime(), `expires_at of the manifest has passed: it is ${when}.`);
+      demand(expires > now.getTime(), `expires_at of the manifest has passed: the time is ${when}.`);
     },
   },
   {

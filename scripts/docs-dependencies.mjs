@@ -1,5 +1,5 @@
-// npm run docs:dependencies: writes docs/dependencies.md from package.json, dependency-reasons.mjs, the lock file and
-// the installed files.
+// npm run docs:dependencies: writes docs/dependencies.md from package.json, the ones of judges/ and mutation/,
+// dependency-reasons.mjs, the lock file and the installed files.
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';

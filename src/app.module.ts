@@ -13,6 +13,7 @@ import { KeysModule } from './keys/keys.module.js';
 import { LanguagesModule } from './languages/languages.module.js';
 import { LicensePortalModule } from './license-portal/license-portal.module.js';
 import { LicensesModule } from './licenses/licenses.module.js';
+import { MailModule } from './mail/mail.module.js';
 import { ManifestModule } from './manifest/manifest.module.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { PurchasesModule } from './purchases/purchases.module.js';
@@ -43,6 +44,7 @@ export class AppModule {
         BrandModule,
         LanguagesModule,
         KeysModule,
+        MailModule,
         LicensesModule,
         StaffModule,
         ManifestModule,

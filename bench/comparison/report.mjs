@@ -26,7 +26,7 @@ ${describeMachine(version)} Load, server and database share the cores, so absolu
 are noisy and low (${describeLoad()}); the ratios are comparable.
 ${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
 
-## Speed relative to
+## Speed relative to other servers
 
 - **plain**: handwritten Fastify and \`pg\`, with one query after the other for each request.
 - **idiomatic**: NestJS and TypeORM as in their guides: repositories, relations, \`save\`, class-validator.

@@ -1,7 +1,7 @@
-// An open-loop load in its own process: node steady.mjs FILE. The message `begin` has a port and the number of requests a
-// second of each kind. The requests are sent whether earlier ones were answered or not. The message `collect` returns the
-// results since the previous `collect`, and `end` stops the load. The time of a request counts from when it was due, even if
-// it was sent late.
+// An open-loop load in its own process: node steady.mjs FILE. The message `begin` has a port, the ETag of the manifest, and the
+// number of requests a second of each kind. The requests are sent whether earlier ones were answered or not. The message
+// `collect` returns the results since the previous `collect`, and `end` stops the load. The time of a request counts from when
+// it was due, even if it was sent late.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { createSenders } from './senders.mjs';

@@ -100,7 +100,10 @@ export class Environment {
     this.#service?.child.send({ at }, () => {});
   }
 
-  /** Sets the service's clock to a time after the last midnight, and waits until a retention run has ended that began after that. */
+  /**
+   * Sets the service's clock to a time after the last midnight, then starts a retention run (if one is in progress, after it), and
+   * waits for its end.
+   */
   async runLastRetention(at) {
     const { child } = this.#service;
     const done = nextMessage(child, 'service');

@@ -50,7 +50,7 @@ ${table([
   ),
 ])}
 
-Outside of outages, the service answered ${formatCount(counters.shed)} requests with 503, because it shed load. All other responses with 503, and all requests
+Outside of outages, load shedding caused ${formatCount(counters.shed)} responses with 503. All other responses with 503, and all requests
 without a response, were during an outage. ${formatCount(counters.late)} responses took more than the 10 s after which a client stops waiting. The service reported ${formatCount(expected.telemetry.stored)}
 telemetry blocks as stored and ${formatCount(counters.notStored)} as not stored${counters.notStored > 0 ? ` (${formatCount(counters.notStoredOutsideOutage)} of these outside of an outage)` : ''}.
 

@@ -38,7 +38,8 @@ export interface ClientOptions {
   /** Receives one line at a time; never a key, a token, an e-mail address or a machine id. */
   log?: (message: string) => void;
 
-  /** The other options are for tests and for ports of the client. */
+  // The options below are for tests and for ports of the client.
+
   environment?: Record<string, string | undefined>;
   clock?: Clock;
   timers?: Timers;

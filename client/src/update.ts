@@ -109,8 +109,8 @@ function isCovered({ minimum_license_expiry }: Offer, { license_expires_at }: Ru
 }
 
 /**
- * Returns each `signature` in `signatures`, unchecked; the outer one is a copy of the first. Unsigned key ids are not
- * read.
+ * Returns each `signature` in `signatures`, unchecked. The manifest's own member `signature` (a copy of the first of them) and the
+ * unsigned key ids are not read.
  */
 function signaturesOf({ signatures }: Record<string, unknown>): unknown[] {
   return Array.isArray(signatures) ? signatures.map((entry) => asObject(entry)?.['signature']) : [];

@@ -6,7 +6,7 @@ import { dayFromToday } from './sample-vendor.mjs';
 const SECTION = 'License portal: variants';
 const NARROW = { width: 320, height: 640 };
 
-/** Each option of a window in which the page is shown, with what the picture shows. */
+/** For each picture its name, the options of the window in which the page is shown, and what the picture shows. */
 const WINDOWS = [
   ['portal-320', { viewport: NARROW }, 'The page 320 pixels wide.'],
   ['portal-french', { locale: 'fr-FR' }, 'The page in French.'],
@@ -14,7 +14,7 @@ const WINDOWS = [
   ['portal-forced-colours', { forcedColors: 'active' }, 'The page in forced colours.'],
 ];
 
-/** Takes the pictures, of a holder of their own. @param hedy a holder whose request for a release was declined */
+/** Issues licenses for the pictures, and takes them. @param hedy a license with a request for a release that was declined */
 export async function takePortalVariants(camera, vendor, hedy) {
   const nora = await vendor.issue('nora@example.com', 3, ['Studio Mac', 'Travel Mac']);
   for (const [name, options, sentence] of WINDOWS) {

@@ -149,11 +149,9 @@ export function tokens() {
         published,
         'com.example.other',
       ),
-      refusedCase(
-        'A list of audiences is refused, although it contains this product.',
-        'wrong_claims',
-        jws({ payload: JSON.stringify({ ...CLAIMS, aud: [PRODUCT] }) }),
-      ),
+      wrongClaimsCase('A list of audiences is refused, although it contains this product.', {
+        aud: [PRODUCT],
+      }),
       refusedCase(
         'Another issuer is refused.',
         'wrong_issuer',

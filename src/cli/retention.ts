@@ -40,8 +40,8 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
   const { as_of, deleted, failed, ...counts } = report;
   const tables = failed.map(({ table }) => table);
   const value = { as_of: rfc3339(as_of), dry_run: dryRun, ...counts, deleted, failed: tables };
-  const deletedRows = Object.entries(deleted).map(([table, count]) => [table, `${count} rows`]);
   const outcome = dryRun ? 'would be deleted' : 'deleted';
+  const deletedRows = Object.entries(deleted).map(([table, count]) => [table, `${count} rows ${outcome}`]);
   const text = [
     ['As of', rfc3339(as_of)],
     ['Telemetry', `${counts.telemetry_rows_moved} rows ${dryRun ? 'would move' : 'moved'} out of the inbox`],
@@ -50,11 +50,11 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
       ? [
           [
             'Activations',
-            `${counts.activations_ended} ${dryRun ? 'would be released' : 'released'}, of licenses that ended 11 months ago`,
+            `${counts.activations_ended} ${dryRun ? 'would be released' : 'released'}, of licenses that ended more than 11 months ago`,
           ],
         ]
       : []),
-    ...deletedRows.map(([table, rows]) => [table!, `${rows} ${outcome}`]),
+    ...deletedRows,
     ...(deletedRows.length > 0 ? [] : [['Deleted', 'nothing']]),
     ...(dryRun ? [] : [['Files', `${counts.files_rewritten} rewritten`]]),
   ];

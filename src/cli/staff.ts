@@ -26,7 +26,7 @@ export function staffCommands(staff: Command): void {
     .description('add a staff member, or change the role of one')
     .requiredOption(
       '--role <role>',
-      'support (reads licenses, releases machines, mails keys) or admin',
+      'support (reads licenses, releases machines, mails keys, sets the states of crash groups) or admin',
       oneOf('--role', ROLES),
     )
     .action(add);

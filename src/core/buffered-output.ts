@@ -12,7 +12,7 @@ const SHUTDOWN_TIMEOUT_MS = 500;
 
 /**
  * Writes lines to a file descriptor. The lines of 100 ms are written together, outside the event loop, because one write for each
- * line took a fifth of the time of a fast response (docs/decisions/0017). Lines that cannot be written are lost.
+ * line took a large part of the time of a fast response (docs/decisions/0017). Lines that cannot be written are lost.
  */
 export class BufferedOutput {
   #unwritten = '';

@@ -22,7 +22,10 @@ export const LOCK_TIMEOUT_MS = 200;
 const MAX_LOCK_ATTEMPTS = 20;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Tries a statement that sets `lock_timeout` to `LOCK_TIMEOUT_MS` again if it does not get its lock. */
+/**
+ * Runs a statement, and repeats it if it does not get its lock, up to MAX_LOCK_ATTEMPTS attempts in all. The statement must set
+ * `lock_timeout` to `LOCK_TIMEOUT_MS`.
+ */
 export async function withLockRetries(attempt: () => Promise<void>): Promise<void> {
   for (let attempts = 1; ; attempts += 1) {
     try {

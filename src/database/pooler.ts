@@ -43,10 +43,9 @@ export const poolerError = (cause: unknown) => new ConfigError(POOLER_MESSAGE, {
 
 /** Returns the server process of a connection at this moment, and whether it has the settings of `data-source.ts`. */
 async function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasSessionSettings: boolean }> {
-  const session = await queryOne<{ pid: number; hasSessionSettings: boolean }>(
+  return queryOne<{ pid: number; hasSessionSettings: boolean }>(
     runner,
     `select pg_backend_pid() as pid,
             current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as "hasSessionSettings"`,
   );
-  return session;
 }

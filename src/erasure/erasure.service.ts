@@ -196,7 +196,10 @@ export class ErasureService {
     return { completed, errors };
   }
 
-  /** Lists at most 500 requests: waiting requests by the day of receipt, the oldest first, then finished and cancelled requests, the newest first. */
+  /**
+   * Lists at most 500 requests: waiting requests by the day of receipt, the oldest first, then finished and cancelled requests, the
+   * newest first.
+   */
   async list(): Promise<ErasureView[]> {
     const order = `order by ${IS_WAITING} desc, case when ${IS_WAITING} then received_on end, id desc limit 500`;
     const rows = await queryRows<ErasureRow>(this.dataSource, `${SELECT_ERASURES} ${order}`);

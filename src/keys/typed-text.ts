@@ -8,7 +8,7 @@ const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;
 
 /**
  * The source of a pattern for one character of a word. Japanese, Chinese and Korean letters are left out, because these languages
- * write a key or code without a space beside it.
+ * write a key or code without a space beside it. NUL counts as such a character, so that a key beside it is not read.
  */
 export const WORD_CHARACTER = String.raw`(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}ーｰ])[\p{L}\p{N}_\0]`;
 const DIGIT_GAP = String.raw`[\s\p{Pd}−]{0,3}`;

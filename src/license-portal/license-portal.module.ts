@@ -27,6 +27,5 @@ import { SignInService } from './sign-in.service.js';
     RootController,
   ],
   providers: [SignInService, SignInCodes, HolderGuard, HolderOverviewService, HolderExportService],
-  exports: [SignInCodes],
 })
 export class LicensePortalModule {}

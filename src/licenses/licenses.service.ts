@@ -5,7 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config, type OnExpiry } from '../core/config.js';
 import { isTimeCertain } from '../database/database-clock.js';
-import { execute, queryOne, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRow } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { PurchaseIds } from '../keys/purchase-ids.js';
@@ -89,14 +89,13 @@ export class LicensesService {
     { license_id, purchase_id }: PurchaseIds,
   ): Promise<{ email: string | null } | undefined> {
     const { key_hash } = this.keys.derive(license_id, 1);
-    const linkedLicenses = await queryRows<{ email: string | null }>(
+    return queryRow<{ email: string | null }>(
       manager,
       `update license set purchase_id = $1 where purchase_id is null and id =
          (select id from license where id = $2 or key_hash = $3 order by id = $2 desc limit 1)
        returning email`,
       [purchase_id, license_id, key_hash],
     );
-    return linkedLicenses[0];
   }
 
   private async insert(manager: EntityManager, newLicense: NewLicense, purchaseIds?: PurchaseIds) {

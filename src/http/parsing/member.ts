@@ -25,7 +25,10 @@ export function checksOf(dto: { name: string }): ReadonlyMap<string, Check> {
   return checks;
 }
 
-/** Declares a member of a request body, or a parameter of a query. The property gets the canonical value; `MembersPipe` refuses an invalid value. */
+/**
+ * Declares a member of a request body, or a parameter of a query. The property gets the canonical value; `MembersPipe` refuses an
+ * invalid value.
+ */
 export function Member<Body>(
   { parse }: Field<unknown>,
   { rule, when }: MemberOptions<Body> = {},
@@ -40,7 +43,7 @@ export function Member<Body>(
   };
   const addCheck: PropertyDecorator = ({ constructor }, name) => {
     const checks = checksByDto.get(constructor) ?? new Map<string, Check>();
-    checks.set(String(name), (body) => refusal(Reflect.get(body, name), body as Body) === undefined);
+    checks.set(String(name), (body) => refusal(Reflect.get(body, name), body) === undefined);
     checksByDto.set(constructor, checks);
   };
   return applyDecorators(

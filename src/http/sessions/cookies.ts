@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 
 /**
- * All cookies. `holder` and `staff` are sessions, which end with the browser. `code` (the requested sign-in code) and `challenge`
- * (of a passkey) have a lifetime.
+ * All cookies. `holder` and `staff` are sessions, which end with the browser. `code` (the id of the requested sign-in code) and
+ * `challenge` (the id of a passkey challenge) have a lifetime.
  */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
 

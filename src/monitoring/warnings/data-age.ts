@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { DAY_MS } from '../../core/clock.js';
 import { queryOne } from '../../database/sql.js';
 import { createOldestDueQuery } from '../../retention/deletion.js';
-import { ERASURE_DEADLINE_DAYS } from '../../erasure/erasure.view.js';
+import { ERASURE_DEADLINE_DAYS, IS_WAITING } from '../../erasure/erasure.view.js';
 import type { RetentionRule } from '../../retention/policy.js';
 import { REWRITTEN_TABLES } from '../../retention/rewrite.js';
 
@@ -48,9 +48,9 @@ const AGES = `
          (select min(received_on) from telemetry_waiting)::text as telemetry_inbox,
          (select min(ended_at)::date from activation where ended_at is not null)::text as ended_activation,
          (select min(received_on) + ${ERASURE_DEADLINE_DAYS} from erasure_request
-          where honoured_at is null and cancelled_at is null)::text as erasure_due,
+          where ${IS_WAITING})::text as erasure_due,
          (select min(runs_at)::date from erasure_request
-          where honoured_at is null and cancelled_at is null)::text as erasure_runs,
+          where ${IS_WAITING})::text as erasure_runs,
          (select finished_at from retention_run where finished_at is not null and as_of::date = started_at::date
           order by finished_at desc limit 1) as retention_finished,
          (select min(applied_at) from schema_migration) as database_since,

@@ -57,9 +57,9 @@ export class CrashGroupsService {
 
   /**
    * Gives a group a state.
-   * @param revisions those `crashGroupRevision` on which the change may be based; undefined accepts every revision
-   * @throws Problem `not_found` for a group without counts and for a removed person, `crash_group_changed`, `invalid_request` if the group crashed in
-   * `resolved_in` or in a later version
+   * @param revisions the revisions (`crashGroupRevision`) on which the change may be based; undefined accepts every revision
+   * @throws Problem `not_found` for a group without counts and for a removed person, `crash_group_changed`, `invalid_request` if
+   *   the group crashed in `resolved_in` or in a later version
    */
   async set(
     crash_sig: string,

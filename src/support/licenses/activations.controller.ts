@@ -11,7 +11,7 @@ export class ActivationsController {
   constructor(private readonly releases: ReleaseService) {}
 
   @Post(':id/release')
-  @ConfirmedEarlier({})
+  @ConfirmedEarlier()
   @HttpCode(200)
   async release(
     @Param('id') id: string,

@@ -5,6 +5,7 @@ import { oneOf, optional, textField } from '../../core/field.js';
 import { emailField } from '../../fields/email.js';
 import { licenseKeyField } from '../../fields/license-key.js';
 import { expiryField, machinesAllowedField, onExpiryField } from '../../fields/license-terms.js';
+import { MAX_TRANSACTION_ID_LENGTH } from '../../fields/max-transaction-id-length.js';
 import { reasonField } from '../../fields/reason.js';
 import { Member } from '../../http/parsing/member.js';
 import { invalidMembers } from '../../http/problems/problem.js';
@@ -15,9 +16,9 @@ import type { LicenseChange, NewLicense } from '../../licenses/licenses.service.
 const SEARCH_MEMBERS = ['email', 'license_key', 'license_id', 'transaction_id', 'activation_id'] as const;
 const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry', 'email'];
 
-// Staff paste transaction ids from other systems. The search accepts any text of 1 to 200 characters, also with spaces.
+// Staff paste transaction ids from other systems. The search accepts any text that is not too long, also with spaces.
 const searchedTransactionId = textField('must be a transaction id', (text) =>
-  text !== '' && text.length <= 200 ? text : null,
+  text !== '' && text.length <= MAX_TRANSACTION_ID_LENGTH ? text : null,
 );
 const uuidField = textField('must be a UUID', (text) => (isUuid(text) ? text : null));
 

@@ -134,7 +134,7 @@ function valuesOf<Name extends string>(
 interface DialogFieldInputProps {
   readonly name: string;
   readonly field: DialogField;
-  /** Whether the focus starts here, although the dialog may have other elements that can be focused before it. */
+  /** Whether this is the first field. If it has suggestions, the focus starts on the first of them. */
   readonly isFirst: boolean;
   readonly value: string;
   readonly error: string | undefined;

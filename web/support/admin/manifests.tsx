@@ -11,7 +11,7 @@ import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 
 const ROWS_SHOWN_AT_FIRST = 10;
-/** If the live manifest has at most this many whole days left, the page asks to renew it. */
+/** If the live manifest expires in less than this number of days, the page asks to renew it, and the service warns. */
 const RENEWAL_DAYS = 14;
 const texts = messages.service;
 
@@ -58,7 +58,7 @@ export function Manifests() {
 }
 
 function LiveManifest({ sequence, version, expires_at, days_left }: NonNullable<Answer['live']>) {
-  const kind = days_left < 0 ? 'danger' : days_left <= RENEWAL_DAYS ? 'warning' : 'good';
+  const kind = days_left < 0 ? 'danger' : days_left < RENEWAL_DAYS ? 'warning' : 'good';
   const sentence =
     days_left < 0 ? texts.liveOver : days_left === 0 ? texts.liveLastDay : plural(days_left, texts.liveDays);
   return (

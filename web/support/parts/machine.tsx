@@ -11,7 +11,10 @@ export function Machine({ name }: { name: string | null }) {
 /** The same as a text, for sentences and accessible names. */
 export const machineText = (name: string | null) => name?.trim() || messages.unnamedMachine;
 
-/** The characters at the end of an activation id that tell machines with the same label apart, also in mails and in the portal. */
+/**
+ * The end of an id. That of an activation id tells machines with the same label apart, also in mails and in the portal; that of a
+ * staff id tells removed persons apart.
+ */
 export const shortId = (id: string) => `…${id.slice(-4)}`;
 
 /**

@@ -10,7 +10,10 @@ interface Props {
   readonly isPlanned?: boolean;
 }
 
-/** How long ago a time was, as long as it is shown. Its width is that of the longest text, so that nothing moves. */
+/**
+ * How long ago a time was, or in how long a planned one is. The text is updated each minute. Its width is that of the longest text,
+ * so that nothing moves.
+ */
 export function RelativeTime({ at, isPlanned = false }: Props) {
   useMinutes();
   return (
@@ -23,11 +26,11 @@ export function RelativeTime({ at, isPlanned = false }: Props) {
 const renders = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** Renders the component again each minute. One timer is for all components, so that they change at once. */
+/** Renders the component again each minute. All components share one timer, so that they change at the same moment. */
 function useMinutes(): void {
-  const [, render] = useReducer((count: number) => count + 1, 0);
+  const [, render] = useReducer<number, void>((count) => count + 1, 0);
   useEffect(() => {
-    const renderAgain = () => render(undefined as never);
+    const renderAgain = () => render();
     renders.add(renderAgain);
     timer ??= setInterval(() => renders.forEach((each) => each()), UPDATE_INTERVAL_MS);
     return () => {
