@@ -42,13 +42,13 @@ const MAKERS = {
  */
 export function requestsOf(requestKind, { activations, etag }) {
   const make = MAKERS[requestKind];
-  const requests = requestKind.startsWith('manifest')
-    ? [make(undefined, etag)]
-    : activations.map((activation) => make(activation, etag));
-  let next = Math.floor(Math.random() * requests.length);
+  let next = Math.floor(Math.random() * activations.length);
   // Each request needs a machine id that was not used before.
   if (requestKind === 'activate_new')
     return () => make(activations[(next = (next + 1) % activations.length)]);
+  const requests = requestKind.startsWith('manifest')
+    ? [make(undefined, etag)]
+    : activations.map((activation) => make(activation, etag));
   return () => requests[(next = (next + 1) % requests.length)];
 }
 

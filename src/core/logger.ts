@@ -112,9 +112,7 @@ export function errorFields(error: unknown): Fields {
     constraint?: unknown;
     table?: unknown;
   };
-  // The stack begins with the message, which may look like a frame.
-  const stack = error.stack ?? '';
-  const frames = stack.slice(stack.indexOf(error.message) + error.message.length).match(STACK_FRAMES) ?? [];
+  const frames = framesOf(error);
   return {
     error: error.constructor.name,
     code: code === undefined ? undefined : String(code),
@@ -125,4 +123,10 @@ export function errorFields(error: unknown): Fields {
       .map((line) => line.trim().slice(3))
       .join(' < '),
   };
+}
+
+/** Returns the lines of the frames. The stack begins with the message, which may look like a frame, so nothing is read without it. */
+function framesOf({ stack = '', message }: Error): string[] {
+  const start = stack.indexOf(message);
+  return start < 0 ? [] : (stack.slice(start + message.length).match(STACK_FRAMES) ?? []);
 }

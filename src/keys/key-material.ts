@@ -71,8 +71,6 @@ async function readOrCreate(file: string, make: () => string): Promise<string> {
   });
 }
 
-// The error of `createKeyRing` has no code: its message says that there is a ring already.
 function ignoreIfExists(error: unknown): void {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code !== 'EEXIST' && !message.includes('already')) throw error;
+  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
 }

@@ -61,7 +61,10 @@ function namesIn(folder: string, log: AppLogger): string[] {
       .filter((name) => name.endsWith('.json'))
       .toSorted();
   } catch (error) {
-    log.warning('LANGUAGES_DIR cannot be read, so it adds no language', { reason: reasonOf(error) });
+    log.warning('a folder of LANGUAGES_DIR cannot be read, so it adds no text', {
+      folder,
+      reason: reasonOf(error),
+    });
     return [];
   }
 }

@@ -45,10 +45,10 @@ export async function countDueActivations(runner: QueryRunner, asOf: Date): Prom
  * @returns the number of due activations; another transaction may have released some of them before this one could
  */
 export async function endActivations(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
-  for (let ended = 0; ;) {
+  for (let due = 0; ;) {
     const batch = await runner.manager.transaction((manager) => endBatch(manager, asOf, now));
-    ended += batch;
-    if (batch < ACTIVATION_BATCH_ROWS) return ended;
+    due += batch;
+    if (batch < ACTIVATION_BATCH_ROWS) return due;
   }
 }
 

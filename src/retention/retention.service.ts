@@ -71,12 +71,14 @@ export class RetentionService {
       const effectiveAsOf = asOf ?? now;
       await execute(runner, "set lock_timeout = '5s'");
       if (!(await tryLock(runner, 'retention'))) return null;
-      const report = options.dryRun
-        ? await this.countDue(runner, effectiveAsOf, options)
-        : await this.applyPolicy(runner, effectiveAsOf, now, options);
-      // The lock is released explicitly, because PostgreSQL releases the lock of a closed connection with a delay.
-      await execute(runner, 'select pg_advisory_unlock($1)', [LOCKS.retention]);
-      return report;
+      try {
+        return options.dryRun
+          ? await this.countDue(runner, effectiveAsOf, options)
+          : await this.applyPolicy(runner, effectiveAsOf, now, options);
+      } finally {
+        // The lock is released explicitly, because PostgreSQL releases the lock of a closed connection with a delay.
+        await execute(runner, 'select pg_advisory_unlock($1)', [LOCKS.retention]);
+      }
     });
   }
 

@@ -204,7 +204,11 @@ test('a folder that does not exist gives a warning', () => {
   const languages = readLanguages({ LANGUAGES_DIR: join(folder, 'none') });
   expect(languages.views).toHaveLength(4);
   expect(logged()).toMatchObject([
-    { msg: 'LANGUAGES_DIR cannot be read, so it adds no language', reason: 'ENOENT' },
+    {
+      msg: 'a folder of LANGUAGES_DIR cannot be read, so it adds no text',
+      folder: join(folder, 'none'),
+      reason: 'ENOENT',
+    },
   ]);
 });
 

@@ -124,17 +124,29 @@ export class KeyRing {
   }
 }
 
-/** Creates a ring of one `active` and one `next` key. @throws Error if the folder has a ring already, which is not changed */
+/** Thrown if a folder has a key ring already. Its code is that of the system for a file that exists. */
+class RingExists extends Error {
+  readonly code = 'EEXIST';
+
+  constructor(dir: string) {
+    super(`${dir} holds a key ring already.`);
+  }
+}
+
+/**
+ * Creates a ring of one `active` and one `next` key.
+ * @throws RingExists (`code` is `EEXIST`) if the folder has a ring already, which is not changed
+ */
 export async function createKeyRing(dir: string, now: Date): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  if (await exists(join(dir, 'ring.json'))) throw new Error(`${dir} holds a key ring already.`);
+  if (await exists(join(dir, 'ring.json'))) throw new RingExists(dir);
   const entries = [await createTokenKey(dir, 'active', now), await createTokenKey(dir, 'next', now)];
   try {
     await writeRing(dir, entries, link);
   } catch (error) {
     await Promise.all(entries.map((entry) => rm(join(dir, entry.file))));
     // If another process has created a ring at the same time, its ring is kept.
-    throw (await exists(join(dir, 'ring.json'))) ? new Error(`${dir} holds a key ring already.`) : error;
+    throw (await exists(join(dir, 'ring.json'))) ? new RingExists(dir) : error;
   }
 }
 

@@ -1,9 +1,8 @@
-import { validate as isUuid } from 'uuid';
 import { parseMoment } from '../../core/clock.js';
 import { optional, textField } from '../../core/field.js';
+import { uuidField } from '../../fields/uuid.js';
 import { Member } from '../../http/parsing/member.js';
 
-const uuidField = (sentence: string) => textField(sentence, (text) => (isUuid(text) ? text : null));
 const momentField = textField('must be a time in RFC 3339, or a day in UTC', parseMoment);
 const matching = (sentence: string, pattern: RegExp) =>
   textField(sentence, (text) => (pattern.test(text) ? text : null));

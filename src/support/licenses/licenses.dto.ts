@@ -1,4 +1,3 @@
-import { validate as isUuid } from 'uuid';
 import type { LicenseQuery } from '../../activation/license-overview.js';
 import type { OnExpiry } from '../../core/config.js';
 import { oneOf, optional, textField } from '../../core/field.js';
@@ -7,6 +6,7 @@ import { licenseKeyField } from '../../fields/license-key.js';
 import { expiryField, machinesAllowedField, onExpiryField } from '../../fields/license-terms.js';
 import { MAX_TRANSACTION_ID_LENGTH } from '../../fields/max-transaction-id-length.js';
 import { reasonField } from '../../fields/reason.js';
+import { uuidField } from '../../fields/uuid.js';
 import { Member } from '../../http/parsing/member.js';
 import { invalidMembers } from '../../http/problems/problem.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
@@ -20,7 +20,6 @@ const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry',
 const searchedTransactionId = textField('must be a transaction id', (text) =>
   text !== '' && text.length <= MAX_TRANSACTION_ID_LENGTH ? text : null,
 );
-const uuidField = textField('must be a UUID', (text) => (isUuid(text) ? text : null));
 
 /** Body of `POST /support/api/licenses/search`: exactly one of its members. */
 export class SearchRequest {
@@ -33,10 +32,10 @@ export class SearchRequest {
   @Member(optional(searchedTransactionId))
   transaction_id?: string;
 
-  @Member(optional(uuidField))
+  @Member(optional(uuidField('must be a UUID')))
   license_id?: string;
 
-  @Member(optional(uuidField))
+  @Member(optional(uuidField('must be a UUID')))
   activation_id?: string;
 }
 
