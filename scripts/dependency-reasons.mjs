@@ -51,7 +51,7 @@ export const REASONS = {
   'axe-core': 'Checks the accessibility of each state of each page.',
   'fast-check': 'Tests of properties and models, with seeds that reproduce a failure.',
   jest: 'The tests.',
-  jose: 'An independent implementation of the signatures that the service makes, used by the tests. Never shipped.',
+  jose: 'An independent implementation of the signatures that the service makes, used by the tests, the conformance checks and the benches. Never shipped.',
   oxlint: 'Lint.',
   'playwright-core': 'Drives Chromium. Unlike `playwright` it downloads nothing.',
   prettier: 'Format.',

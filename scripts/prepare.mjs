@@ -70,9 +70,11 @@ export const ensureWebBuilt = () =>
       'web/privacy',
       'web/shared',
       'src/fields',
+      'src/fields',
       'src/keys',
       'src/languages',
       'src/retention',
+      'src/telemetry',
       'src/telemetry',
       'vite.config.ts',
     ],
@@ -116,7 +118,7 @@ export function node24() {
 /**
  * The flags with which Node runs the service, here and in the Dockerfile. By default on a large machine, V8 uses up to a
  * hundred megabytes for young objects, and for old ones up to four times what is in use. With these limits it collects
- * garbage more often, and the process stays small. About 50 MB are in use (bench/soak/soak.md).
+ * garbage more often, and the process stays small. About 60 MiB are in use (bench/soak/soak.md).
  */
 export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '--max-old-space-size=512'];
 

@@ -1,7 +1,6 @@
 /*
- * The data of a bench. Each activation has a license of its own. Its members have the names of the token's claims:
- * `sub` is the id of the activation, `lic` the id of the license, `mch` the digest of the machine id, and `lxp` the expiry of
- * the license.
+ * The data of a bench. Each activation has a license of its own. Three of its members have the names of the token's claims:
+ * `sub` is the id of the activation, `lic` the id of the license, and `lxp` the expiry of the license.
  */
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

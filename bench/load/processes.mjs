@@ -10,7 +10,7 @@ import { ScriptError, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.
 /** The unit of processor time in /proc, which only Linux has. */
 const PROCESSOR_TICK_MS = 10;
 
-/** The time after which a service that does not become ready is given up. A busy machine is slow, and no bench measures this. */
+/** A service that is not ready after this time is given up. The time is long, because a busy machine is slow. */
 const START_TIMEOUT_MS = 300_000;
 
 /** Starts the child processes of a bench, and ends them. */

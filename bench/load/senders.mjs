@@ -49,7 +49,7 @@ function codeRequest(activations) {
   const { email } =
     codeRequests % 2
       ? { email: `${randomUUID()}@example.com` }
-      : activations[codeRequests % activations.length];
+      : activations[(codeRequests / 2) % activations.length];
   return post('/portal/api/session/code', { email });
 }
 

@@ -54,7 +54,7 @@ await runBench(import.meta.url, parseOptions, ({ rounds, write }) =>
   withTemporaryFolder('mooring-pages-', async ({ folder, interrupted }) => {
     await ensureClientBuilt();
     const dataDir = join(folder, 'data');
-    const settings = brandSettings(folder);
+    const settings = brandSettings();
     // Instead of the small drawing of the pictures.
     settings.LOGO_FILE = join(folder, 'logo.png');
     writeFileSync(settings.LOGO_FILE, drawLogo());

@@ -13,7 +13,7 @@ const NEWEST_VERSION = '3.2.0';
 const DAYS_BETWEEN_ACTIVATIONS = 4.3;
 const STAFF = 'grace@tidewater.example';
 
-/** Returns the settings of the service. */
+/** Returns the settings of the service: the brand of the vendor, and two features that the pictures show. */
 export function brandSettings() {
   return {
     PRODUCT_NAME: 'Tidewater Studio',

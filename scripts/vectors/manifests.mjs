@@ -183,7 +183,7 @@ export function manifests() {
 
   return {
     description:
-      'Manifests, each with the state of a client and the result that the client must reach; comparisons of versions; licenses that cover a version or not. The keys are `key` (current) and `second_key` (next); `unknown_key` is trusted by no client.',
+      'Manifests, each with the state of a client and the result that the client must reach; comparisons of versions; texts that are a version or not; licenses that cover a version or not. The keys are `key` (current) and `second_key` (next); `unknown_key` is trusted by no client.',
     key: CURRENT.published,
     second_key: NEXT.published,
     unknown_key: UNKNOWN.published,

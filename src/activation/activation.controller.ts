@@ -10,7 +10,8 @@ import { tokenResponse } from './token-response.js';
 
 /**
  * `POST /v1/activate` (docs/contract.md#activate). A client sends it when the user clicks Activate, again after a lost
- * response, and in the background after the action `reactivate` or if its stored token was issued for another machine.
+ * response and for ten minutes after a refusal at the machine limit, and in the background after the action `reactivate` or if its
+ * stored token was issued for another machine.
  */
 @Controller('v1/activate')
 export class ActivationController {

@@ -3,10 +3,8 @@ import { execute, queryRows } from '../database/sql.js';
 import { deleteAddressData, erasePersonalData, queryIds, toId, type RowIds } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
 
-/** Removes personal data that was erased before, and that a restored backup contains again. */
-
 /**
- * Removes erased personal data that a restored backup contains. A license that got its present address after the erasure is
+ * Removes erased personal data that a restored backup contains again. A license that got its present address after the erasure is
  * not changed. If the tombstone file names a purchase but not its license, the license belonged to another holder when the
  * erasure ran: its restored address is removed, and the license stays valid.
  * @returns the number of licenses and purchases that contained restored data

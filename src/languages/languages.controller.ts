@@ -38,7 +38,7 @@ export class LanguagesController {
     return isKnown ? '' : body;
   }
 
-  /** @param version of the list; the response to the present one never changes */
+  /** @param version from the list of languages; with the current version, browsers may keep the response for a year */
   @Get(':tag/:page')
   texts(
     @Param('tag') tag: string,

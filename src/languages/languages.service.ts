@@ -19,7 +19,7 @@ interface LanguageView {
   readonly version: string;
 }
 
-/** An entry of an `accept-language` header. A quality of 0 excludes a language. */
+/** An entry of an `accept-language` header. `bestFor` does not use an entry with a quality of 0. */
 const ENTRY = /^\s*([A-Za-z0-9-]{1,35})\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?$/;
 const MAX_ENTRIES = 20;
 

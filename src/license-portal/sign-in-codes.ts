@@ -4,7 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v4 as uuidv4, validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { execute, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryRow } from '../database/sql.js';
 import { invalidMembers } from '../http/problems/problem.js';
 import { tokenHash } from '../http/sessions/token-hash.js';
 import { newNonce, type DerivationInput } from '../keys/mailed-secrets.js';
@@ -106,7 +106,7 @@ export class SignInCodes implements OnModuleInit {
    */
   async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<CodeTry | null> {
     if (!id || !isUuid(id)) return null;
-    const [row] = await queryRows<RequestedCode & { readonly hint_hash: Buffer | null }>(
+    const row = await queryRow<RequestedCode & { readonly hint_hash: Buffer | null }>(
       manager,
       `update one_time_code set tries = tries + 1
        where id = $1 and email = coalesce($2, email) and expires_at > $3 and tries < ${MAX_CODE_TRIES}

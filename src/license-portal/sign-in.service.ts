@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
-import { queryRow, queryRows } from '../database/sql.js';
+import { queryRow } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { Sessions } from '../http/sessions/sessions.js';
@@ -130,7 +130,7 @@ export class SignInService {
 
   async #isAddressOf(licenseId: string, email: string): Promise<boolean> {
     const sql = 'select 1 from license where id = $1 and email = $2';
-    return (await queryRows<unknown>(this.dataSource, sql, [licenseId, email])).length > 0;
+    return (await queryRow<unknown>(this.dataSource, sql, [licenseId, email])) !== undefined;
   }
 }
 

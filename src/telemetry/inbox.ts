@@ -36,7 +36,10 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
   return resumedRows + (await moveDueRows(runner, today));
 }
 
-/** Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. PostgreSQL runs the statements of one string in one transaction. */
+/**
+ * Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. PostgreSQL runs the statements of one
+ * string in one transaction.
+ */
 const SWAP_INBOXES = `
   set local lock_timeout = ${LOCK_TIMEOUT_MS};
   lock table telemetry_inbox, telemetry_inbox_draining;

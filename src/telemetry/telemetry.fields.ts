@@ -40,7 +40,7 @@ interface TelemetryField extends ValueRule {
  * 6. test/vectors/telemetry.json: a block that is stored with the field.
  *
  * Then `npm run docs:privacy` writes docs/privacy.md. A field with a `dimension` is shown to staff, and so it also needs
- * the schema `FleetWeek` in docs/openapi.yaml and a table in web/support/fleet/counts.ts.
+ * the schema `FleetWeek` in docs/openapi.yaml, `npm run docs:api-types`, and a table in web/support/fleet/counts.ts.
  * test/telemetry/fields.test.ts names each place that is missing.
  */
 export const TELEMETRY_FIELDS = {

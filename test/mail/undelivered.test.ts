@@ -250,4 +250,17 @@ describe('without a running service', () => {
       new RegExp(`^Undelivered +license_key of ${about}: ${reason}; .*, no further attempt$`, 'm'),
     );
   });
+
+  test('a warning about more failing mails than are listed has the smallest possible number', async () => {
+    // 100 mails are listed. One of them is retried for the first time, so it is no reason for a warning.
+    await database.query(
+      `insert into graphile_worker._private_jobs (task_id, key, max_attempts, attempts, last_error, created_at)
+       select task_id, 'license_key ' || gen_random_uuid(), 25, case when n = 1 then 1 else 3 end, 'a test', '2001-01-01'
+       from graphile_worker._private_jobs, generate_series(1, 100) as n where attempts = 25`,
+    );
+    const { warnings } = await withoutService.json(['status']);
+    expect(warnings).toContainEqual(
+      expect.stringMatching(/^Undelivered mails: at least 99, because a test\./),
+    );
+  });
 });

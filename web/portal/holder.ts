@@ -12,7 +12,7 @@ export function displayStatus({ status, expires_at, on_expiry }: HolderLicense):
 export const isUsable = (license: HolderLicense) =>
   ['active', 'updates_ended'].includes(displayStatus(license));
 
-/** Whether no machine will ever be activated with this license again. */
+/** Whether a refund or a revocation has ended the license. The expiry does not count. */
 export const isEnded = ({ status }: HolderLicense) => status === 'revoked' || status === 'refunded';
 
 /** How many more machines may use a license; 0 also if the machine limit was lowered below the machines in use. */

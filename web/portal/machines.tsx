@@ -21,7 +21,7 @@ export function Machines({ license }: { license: HolderLicense }) {
       .toSorted((a, b) => Number(isThisMachine(b)) - Number(isThisMachine(a)));
   const [active, ended] = [activationsWith(false), activationsWith(true)];
   const [filter, setFilter] = useState('');
-  // Once it is shown, the filter stays, because it would take the focus with it.
+  // Once it is shown, the filter stays: a person who types in it would lose the focus if it was removed.
   const hasFilter = useRef(false);
   hasFilter.current ||= active.length > MAX_WITHOUT_FILTER;
   const text = filter.trim().toLowerCase();

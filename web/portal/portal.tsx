@@ -25,7 +25,7 @@ import { messages } from './messages.js';
 /**
  * Why a holder has to sign in again: the session has ended, or an action needs a sign-in by code, after which the
  * element with the id `focusAfterwards` gets the focus. `later`: the session has ended and no dialog is open, because
- * the holder closed it, or because a read in the background found it out.
+ * the holder closed it, because its file could not be loaded, or because a read in the background found that the session has ended.
  */
 type SignInReason = 'ended' | 'later' | { readonly focusAfterwards: string };
 

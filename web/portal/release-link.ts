@@ -24,7 +24,7 @@ export function refusedMachine() {
   return VERSION.test(version) ? { hostname_hint, version } : null;
 }
 
-/** A value that the application put into the hash of the URL. */
+/** A member of the fragment of the URL, which a `release_url`, the application or a mail has put there; null if it is missing. */
 export const memberOfUrl = (name: string) => new URLSearchParams(location.hash.slice(1)).get(name);
 
 /** A hint has the license id, the time of its expiry in Unix seconds, and a signature, with dots between. */

@@ -7,7 +7,8 @@ const MAX_ATTEMPTS = 100;
 
 /**
  * Returns the environment with the port to use. A PORT of 0 becomes any free port, because PUBLIC_URL contains the port. Unless
- * NODE_ENV is `production`, a missing PORT becomes the first free port from 3000. Another PORT is not changed.
+ * NODE_ENV is `production`, a missing PORT becomes the first free port from 3000 to 3099; if none is free, it stays missing.
+ * Another PORT is not changed.
  */
 export async function withFreePort(environment: Environment): Promise<Environment> {
   const { PORT: configuredPort, HOST: host = '127.0.0.1' } = environment;

@@ -1,4 +1,4 @@
-import { rfc3339OrNull } from '../../core/clock.js';
+import { rfc3339 } from '../../core/clock.js';
 
 /**
  * The instruction to the client. Nothing stops a paid application but `stop`, or a restart after seven days offline
@@ -326,7 +326,7 @@ export function problem(
 ): Problem {
   const formatted = Object.entries(members).map(([name, value]) => [
     name,
-    value instanceof Date ? rfc3339OrNull(value) : value,
+    value instanceof Date ? rfc3339(value) : value,
   ]);
   const retryAfter = { 'retry-after': String(5 + Math.floor(Math.random() * 26)) };
   const allHeaders = PROBLEMS[code].status === 503 ? { ...retryAfter, ...headers } : headers;

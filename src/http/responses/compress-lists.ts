@@ -14,10 +14,13 @@ const ENCODERS = {
   gzip: (text: string) => gzipAsync(text),
 };
 
-/** The responses that are compressed: lists of the portal and of the staff API, and the public data of the pages. */
+/**
+ * The routes whose responses are compressed: all reads of the portal and of the staff API, the search for licenses, and the public
+ * data of the pages.
+ */
 const COMPRESSED_ROUTES =
   /^(GET \/(portal\/api\/|support\/api\/|languages|brand$|privacy\/data)|POST \/support\/api\/licenses\/search$)/;
-/** The texts of the pages and the brand are the same for all clients, so each is compressed once, with the best quality. */
+/** The texts of the pages and the brand are the same for all clients. Each is compressed once, by brotli with its best quality. */
 const SHARED_TEXT_ROUTES = /^\/(languages|brand$)/;
 
 /**

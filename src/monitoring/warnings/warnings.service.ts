@@ -24,7 +24,10 @@ export interface MonitoredState {
   readonly erasures: ErasureState;
 }
 
-/** The warnings of `/health/ready` and `mooring status`. They report the age of the data rather than the success of jobs. */
+/**
+ * The warnings of `/health/ready`, `mooring status`, the support page and the metrics. They report the age of the data rather than
+ * the success of jobs.
+ */
 @Injectable()
 export class WarningsService {
   readonly #sharedState = new SharedResult(
@@ -151,7 +154,7 @@ export class WarningsService {
     return [...unreadableFile, ...missingRecords, ...lostAddresses];
   }
 
-  private mailWarnings({ failing, late }: WaitingMail): string[] {
+  private mailWarnings({ failed, failing, late }: WaitingMail): string[] {
     if (this.config.isProduction && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
@@ -163,10 +166,11 @@ export class WarningsService {
     const reasons = Map.groupBy(undeliveredMails, ({ reason }) => reason);
     const lateMailWarnings =
       late > 0 ? [`Mails that no instance sends: ${late}, due for over 5 minutes.`] : [];
-    // `failing` contains at most 100 mails.
+    // `failing` contains at most 100 of them.
+    const isCut = failed > failing.length;
     const undeliveredMailWarnings = [...reasons].map(
       ([reason, mails]) =>
-        `Undelivered mails: ${undeliveredMails.length === 100 ? `at least ${mails.length}` : mails.length}, because ${reason}. They are listed by mooring status and on the support page.`,
+        `Undelivered mails: ${isCut ? `at least ${mails.length}` : mails.length}, because ${reason}. They are listed by mooring status and on the support page.`,
     );
     return [...lateMailWarnings, ...undeliveredMailWarnings];
   }

@@ -9,7 +9,7 @@ import { fill, UntrustedText } from '../texts/text.js';
  */
 export let brand: Partial<Brand> & Pick<Brand, 'product_name'> = { product_name: '' };
 
-/** It is no top-level `await`, because with one the bundler moves what a chunk shares with its page into a third file. */
+/** Loads `brand`. It is no top-level `await`, with which the bundler would write a third script (docs/decisions/0040). */
 export async function loadBrand(): Promise<void> {
   brand = await ask<Brand>('GET', '../brand').catch(() => brand);
   if (brand.accent) showAccent(brand.accent);

@@ -6,7 +6,7 @@ type Section = keyof Messages;
 
 const receivers = new Map<Section, (texts: never) => void>();
 
-/** Registers the function that receives the texts of a section, now and when the language changes. */
+/** Registers the function that receives the texts of a section: before the page is rendered, and when the language changes. */
 export function receiveTexts<Name extends Section>(
   section: Name,
   receive: (texts: Messages[Name]) => void,

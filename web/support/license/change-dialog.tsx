@@ -20,11 +20,11 @@ interface Props extends Omit<ConditionalDialogProps, 'email' | 'onDone'> {
 export function ChangeDialog({ license: current, onClose, onConflict, onDone }: Props) {
   const { change: texts } = messages;
   const [opened] = useState(current);
-  // The page may reload the license meanwhile. The change is based on the values that the dialog shows: those when it was opened, and
-  // after each refusal those of that time, except what was edited.
+  // The page may reload the license while the dialog is open. The change is based on the license whose values the dialog shows: the
+  // one at the opening, or the one after the last refusal. Edited fields keep what was typed.
   const [license, setLicense] = useState(current);
   const [isRefused, setIsRefused] = useState(false);
-  // Before the dialog scrolls to the explanation, which this moves.
+  // A layout effect, because `Meanwhile` must be shown before the dialog scrolls to the explanation of the refusal below it.
   useLayoutEffect(() => {
     if (!isRefused || current.revision === license.revision) return;
     setLicense(current);

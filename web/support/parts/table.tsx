@@ -8,7 +8,7 @@ export interface Column<Row> {
   /** The accessible name of the row header, if the cell contains more than its name. */
   readonly rowName?: (row: Row) => string;
   readonly isNumber?: boolean;
-  /** A class of its header, with which the style sheet sets the width of the column. */
+  /** A class of its header, with which the style sheet sets the width of the column; not used with `isNumber`. */
   readonly headerClass?: string;
   /** Whether a stacked cell is shown without the name of its column, because the content explains itself. */
   readonly hidesName?: boolean;
