@@ -1,0 +1,145 @@
+"""Validates responses. A response that is no confirmation and no problem of the service counts as no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Tuple, Union
+
+from .json_text import JsonObject, as_list, as_number, as_object, parse_object
+from .problem import ClientAction, FieldError, LicenseProblem, ServiceUnreachable
+from .time_text import parse_time
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A complete response. Its content is not yet validated."""
+
+    status: int
+    media_type: str
+    """The media type in lower case, without parameters."""
+    etag: Optional[str]
+    text: str
+    retry_after_seconds: Optional[float]
+
+
+@dataclass(frozen=True)
+class NoAnswer:
+    """The result of a call without a complete and valid response."""
+
+    reason: str
+    """One of a few fixed texts or the name of a system error, never received text."""
+    has_response: bool = False
+    """Whether response headers were received."""
+    retry_after_seconds: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The content of a valid response to an activation or a heartbeat."""
+
+    token: str
+    offline_until: str
+    server_time: str
+    heartbeat_after_seconds: Optional[float]
+    license_expires_at: Optional[str]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A problem of the service."""
+
+    problem: LicenseProblem
+    retry_after_seconds: Optional[float]
+
+
+Outcome = Union[Confirmation, Refusal, NoAnswer]
+
+_MAX_TOKEN_LENGTH = 2048
+_ACTIONS: Dict[object, ClientAction] = {"retry": "retry", "fix": "fix", "reactivate": "reactivate", "stop": "stop"}
+_NOT_EXTRAS = {"type", "title", "status", "code", "client_action", "detail", "errors", "request_id"}
+
+
+def read_license_answer(answer: Union[Answer, NoAnswer]) -> Outcome:
+    """Reads the response to an activation or a heartbeat. Never raises."""
+    if isinstance(answer, NoAnswer):
+        return answer
+    if answer.status in (200, 201):
+        return _read_confirmation(answer) or _invalid_answer(answer)
+    problem = _read_problem(answer)
+    return Refusal(problem, answer.retry_after_seconds) if problem else _invalid_answer(answer)
+
+
+def error_of(outcome: Union[Refusal, NoAnswer]) -> Exception:
+    """The error that `activate` raises for an outcome."""
+    return outcome.problem if isinstance(outcome, Refusal) else ServiceUnreachable(outcome.reason)
+
+
+def _invalid_answer(answer: Answer) -> NoAnswer:
+    # A proxy in front of the service may answer 429 or 503 with a body of its own. Its `retry-after` is respected.
+    return NoAnswer(
+        f"not an answer of the service, status {answer.status}",
+        has_response=True,
+        retry_after_seconds=answer.retry_after_seconds if answer.status in (429, 503) else None,
+    )
+
+
+def _read_confirmation(answer: Answer) -> Optional[Confirmation]:
+    body = parse_object(answer.text) if answer.media_type == "application/json" else None
+    license = as_object((body or {}).get("license"))
+    if body is None or license is None or "expires_at" not in license:
+        return None
+    token, offline_until, server_time = (body.get(name) for name in ("token", "offline_until", "server_time"))
+    expires_at = license["expires_at"]
+    until, answered_at = parse_time(offline_until), parse_time(server_time)
+    if not isinstance(token, str) or not 0 < _utf16_length(token) <= _MAX_TOKEN_LENGTH:
+        return None
+    if until is None or answered_at is None or until <= answered_at:
+        return None
+    if expires_at is not None and parse_time(expires_at) is None:
+        return None
+    return Confirmation(
+        token=token,
+        offline_until=str(offline_until),
+        server_time=str(server_time),
+        heartbeat_after_seconds=as_number(body.get("heartbeat_after_seconds")),
+        license_expires_at=None if expires_at is None else str(expires_at),
+    )
+
+
+def _utf16_length(text: str) -> int:
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _read_problem(answer: Answer) -> Optional[LicenseProblem]:
+    if answer.media_type != "application/problem+json" or answer.status < 400:
+        return None
+    body = parse_object(answer.text)
+    code = (body or {}).get("code")
+    if body is None or not isinstance(code, str) or code == "":
+        return None
+    action = body.get("client_action")
+    known_action = _ACTIONS.get(action, "retry") if isinstance(action, str) else "retry"
+    return LicenseProblem(
+        status=answer.status,
+        code=code,
+        # A failing server decides nothing about a license: a 5xx can only ask for another attempt.
+        client_action=known_action if answer.status < 500 else "retry",
+        detail=_text_to_show(body) or code,
+        errors=_read_field_errors(body.get("errors")),
+        extras={name: value for name, value in body.items() if name not in _NOT_EXTRAS},
+    )
+
+
+def _text_to_show(body: JsonObject) -> Optional[str]:
+    texts = [text for text in (body.get("detail"), body.get("title")) if isinstance(text, str) and text]
+    return texts[0] if texts else None
+
+
+def _read_field_errors(errors: object) -> Tuple[FieldError, ...]:
+    read: List[FieldError] = []
+    for entry in as_list(errors):
+        members = as_object(entry) or {}
+        pointer, detail = members.get("pointer"), members.get("detail")
+        if isinstance(pointer, str) and isinstance(detail, str):
+            read.append(FieldError(pointer, detail))
+    return tuple(read)

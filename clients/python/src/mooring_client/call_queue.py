@@ -1,0 +1,67 @@
+"""Calls of several threads, one at a time."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Callable, Generator, Generic, Optional, TypeVar
+
+Result = TypeVar("Result")
+
+
+class CallQueue:
+    """Runs one license call at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: Optional[int] = None
+
+    @contextmanager
+    def turn(self) -> Generator[None, None, None]:
+        """Waits for the calls before. Raises RuntimeError in the thread that makes a call, which would wait for itself."""
+        if self._owner == threading.get_ident():
+            raise RuntimeError("the callbacks telemetry, log and machine_id must not call the client")
+        with self._lock:
+            self._owner = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._owner = None
+
+
+class SharedCall(Generic[Result]):
+    """Runs one call at a time: callers during a call get its result."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: Optional["Future[Result]"] = None
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """Returns the result of `work`, or of the call that is running."""
+        with self._lock:
+            running = self._running
+            mine: "Future[Result]" = Future()
+            if running is None:
+                self._running = mine
+        if running is not None:
+            return running.result()
+        try:
+            result = work()
+        except BaseException as error:
+            self._finish(lambda: mine.set_exception(error))
+            raise
+        self._finish(lambda: mine.set_result(result))
+        return result
+
+    def idle(self) -> None:
+        """Returns when the call that is running has ended."""
+        with self._lock:
+            running = self._running
+        if running is not None:
+            running.exception()
+
+    def _finish(self, report: Callable[[], None]) -> None:
+        with self._lock:
+            self._running = None
+        report()

@@ -1,0 +1,95 @@
+"""Opens a connection to the service: directly or through the user's proxy, with the certificates that the user trusts."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import re
+import ssl
+import threading
+import urllib.request
+from dataclasses import dataclass, field
+from typing import Dict, Mapping, Optional
+from urllib.parse import SplitResult, unquote, urlsplit
+
+USER_AGENT = "mooring-client"
+"""All machines send the same text, so that it identifies no machine."""
+
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?")
+
+
+class UnusableProxy(Exception):
+    """The user's settings name a proxy of a kind that this client cannot use, such as SOCKS."""
+
+
+def check_base_url(base_url: str) -> SplitResult:
+    """Splits the URL of the service. Raises ValueError for any but https, or http on a loopback address.
+
+    License keys are not sent unencrypted.
+    """
+    parts = urlsplit(base_url)
+    is_loopback = _LOOPBACK.fullmatch(parts.netloc.lower()) is not None
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback)):
+        raise ValueError("base_url must be https, or http on a loopback address")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("base_url must hold no credential, query or fragment")
+    return parts
+
+
+@dataclass
+class Connector:
+    """Makes one connection for each call: a shared one would show which license reads the manifest."""
+
+    service: SplitResult
+    ca_file: Optional[str] = None
+    """A PEM file whose certificates are trusted in addition to those of the system."""
+    ssl_context: Optional[ssl.SSLContext] = None
+    """Replaces the context of the client, with all of its trust."""
+    proxies: Optional[Mapping[str, str]] = None
+    """By scheme, such as `{"https": "http://proxy:8080"}`. None: the settings of the system, read for each call; `{}`: no proxy."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def open(self, timeout_seconds: float) -> http.client.HTTPConnection:
+        """Returns a connection that is not yet connected. Each step of it may last `timeout_seconds`. Raises UnusableProxy."""
+        host, port = self.service.hostname or "", self.service.port
+        if self.service.scheme == "http":
+            # Only a loopback address is reached by http, and no proxy leads to it.
+            return http.client.HTTPConnection(host, port, timeout=timeout_seconds)
+        proxy = self._proxy_of(host)
+        if proxy is None:
+            return http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=self._context())
+        through = http.client.HTTPSConnection(
+            proxy.hostname or "", proxy.port or 80, timeout=timeout_seconds, context=self._context()
+        )
+        through.set_tunnel(host, port or 443, headers={"user-agent": USER_AGENT, **_authorization(proxy)})
+        return through
+
+    def _proxy_of(self, host: str) -> Optional[SplitResult]:
+        if self.proxies is None:
+            # The user may change the network while the application runs.
+            address = None if urllib.request.proxy_bypass(host) else urllib.request.getproxies().get("https")
+        else:
+            address = self.proxies.get("https")
+        if not address:
+            return None
+        proxy = urlsplit(address if "://" in address else f"http://{address}")
+        if proxy.scheme != "http" or not proxy.hostname:
+            raise UnusableProxy
+        return proxy
+
+    def _context(self) -> ssl.SSLContext:
+        with self._lock:
+            if self.ssl_context is None:
+                context = ssl.create_default_context()
+                context.minimum_version = ssl.TLSVersion.TLSv1_2
+                if self.ca_file is not None:
+                    context.load_verify_locations(self.ca_file)
+                self.ssl_context = context
+            return self.ssl_context
+
+
+def _authorization(proxy: SplitResult) -> Dict[str, str]:
+    if proxy.username is None:
+        return {}
+    credentials = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"proxy-authorization": f"Basic {base64.b64encode(credentials.encode()).decode()}"}

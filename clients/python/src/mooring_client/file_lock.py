@@ -1,0 +1,51 @@
+"""A lock between the processes of one application. The system ends it with the process, also after a crash."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import IO, Generator
+
+_TIMEOUT_SECONDS = 2.0
+_PAUSE_SECONDS = 0.01
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(stream: IO[bytes]) -> None:
+        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(stream: IO[bytes]) -> None:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def locked(file: str) -> Generator[bool, None, None]:
+    """Holds the lock of a file, which stays empty, and yields whether it was obtained.
+
+    After two seconds, and where the folder or its file system allows no lock, the work is done without one: a lock must never
+    stop a paid application.
+    """
+    try:
+        stream = open(file, "ab")
+    except OSError:
+        yield False
+        return
+    with stream:
+        yield _obtain(stream)
+
+
+def _obtain(stream: IO[bytes]) -> bool:
+    end = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        try:
+            _lock(stream)
+            return True
+        except OSError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_PAUSE_SECONDS)

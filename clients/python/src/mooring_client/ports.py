@@ -1,0 +1,30 @@
+"""What the client needs of the computer."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, field
+from typing import Callable, Mapping, Optional
+
+from .clock import Clock, SystemClock, ThreadTimers, Timers
+from .machine_id import read_machine_id
+from .state_file import StateStorage
+from .transport import Wait
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Tests, and ports to other platforms, replace a part of it."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    timers: Timers = field(default_factory=ThreadTimers)
+    storage: Optional[StateStorage] = None
+    """Replaces `state_file`."""
+    wait: Wait = lambda event, seconds: event.wait(seconds)
+    """Waits for the end of a call."""
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    random: Callable[[], float] = random.random
+    """Returns a number from 0 to below 1."""
+    machine_id: Callable[[], str] = read_machine_id
+    """Returns the machine id: the SHA-256 digest of the hardware UUID in hex, never the UUID itself."""

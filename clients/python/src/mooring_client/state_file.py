@@ -1,0 +1,137 @@
+"""Reads and writes the state file, also while another process of the same application does."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import AbstractSet, Callable, Generator, Optional, Protocol
+
+from .file_lock import locked
+from .state import State, format_state, highest_of, parse_state
+
+_READ_ATTEMPTS = 5
+_READ_PAUSE_SECONDS = 0.1
+
+Log = Callable[[str], None]
+
+
+class StateStorage(Protocol):
+    """Reads and writes the state."""
+
+    def read(self) -> Optional[State]:
+        """Returns None if the state exists but cannot be read at the moment. Never raises."""
+
+    def write(self, state: State, changed: AbstractSet[str]) -> State:
+        """Stores the changed members of the state, and returns the state as it is stored.
+
+        The other members may have been changed by another process since. Raises, and keeps the previous state.
+        """
+        ...
+
+
+class Unreadable(Exception):
+    """The file exists but cannot be read at the moment."""
+
+
+class FileStorage:
+    """The state in a JSON file, which only its owner can read. A file `….lock` beside it is empty."""
+
+    def __init__(self, file: str, log: Log, pause: Callable[[float], None] = time.sleep) -> None:
+        self._file = Path(file)
+        self._log = log
+        self._pause = pause
+        self._last_text: Optional[str] = None
+
+    def read(self) -> Optional[State]:
+        """Reads the state. A missing or damaged file counts as an empty state; a damaged file is renamed to `….broken`."""
+        try:
+            self._last_text = text = self._read_with_retries()
+        except Unreadable:
+            self._log("the license state cannot be read at the moment: it will be read again")
+            return None
+        state = State() if text is None else parse_state(text)
+        if state is not None:
+            return state
+        self._log("the license state is damaged and was kept aside")
+        try:
+            os.replace(self._file, f"{self._file}.broken")
+        except OSError:
+            pass  # The file is replaced by the next write.
+        return State()
+
+    def write(self, state: State, changed: AbstractSet[str]) -> State:
+        """Replaces the file, so that a crash at any moment leaves the complete old or new state."""
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(f"{self._file}.lock"):
+            merged = self._merged(state, changed)
+            text = format_state(merged)
+            with _temporary(self._file) as temporary:
+                _write_and_sync(temporary, text)
+                os.replace(temporary, self._file)
+            self._last_text = text
+        _sync_folder(self._file.parent)
+        return merged
+
+    def _merged(self, state: State, changed: AbstractSet[str]) -> State:
+        """The stored state with the changed members of this one, if another process has written since."""
+        try:
+            text: Optional[str] = self._file.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            text = None
+        stored = None if text is None or text == self._last_text else parse_state(text)
+        if stored is None:
+            return state
+        members = {name: getattr(state, name) for name in changed if name != "sequences"}
+        return replace(stored, **members, sequences=highest_of(stored.sequences, state.sequences))
+
+    def _read_with_retries(self) -> Optional[str]:
+        """Retries, because a virus scanner or a backup may lock the file for a moment. Returns None if there is no file."""
+        for attempt in range(_READ_ATTEMPTS):
+            try:
+                # A text that is not UTF-8 is damaged, not unreadable.
+                return self._file.read_bytes().decode("utf-8", errors="replace")
+            except FileNotFoundError:
+                return None
+            except OSError:
+                if attempt < _READ_ATTEMPTS - 1:
+                    self._pause(_READ_PAUSE_SECONDS)
+        raise Unreadable
+
+
+@contextmanager
+def _temporary(file: Path) -> Generator[Path, None, None]:
+    """Yields the path of a new file beside this one, which is deleted if it is not renamed: it contains the license key."""
+    temporary = Path(f"{file}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+    finally:
+        try:
+            temporary.unlink()
+        except OSError:
+            pass
+
+
+def _write_and_sync(file: Path, text: str) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+        os.chmod(file, 0o600)  # A file left by an earlier crash may have another mode.
+        stream.write(text)
+        stream.flush()
+        os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Writes the rename to the disk. On a platform that cannot do this, the old state may return after a crash."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return  # Windows cannot open folders.
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)

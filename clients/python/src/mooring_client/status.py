@@ -1,0 +1,61 @@
+"""What the application may do now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Mapping, Optional, Union
+
+from .problem import checked_members
+from .state import StoredStop
+
+
+@dataclass(frozen=True)
+class NotActivated:
+    """The application shows the Activate control."""
+
+    kind: Literal["not_activated"] = field(default="not_activated", init=False)
+
+
+@dataclass(frozen=True)
+class Running:
+    """The application runs, also offline, until it is restarted after `offline_until`."""
+
+    offline_until: str
+    license_expires_at: Optional[str]
+    machine_limit_reached: Optional[Mapping[str, object]] = None
+    """Set if this machine could not be activated because other machines use the whole license.
+
+    The first such refusal after `offline_until` stops the application. Let the user release a machine at `portal_url`.
+    """
+    kind: Literal["running"] = field(default="running", init=False)
+
+
+@dataclass(frozen=True)
+class NeedsNetwork:
+    """The application was started after `offline_until`, or with a token that is not believable, and was not confirmed since.
+
+    The client keeps trying; offer Retry.
+    """
+
+    offline_until: str
+    reason: str
+    kind: Literal["needs_network"] = field(default="needs_network", init=False)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The service answered that this license is not valid on this machine. Show `detail`; offer Retry and Activate."""
+
+    reason: str
+    """The code of the problem."""
+    detail: str
+    extras: Mapping[str, object]
+    kind: Literal["stopped"] = field(default="stopped", init=False)
+
+
+Status = Union[NotActivated, Running, NeedsNetwork, Stopped]
+
+
+def stopped_by(stop: StoredStop) -> Stopped:
+    """The status after a received or stored stop. The user can edit the file, so its members are checked like a response."""
+    return Stopped(stop.code, stop.detail, checked_members(stop.code, stop.extras))

@@ -1,0 +1,55 @@
+"""The state in memory and its storage."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Callable, Set
+
+from .state import State, highest_of
+from .state_file import StateStorage
+
+
+class Store:
+    """A change applies to memory at once; it is then written to the storage. All methods may be called from any thread."""
+
+    def __init__(self, storage: StateStorage, log: Callable[[str], None]) -> None:
+        self._storage = storage
+        self._log = log
+        self._lock = threading.RLock()
+        self._state = State()
+        self._unwritten: Set[str] = set()
+        self.is_unread = False
+        """Whether a stored state exists that could not be read; `load` may be called again."""
+
+    @property
+    def state(self) -> State:
+        """The state, with the changes that could not be written."""
+        return self._state
+
+    def load(self) -> None:
+        """Reads the stored state. A crash signature and sequences that were saved while it could not be read are kept."""
+        with self._lock:
+            state = self._storage.read()
+            self.is_unread = state is None
+            if state is None:
+                return
+            crash = state.crash if self._state.crash is None else self._state.crash
+            sequences = highest_of(state.sequences, self._state.sequences)
+            self._state = replace(state, crash=crash, sequences=sequences)
+
+    def save(self, **change: object) -> None:
+        """Changes members of the state. It returns even if they could not be stored: a full disk must not stop the application."""
+        with self._lock:
+            self._state = replace(self._state, **change)
+            self._unwritten.update(change)
+            # A state that could not be read may contain a license, so only a new license may replace it.
+            if change.get("license") is not None:
+                self.is_unread = False
+            if self.is_unread:
+                return
+            try:
+                self._state = self._storage.write(self._state, self._unwritten)
+                self._unwritten = set()
+            except Exception:
+                self._log("the license state could not be written")

@@ -1,0 +1,179 @@
+"""Makes calls, each limited to ten seconds and 256 KiB. They follow no redirect and send no cookie."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import socket
+import ssl
+import threading
+from typing import Callable, Dict, Mapping, Optional, Set, Union
+
+from .answers import Answer, NoAnswer
+from .clock import Clock
+from .connection import USER_AGENT, Connector, UnusableProxy
+from .json_text import to_json
+from .time_text import parse_retry_after
+
+CALL_TIMEOUT_SECONDS = 10.0
+ANSWER_LIMIT_BYTES = 256 * 1024
+
+Wait = Callable[[threading.Event, float], bool]
+"""Waits for an event for at most some seconds, and returns whether it happened."""
+
+
+class Transport:
+    """The calls of one client. They may be made by several threads."""
+
+    def __init__(self, connector: Connector, clock: Clock, wait: Wait) -> None:
+        self._connector = connector
+        self._clock = clock
+        self._wait = wait
+        self._lock = threading.Lock()
+        self._running: Set[_Exchange] = set()
+        self._is_closed = False
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, object]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Union[Answer, NoAnswer]:
+        """Makes a call. Never raises."""
+        exchange = _Exchange(self._connector, self._clock, method, path, body, headers or {})
+        with self._lock:
+            if self._is_closed:
+                return NoAnswer("closed")
+            self._running.add(exchange)
+        # A thread of its own: neither a look-up of a name nor a slow response can be ended from outside.
+        threading.Thread(target=exchange.run, name="mooring-client-call", daemon=True).start()
+        if not self._wait(exchange.ended, CALL_TIMEOUT_SECONDS):
+            exchange.end(NoAnswer("timeout", exchange.has_response))
+        with self._lock:
+            self._running.discard(exchange)
+        return exchange.result
+
+    def close(self) -> None:
+        """Ends the running calls; each later one has no answer."""
+        with self._lock:
+            self._is_closed = True
+            running = list(self._running)
+        for exchange in running:
+            exchange.end(NoAnswer("closed", exchange.has_response))
+
+
+class _Exchange:
+    """One request and its response."""
+
+    def __init__(
+        self,
+        connector: Connector,
+        clock: Clock,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, object]],
+        headers: Mapping[str, str],
+    ) -> None:
+        self._connector = connector
+        self._clock = clock
+        self._method = method
+        self._path = connector.service.path.rstrip("/") + path
+        self._body = None if body is None else to_json(body).encode()
+        self._headers = headers
+        self._lock = threading.Lock()
+        self._socket: Optional[socket.socket] = None
+        self.ended = threading.Event()
+        self.has_response = False
+        self.result: Union[Answer, NoAnswer] = NoAnswer("no connection")
+
+    def run(self) -> None:
+        """Makes the exchange, and ends it with its result. Never raises."""
+        connection: Optional[http.client.HTTPConnection] = None
+        try:
+            connection = self._connector.open(CALL_TIMEOUT_SECONDS)
+            connection.connect()
+            with self._lock:
+                self._socket = connection.sock
+            if self.ended.is_set():
+                return
+            self.end(self._exchange(connection))
+        except Exception as error:
+            self.end(NoAnswer("cut answer", True) if self.has_response else NoAnswer(_reason_of(error)))
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def end(self, result: Union[Answer, NoAnswer]) -> None:
+        """Ends the exchange with this result, unless it has ended already."""
+        with self._lock:
+            if not self.ended.is_set():
+                self.result = result
+                self.ended.set()
+            connected = self._socket
+        if connected is not None:
+            try:
+                # The method of the base class: that of a TLS socket is not safe while another thread reads.
+                socket.socket.shutdown(connected, socket.SHUT_RDWR)
+            except OSError:
+                pass  # It is closed already.
+
+    def _exchange(self, connection: http.client.HTTPConnection) -> Union[Answer, NoAnswer]:
+        connection.request(self._method, self._path, self._body, self._request_headers())
+        response = connection.getresponse()
+        self.has_response = True
+        # The service never sends a redirect; a captive portal does.
+        if response.status < 200 or (300 <= response.status < 400 and response.status != 304):
+            return NoAnswer("redirect", True)
+        data = _read_bounded(response)
+        if data is None:
+            return NoAnswer("answer too large", True)
+        header = response.getheader
+        return Answer(
+            status=response.status,
+            media_type=(header("content-type") or "").split(";", 1)[0].strip().lower(),
+            etag=header("etag"),
+            text=data.decode("utf-8-sig"),
+            retry_after_seconds=parse_retry_after(header("retry-after"), header("date"), self._clock.now()),
+        )
+
+    def _request_headers(self) -> Dict[str, str]:
+        headers = {
+            "accept": "application/json, application/problem+json",
+            "user-agent": USER_AGENT,
+            "connection": "close",
+            **self._headers,
+        }
+        return headers if self._body is None else {**headers, "content-type": "application/json"}
+
+
+def _read_bounded(response: http.client.HTTPResponse) -> Optional[bytes]:
+    """Reads the body; None if it is too large. Raises if it is shorter than its `content-length`."""
+    data = b""
+    while len(data) <= ANSWER_LIMIT_BYTES:
+        part = response.read(ANSWER_LIMIT_BYTES + 1 - len(data))
+        data += part
+        if not part:
+            # A read with a size does not report this itself.
+            if response.length:
+                raise http.client.IncompleteRead(data, response.length)
+            return data
+    return None
+
+
+def _reason_of(error: Exception) -> str:
+    """A fixed text or the name of a system error: messages contain addresses, which must not be logged."""
+    if isinstance(error, UnusableProxy):
+        return "a proxy of a kind that cannot be used"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "certificate not trusted"
+    if isinstance(error, ssl.SSLError):
+        return "no TLS connection"
+    if isinstance(error, socket.gaierror):
+        return "name not found"
+    if isinstance(error, socket.timeout):
+        return "timeout"
+    if isinstance(error, (http.client.RemoteDisconnected, ConnectionResetError)):
+        return "connection closed"
+    number = error.errno if isinstance(error, OSError) else None
+    return errno.errorcode.get(number or 0, "no connection")

@@ -1,0 +1,76 @@
+"""Repeats an activation that the machine limit refused (docs/clients.md#a-full-license)."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import Callable, Optional
+
+from . import schedule
+from .clock import Clock, NamedTimers
+from .license import Activation
+from .license_key import read_license_key
+from .problem import LicenseProblem, ServiceUnreachable
+from .status import Status
+
+_TIMER = "activation"
+
+
+@dataclass
+class WaitingActivation:
+    """For ten minutes the user may release a machine at `release_url`, and need not click Activate again."""
+
+    timers: NamedTimers
+    clock: Clock
+    activate: Callable[[Activation], Status]
+    """Sends the request."""
+    _latest: Optional[Activation] = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def start(self, typed: Activation) -> Status:
+        """Activates for a click on Activate. It reads the key as typed, and replaces an activation that is repeated.
+
+        Raises the error of `activate`; without a request, a LicenseProblem for a text that is no license key.
+        """
+        self.cancel()
+        activation = replace(typed, license_key=read_license_key(typed.license_key))
+        with self._lock:
+            self._latest = activation
+        # Both clocks are compared: the monotonic clock may stop while the computer sleeps, and the user may set the wall clock.
+        started = (self.clock.now(), self.clock.monotonic())
+        try:
+            return self.activate(activation)
+        except LicenseProblem as problem:
+            if _is_at_limit(problem):
+                self._wait(activation, started, schedule.ACTIVATION_REPEAT_INTERVAL_MS)
+            raise
+
+    def cancel(self) -> None:
+        """Ends the repetition, for example when the user closes the window in which they clicked Activate."""
+        with self._lock:
+            self.timers.clear(_TIMER)
+            self._latest = None
+
+    def _wait(self, activation: Activation, started: "tuple[float, float]", delay_ms: float) -> None:
+        with self._lock:
+            if self._latest is activation:
+                self.timers.set(_TIMER, lambda: self._again(activation, started), delay_ms)
+
+    def _again(self, activation: Activation, started: "tuple[float, float]") -> None:
+        passed = (self.clock.now() - started[0], self.clock.monotonic() - started[1])
+        if max(passed) > schedule.ACTIVATION_REPEAT_DURATION_MS:
+            return
+        try:
+            self.activate(activation)
+        except LicenseProblem as problem:
+            # After any other refusal, only another click activates.
+            if problem.client_action == "retry":
+                self._wait(activation, started, schedule.ACTIVATION_REPEAT_RETRY_MS)
+            elif _is_at_limit(problem):
+                self._wait(activation, started, schedule.ACTIVATION_REPEAT_INTERVAL_MS)
+        except ServiceUnreachable:
+            self._wait(activation, started, schedule.ACTIVATION_REPEAT_INTERVAL_MS)
+
+
+def _is_at_limit(problem: LicenseProblem) -> bool:
+    return problem.code == "machine_limit_reached"

@@ -1,0 +1,18 @@
+"""Addresses of the web."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+
+def is_web_address(value: object, schemes: str = "https?") -> bool:
+    """Whether a value is an absolute URL with a host that a browser can open, of scheme http or https only."""
+    # No space, control character or backslash: a browser would read some of them differently.
+    if not isinstance(value, str) or not re.fullmatch(rf"(?:{schemes})://[^\s\x00-\x20\x7f\\]+", value):
+        return False
+    try:
+        parts = urlsplit(value)
+        return bool(parts.hostname) and (parts.port is None or parts.port >= 0)
+    except ValueError:
+        return False
