@@ -1,3 +1,4 @@
+import { asObject, parseObject } from './json.js';
 import { LicenseProblem, ServiceUnreachable, type ClientAction, type FieldError } from './problem.js';
 import { parseTime } from './time.js';
 import type { Answer, NoAnswer } from './transport.js';
@@ -108,20 +109,4 @@ function readFieldErrors(errors: unknown): FieldError[] {
     const { pointer, detail } = asObject(entry) ?? {};
     return typeof pointer === 'string' && typeof detail === 'string' ? [{ pointer, detail }] : [];
   });
-}
-
-/** Parses a JSON object; undefined for any other text. Never throws. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    return asObject(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns an object that is not a list; undefined for any other value. */
-export function asObject(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
 }

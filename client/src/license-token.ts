@@ -1,5 +1,5 @@
 import { createHash, verify } from 'node:crypto';
-import { parseObject } from './answers.js';
+import { parseObject } from './json.js';
 import type { TrustedKey } from './manifest-signature.js';
 import type { StoredLicense } from './state-file.js';
 import { formatTime } from './time.js';

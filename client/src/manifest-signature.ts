@@ -9,7 +9,8 @@ export interface TrustedKey {
 
 /** Reads a public key that is given as the member `x` of its JWK (43 characters of base64url). Throws for any other text. */
 export function trustedKey(x: string): TrustedKey {
-  if (!/^[A-Za-z0-9_-]{43}$/.test(x))
+  // In the canonical base64url of 32 bytes the last character has unused bits, which are 0.
+  if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(x))
     throw new Error('a trusted key must be an Ed25519 public key, given as the member x of its JWK');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   const canonical = `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`;

@@ -1,5 +1,9 @@
+import { isShallow } from './json.js';
 import { parseTime } from './time.js';
 import { isVersion } from './version.js';
+
+/** A deeper member is left out: the client could not store a very deep one as JSON. */
+const MAX_LEVELS = 4;
 
 type Check<T> = (value: unknown) => value is T;
 type Members = Readonly<Record<string, unknown>>;
@@ -56,17 +60,14 @@ export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof 
 /**
  * Removes each member that fails the check of `PROBLEM_MEMBERS` for this code. Members of unknown codes, and unknown members, are
  * kept unchanged, because a newer service may have added them. Only members with more than four levels of objects are
- * removed: the client could not store a very deep one as JSON.
+ * removed.
  */
 export function checkedMembers(code: string, members: Members): Members {
   const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};
   const checks = new Map<string, Check<unknown>>(Object.entries(known));
   return Object.fromEntries(
-    Object.entries(members).filter(([name, value]) => checks.get(name)?.(value) ?? isShallow(value)),
+    Object.entries(members).filter(
+      ([name, value]) => checks.get(name)?.(value) ?? isShallow(value, MAX_LEVELS),
+    ),
   );
-}
-
-function isShallow(value: unknown, levels = 4): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }

@@ -7,8 +7,14 @@ export function parseRetryAfter(response: Pick<Response, 'headers'>, now: number
   const value = response.headers.get('retry-after');
   if (!value) return undefined;
   if (/^\d{1,12}$/.test(value)) return Number(value);
-  if (!/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(value)) return undefined;
-  const answeredAt = Date.parse(response.headers.get('date') ?? '');
-  const seconds = (Date.parse(value) - (Number.isNaN(answeredAt) ? now : answeredAt)) / 1000;
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+  const until = parseHttpDate(value);
+  if (until === undefined) return undefined;
+  return Math.max(0, (until - (parseHttpDate(response.headers.get('date')) ?? now)) / 1000);
+}
+
+/** Reads a date in the form of RFC 9110, such as `Fri, 20 Nov 2026 13:00:00 GMT`; undefined for any other text. */
+function parseHttpDate(value: string | null): number | undefined {
+  const milliseconds = Date.parse(value ?? '');
+  // The comparison excludes the other forms that `Date.parse` reads, and days that the calendar lacks.
+  return new Date(milliseconds).toUTCString() === value ? milliseconds : undefined;
 }

@@ -1,4 +1,4 @@
-import { asObject } from './answers.js';
+import { asObject } from './json.js';
 import { parseTime } from './time.js';
 import { isVersion } from './version.js';
 

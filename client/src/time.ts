@@ -20,13 +20,22 @@ export const systemTimers: Timers = {
   clear: (timer) => clearTimeout(timer as NodeJS.Timeout),
 };
 
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/** An RFC 3339 time as milliseconds since 1970; undefined for anything else. */
+/** An RFC 3339 time of the calendar as milliseconds since 1970; undefined for anything else. */
 export function parseTime(value: unknown): number | undefined {
-  if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
-  const milliseconds = Date.parse(value);
+  const match = typeof value === 'string' ? RFC_3339.exec(value) : null;
+  if (!match) return undefined;
+  const [text, year, month, day] = match;
+  // `Date.parse` reads February 30 as March 2.
+  if (Number(day) > daysOfMonth(Number(year), Number(month))) return undefined;
+  const milliseconds = Date.parse(text);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+/** The calendar repeats after 400 years, and `Date.UTC` reads years below 100 differently. */
+function daysOfMonth(year: number, month: number): number {
+  return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 
 /** The last millisecond of the year 9999: a later time has no RFC 3339 form. */

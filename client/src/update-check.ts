@@ -1,4 +1,4 @@
-import { parseObject } from './answers.js';
+import { parseObject } from './json.js';
 import type { TrustedKey } from './manifest-signature.js';
 import type { Store } from './store.js';
 import type { Answer, Transport, NoAnswer } from './transport.js';

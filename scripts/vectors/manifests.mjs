@@ -143,6 +143,16 @@ function unreadableCase(name, change) {
   return refusedCase(name, 'malformed', { ...PLAIN, ...change }, { isUnverifiable: true });
 }
 
+/** The same for a text that JSON.stringify does not write. */
+function unreadableTextCase(name, text) {
+  return refusedCase(name, 'malformed', text, { isUnverifiable: true });
+}
+
+/** The content of PLAIN with a sequence that is written as this text. */
+function withRawSequence(text) {
+  return JSON.stringify(PLAIN).replace('"sequence":42', `"sequence":${text}`);
+}
+
 export function manifests() {
   const latest = entryOf(FIRST);
   const published = manifest(FIRST);
@@ -402,6 +412,23 @@ export function manifests() {
 
       unreadableCase('A sequence that is text is malformed.', { sequence: '42' }),
       unreadableCase('A fractional sequence is malformed.', { sequence: 42.5 }),
+      unreadableCase('A sequence that is true is malformed: true is no number.', { sequence: true }),
+      unreadableCase('A size that is true is malformed: true is no number.', {
+        dmg: { ...PLAIN.dmg, size: true },
+      }),
+      unreadableTextCase('A sequence that is NaN is malformed: NaN is not JSON.', withRawSequence('NaN')),
+      unreadableTextCase('A sequence of 5,000 digits is malformed.', withRawSequence('9'.repeat(5_000))),
+      unreadableTextCase(
+        'Signed content that is nested 33 levels deep is malformed.',
+        withRawSequence(`42,"unknown":${'['.repeat(32)}${']'.repeat(32)}`),
+      ),
+      unreadableTextCase(
+        'Signed members in capitals are other members: without a sequence a manifest is malformed.',
+        JSON.stringify(PLAIN).replace('"sequence"', '"SEQUENCE"'),
+      ),
+      unreadableCase('An expiry on a day that its month lacks is malformed.', {
+        expires_at: '2027-02-29T00:00:00Z',
+      }),
       unreadableCase('Without an expiry a manifest is malformed.', { expires_at: null }),
       unreadableCase('A version that is not dotted numeric is malformed.', { version: '3.2.0-beta' }),
       unreadableCase('An image without a hash is malformed.', { dmg: { ...PLAIN.dmg, sha256: 'none' } }),

@@ -39,6 +39,9 @@ export function tokenReadings() {
   const notBelieved = { is_believable: false };
   const withClaims = (change, key = CURRENT, head = header(key)) =>
     jws({ key, head, payload: JSON.stringify({ ...CLAIMS, ...change }) });
+  /** Replaces the value of a claim by a text that is written as it is. */
+  const withRawClaim = (name, text) =>
+    jws({ payload: JSON.stringify({ ...CLAIMS, [name]: '@' }).replace('"@"', text) });
   const editedToken = `${head}.${base64url(JSON.stringify({ ...CLAIMS, exp: exp + 400 * 86_400 }))}.${signature}`;
 
   return {
@@ -211,6 +214,26 @@ export function tokenReadings() {
       otherFormatCase('An exp that is not whole is another format.', withClaims({ exp: exp + 0.5 })),
       otherFormatCase('An exp before 1970 is another format.', withClaims({ exp: -1 })),
       otherFormatCase('An exp after the year 9999 is another format.', withClaims({ exp: LATEST + 1 })),
+      otherFormatCase(
+        'An iat that is true is another format: true is no number, although some languages read it as 1.',
+        withClaims({ iat: true }),
+      ),
+      otherFormatCase('An exp that is NaN is another format: NaN is not JSON.', withRawClaim('exp', 'NaN')),
+      otherFormatCase('An exp of 5,000 digits is another format.', withRawClaim('exp', '9'.repeat(5_000))),
+      readingCase('An integer of 5,000 digits in another claim is ignored.', {
+        token: withRawClaim('lxp', '9'.repeat(5_000)),
+      }),
+      readingCase('A whole number may be written with an exponent or with a fraction of zero.', {
+        token: jws({ payload: JSON.stringify(CLAIMS).replace(/("iat":\d+)/, '$1.0') }),
+      }),
+      otherFormatCase(
+        'A payload that is nested 33 levels deep is another format.',
+        withRawClaim('lxp', '['.repeat(32) + ']'.repeat(32)),
+      ),
+      otherFormatCase(
+        'Claims in capitals are other claims: a token without exp is another format.',
+        withClaims({ exp: undefined, EXP: exp }),
+      ),
     ],
   };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { MooringClient } from '../../client/src/client.js';
 import { ANSWER_LIMIT_BYTES, Transport } from '../../client/src/transport.js';
-import { asObject, parseObject, readLicenseAnswer } from '../../client/src/answers.js';
+import { readLicenseAnswer } from '../../client/src/answers.js';
+import { asObject, parseObject } from '../../client/src/json.js';
 import { machineDigest, readToken } from '../../client/src/license-token.js';
 import { checkedMembers } from '../../client/src/problem-members.js';
 import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js';
@@ -163,6 +164,12 @@ test('a JSON object is distinguished from other values and from text that is not
   for (const other of [null, undefined, [], 'text', 7, true]) expect(asObject(other)).toBeUndefined();
   expect(parseObject('{"a":1}')).toEqual({ a: 1 });
   for (const text of ['', '{', 'null', '[]', '"x"', '7']) expect(parseObject(text)).toBeUndefined();
+});
+
+test('JSON is nested at most 32 levels deep', () => {
+  const nested = (levels: number) => `{"more":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  expect(parseObject(nested(32))).toHaveProperty('more');
+  for (const levels of [33, 50_000]) expect(parseObject(nested(levels))).toBeUndefined();
 });
 
 const OPTIONS: ClientOptions = {

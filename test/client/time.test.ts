@@ -106,6 +106,12 @@ describe('an RFC 3339 time', () => {
     '2026-11-20T13:00:00+0100',
     '+002026-11-20T13:00:00Z',
     '2026-13-20T13:00:00Z',
+    '2026-02-29T13:00:00Z',
+    '2100-02-29T13:00:00Z',
+    '2026-04-31T13:00:00Z',
+    '2026-04-00T13:00:00Z',
+    '2026-11-20T24:00:00Z',
+    '2026-11-20T23:59:60Z',
     START,
     null,
     ['2026-11-20T13:00:00Z'],
@@ -130,6 +136,9 @@ describe('a retry-after', () => {
     ['Fri, 20 Nov 2026 13:02:00 GMT+1', undefined, undefined],
     ['xFri, 20 Nov 2026 13:02:00 GMT', undefined, undefined],
     ['Fri, 20 Nov 2026 13:02:00 GMT', 'soon', 120],
+    ['Fri, 20 Nov 2026 13:02:00 GMT', '2026-11-20T13:01:00Z', 120],
+    ['Mon, 31 Nov 2026 13:02:00 GMT', undefined, undefined],
+    ['Friday, 20-Nov-26 13:02:00 GMT', undefined, undefined],
   ])('of %s in an answer with the date %s is %p seconds', (value, date, seconds) =>
     expect(secondsOf(value, date)).toBe(seconds),
   );

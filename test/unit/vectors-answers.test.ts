@@ -12,11 +12,14 @@ import { problem, problemDocument, PROBLEMS, type ProblemCode } from '../../src/
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { createTokenKey, writeRing } from '../../src/keys/tokens/ring-file.js';
+import { FakeTime } from '../client/harness.js';
 
 interface Case {
   name: string;
   status: number;
   headers: Record<string, string>;
+  /** The wall clock of the client, if the result depends on it. */
+  now?: string;
   body?: unknown;
   body_base64?: string;
   /**
@@ -34,12 +37,13 @@ const problems = read<{ public_url: string; of_the_service: Case[]; hostile: Cas
 const confirmations = read<{ cases: Case[] }>('confirmations.json').cases;
 
 /** How the reference client reads an answer, through its own transport. */
-async function readByClient({ status, headers, body, body_base64 }: Case) {
+async function readByClient({ status, headers, now, body, body_base64 }: Case) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const bytes = body_base64 === undefined ? text : Buffer.from(body_base64, 'base64');
   // The body is bytes, as from the network: Response would add a content type to a string.
   const fetch = async () => new Response(Buffer.from(bytes), { status, headers });
-  const ports = { fetch, clock: systemClock, timers: systemTimers, signal: new AbortController().signal };
+  const clock = now === undefined ? systemClock : new FakeTime(Date.parse(now)).clock;
+  const ports = { fetch, clock, timers: systemTimers, signal: new AbortController().signal };
   return readLicenseAnswer(
     await new Transport('https://license.example.com', ports).call({ method: 'POST', path: '/v1/heartbeat' }),
   );
