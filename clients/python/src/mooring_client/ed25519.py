@@ -103,22 +103,22 @@ def multiply(factor: int, point: Point) -> Point:
 
 def _sum_of_products(a: int, left: Point, b: int, right: Point) -> Point:
     # Both products share the doublings.
-    both = _add(left, right)
+    both = add(left, right)
     result = _NEUTRAL
     for bit in range(max(a.bit_length(), b.bit_length()) - 1, -1, -1):
-        result = _add(result, result)
+        result = add(result, result)
         bits = (a >> bit & 1, b >> bit & 1)
         if bits == (1, 1):
-            result = _add(result, both)
+            result = add(result, both)
         elif bits == (1, 0):
-            result = _add(result, left)
+            result = add(result, left)
         elif bits == (0, 1):
-            result = _add(result, right)
+            result = add(result, right)
     return result
 
 
-def _add(left: Point, right: Point) -> Point:
-    # RFC 8032, section 5.1.4. The formula is complete: it also doubles, and adds the neutral point.
+def add(left: Point, right: Point) -> Point:
+    """Adds two points (RFC 8032, section 5.1.4). The formula is complete: it also doubles, and adds the neutral point."""
     x1, y1, z1, t1 = left
     x2, y2, z2, t2 = right
     a, b = (y1 - x1) * (y2 - x2) % _P, (y1 + x1) * (y2 + x2) % _P

@@ -10,7 +10,7 @@ from typing import Callable, Mapping, Optional
 from .clock import Clock, SystemClock, ThreadTimers, Timers
 from .machine_id import read_machine_id
 from .state_file import StateStorage
-from .transport import Wait
+from .transport import Wait, wait_for_end
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,7 @@ class Ports:
     timers: Timers = field(default_factory=ThreadTimers)
     storage: Optional[StateStorage] = None
     """Replaces `state_file`."""
-    wait: Wait = lambda event, seconds: event.wait(seconds)
-    """Waits for the end of a call."""
+    wait: Wait = wait_for_end
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     random: Callable[[], float] = random.random
     """Returns a number from 0 to below 1."""

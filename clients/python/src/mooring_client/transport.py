@@ -18,8 +18,14 @@ from .time_text import parse_retry_after
 CALL_TIMEOUT_SECONDS = 10.0
 ANSWER_LIMIT_BYTES = 256 * 1024
 
-Wait = Callable[[threading.Event, float], bool]
-"""Waits for an event for at most some seconds, and returns whether it happened."""
+Wait = Callable[[str, threading.Event, float], bool]
+"""Waits for the end of a call of a path for at most some seconds, and returns whether it has ended."""
+
+
+def wait_for_end(_path: str, ended: threading.Event, seconds: float) -> bool:
+    """Waits by the clock of the system."""
+    return ended.wait(seconds)
+
 
 
 class Transport:
@@ -48,7 +54,7 @@ class Transport:
             self._running.add(exchange)
         # A thread of its own: neither a look-up of a name nor a slow response can be ended from outside.
         threading.Thread(target=exchange.run, name="mooring-client-call", daemon=True).start()
-        if not self._wait(exchange.ended, CALL_TIMEOUT_SECONDS):
+        if not self._wait(path, exchange.ended, CALL_TIMEOUT_SECONDS):
             exchange.end(NoAnswer("timeout", exchange.has_response))
         with self._lock:
             self._running.discard(exchange)
