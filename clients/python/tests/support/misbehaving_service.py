@@ -155,6 +155,8 @@ class MisbehavingService:
         service = self
 
         class Handler(BaseHTTPRequestHandler):
+            disable_nagle_algorithm = True
+
             def log_message(self, format: str, *args: object) -> None:
                 """The tests print no requests."""
 

@@ -1,0 +1,248 @@
+"""The state file: whole, private, shared by two processes, and never lost because it cannot be read for a moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import AbstractSet, List, Optional
+from unittest.mock import patch
+
+from mooring_client.file_lock import locked
+from mooring_client.state import SeenSequence, State, StoredLicense, StoredStop, StoredTime, format_state, parse_state
+from mooring_client.state_file import FileStorage
+from mooring_client.store import Store
+
+LICENSE = StoredLicense("MOOR_E6S7-Z8KJ-TB3R-QKX6", "buyer@example.com", None, "t.o.k", "2026-11-27T13:00:00Z", None)
+FULL = State(
+    license=LICENSE,
+    stopped=StoredStop("license_refunded", "It was refunded.", {"seats": 3, "more": [None, {"a": "b"}]}),
+    time=StoredTime("2026-11-20T13:00:00.000Z", 1.5),
+    crash={"crash_kind": "native"},
+    sequences={"key": SeenSequence(42, "5a" * 32)},
+)
+_SOURCES = Path(__file__).parents[1] / "src"
+
+
+class FileTest(unittest.TestCase):
+    """Tests with an empty folder."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="mooring-client-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.file = self.folder / "deep" / "license.json"
+        self.log: List[str] = []
+
+    def storage(self) -> FileStorage:
+        return FileStorage(str(self.file), self.log.append, lambda _: None)
+
+    def store(self) -> Store:
+        store = Store(self.storage(), self.log.append)
+        store.load()
+        return store
+
+    def stored(self) -> State:
+        state = parse_state(self.file.read_text(encoding="utf-8"))
+        assert state is not None
+        return state
+
+
+class Format(unittest.TestCase):
+    """The form of the file is that of the reference client"""
+
+    def test_every_member(self) -> None:
+        self.assertEqual(parse_state(format_state(FULL)), FULL)
+        self.assertEqual(parse_state(format_state(State())), State())
+        self.assertEqual(parse_state('{"version":1}'), State())
+        names = ["version", "license", "stopped", "time", "crash", "sequences"]
+        self.assertEqual(list(json.loads(format_state(FULL))), names)
+
+    def test_damaged_texts(self) -> None:
+        members = json.loads(format_state(FULL))
+        for path, value in [
+            (("version",), 2),
+            (("version",), True),
+            (("license",), []),
+            (("license", "token"), 7),
+            (("license", "hostname_hint"), 7),
+            (("license", "offline_until"), "soon"),
+            (("license", "expires_at"), "never"),
+            (("stopped",), {}),
+            (("stopped", "extras"), []),
+        ]:
+            damaged = json.loads(json.dumps(members))
+            inner = damaged if len(path) == 1 else damaged[path[0]]
+            inner[path[-1]] = value
+            self.assertIsNone(parse_state(json.dumps(damaged)), path)
+        for text in ["", "{", "[]", "null", "[" * 100_000]:
+            self.assertIsNone(parse_state(text))
+
+    def test_members_that_are_replaced(self) -> None:
+        """A damaged time, crash or sequence does not cost the license."""
+        members = {**json.loads(format_state(FULL)), "time": {"highest_seen": 7}, "crash": [], "sequences": {"key": 7}}
+        self.assertEqual(parse_state(json.dumps(members)), State(license=FULL.license, stopped=FULL.stopped))
+
+    def test_a_number_that_is_too_large(self) -> None:
+        """A member of a stop may be too large a number, and half a character; both can be stored."""
+        state = State(stopped=StoredStop("asleep", "\ud800", {"large": float("inf"), "list": [float("-inf"), 1]}))
+        read = parse_state(format_state(state))
+        self.assertEqual(read and read.stopped, StoredStop("asleep", "\ud800", {"large": None, "list": [None, 1]}))
+
+
+class Files(FileTest):
+    """One process"""
+
+    def test_it_is_private_and_complete(self) -> None:
+        self.assertEqual(self.storage().read(), State())
+        self.file.parent.mkdir(mode=0o700)
+        leftover = Path(f"{self.file}.{os.getpid()}.tmp")
+        leftover.write_text("left by a crash")
+        leftover.chmod(0o644)
+        self.storage().write(FULL, {"license"})
+        self.assertEqual(self.storage().read(), FULL)
+        self.assertEqual(sorted(os.listdir(self.file.parent)), ["license.json", "license.json.lock"])
+        if os.name == "posix":
+            modes = [stat.S_IMODE(path.stat().st_mode) for path in (self.file, self.file.parent)]
+            self.assertEqual(modes, [0o600, 0o700])
+
+    def test_a_write_that_fails(self) -> None:
+        """A write that fails keeps the old state, leaves no file with the key, and is repeated with the next change."""
+        store = self.store()
+        store.save(license=LICENSE)
+        with patch("os.replace", side_effect=OSError), patch("os.fsync"):
+            store.save(stopped=FULL.stopped)
+        self.assertEqual(self.log, ["the license state could not be written"])
+        self.assertEqual((store.state.stopped, self.stored()), (FULL.stopped, State(license=LICENSE)))
+        self.assertEqual(sorted(os.listdir(self.file.parent)), ["license.json", "license.json.lock"])
+        store.save(time=FULL.time)
+        self.assertEqual(self.stored(), State(license=LICENSE, stopped=FULL.stopped, time=FULL.time))
+
+    def test_a_damaged_file(self) -> None:
+        self.file.parent.mkdir()
+        self.file.write_bytes(b"\xff{")
+        self.assertEqual(self.storage().read(), State())
+        self.assertEqual((self.file.exists(), self.log), (False, ["the license state is damaged and was kept aside"]))
+        self.assertEqual(Path(f"{self.file}.broken").read_bytes(), b"\xff{")
+
+    def test_a_file_that_cannot_be_read(self) -> None:
+        """It is tried five times. It is not overwritten but by a new license."""
+        self.file.mkdir(parents=True)
+        pauses: List[float] = []
+        self.assertIsNone(FileStorage(str(self.file), self.log.append, pauses.append).read())
+        self.assertEqual((len(pauses), len(self.log)), (4, 1))
+        store = self.store()
+        self.assertTrue(store.is_unread)
+        store.save(crash={"crash_kind": "python"}, sequences=FULL.sequences)
+        self.assertTrue(self.file.is_dir())
+        self.file.rmdir()
+        self.file.write_text(format_state(State(license=LICENSE)))
+        store.load()
+        self.assertEqual(store.state, State(LICENSE, crash={"crash_kind": "python"}, sequences=FULL.sequences))
+
+    def test_a_new_license_replaces_an_unread_state(self) -> None:
+        class Unreadable(FileStorage):
+            def read(self) -> Optional[State]:
+                return None
+
+        store = Store(Unreadable(str(self.file), self.log.append), self.log.append)
+        store.load()
+        store.save(time=FULL.time)
+        self.assertFalse(self.file.exists())
+        store.save(license=LICENSE)
+        self.assertEqual(self.stored(), State(LICENSE, time=FULL.time))
+
+    def test_a_kill_at_any_step(self) -> None:
+        """A kill while the state is written leaves the complete old or new state."""
+        new = State(license=LICENSE, time=FULL.time)
+        for step in ("os.open", "os.chmod", "os.fsync", "os.replace"):
+            self.storage().write(FULL, {"license"})
+            with patch(step, side_effect=SystemExit), self.assertRaises(SystemExit):
+                self.storage().write(new, {"stopped", "time"})
+            self.assertEqual(self.stored(), FULL, step)
+
+
+class TwoProcesses(FileTest):
+    """Two processes of one application"""
+
+    def test_a_write_keeps_what_the_other_one_wrote(self) -> None:
+        first, second = self.store(), self.store()
+        first.save(license=LICENSE)
+        second.save(crash=FULL.crash)
+        first.save(stopped=FULL.stopped)
+        self.assertEqual(self.stored(), State(LICENSE, FULL.stopped, crash=FULL.crash))
+        # The second one then has the license as well, and its confirmation removes the stop.
+        second.save(time=FULL.time)
+        self.assertEqual(second.state.license, LICENSE)
+        second.save(license=LICENSE, stopped=None)
+        self.assertIsNone(self.stored().stopped)
+
+    def test_the_higher_sequence_remains(self) -> None:
+        first, second = self.store(), self.store()
+        first.save(sequences={"a": SeenSequence(9, "x"), "b": SeenSequence(1, "x")})
+        second.save(sequences={"a": SeenSequence(8, "y"), "b": SeenSequence(2, "y")})
+        self.assertEqual(self.stored().sequences, {"a": SeenSequence(9, "x"), "b": SeenSequence(2, "y")})
+
+    def test_many_writes_of_four_processes(self) -> None:
+        """None of the changes of processes that write at the same time is lost."""
+        script = (
+            "import sys\n"
+            "from mooring_client.state import SeenSequence\n"
+            "from mooring_client.state_file import FileStorage\n"
+            "from mooring_client.store import Store\n"
+            "store = Store(FileStorage(sys.argv[1], print), print)\n"
+            "store.load()\n"
+            "for number in range(1, 26):\n"
+            "    own = {f'{sys.argv[2]}-{number}': SeenSequence(number, 'x')}\n"
+            "    store.save(sequences={**store.state.sequences, **own})\n"
+        )
+        environment = {**os.environ, "PYTHONPATH": str(_SOURCES)}
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", script, str(self.file), name], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            for name in "abcd"
+        ]
+        outputs = [process.communicate(timeout=120)[0] for process in processes]
+        self.assertEqual(([process.returncode for process in processes], b"".join(outputs)), ([0] * 4, b""))
+        self.assertEqual(len(self.stored().sequences), 100)
+
+    def test_a_lock_that_is_not_given_up(self) -> None:
+        """After two seconds the state is written without the lock: a lock must not stop a paid application."""
+        lock = str(self.folder / "lock")
+        with locked(lock) as is_first_locked, patch("mooring_client.file_lock._TIMEOUT_SECONDS", 0.05):
+            with locked(lock) as is_second_locked:
+                self.assertEqual((is_first_locked, is_second_locked), (True, False))
+        with locked(lock) as is_locked_again, locked(str(self.folder / "none" / "lock")) as is_locked_nowhere:
+            self.assertEqual((is_locked_again, is_locked_nowhere), (True, False))
+
+
+class _Storage:
+    """A storage that counts its writes."""
+
+    def __init__(self) -> None:
+        self.writes: List[AbstractSet[str]] = []
+
+    def read(self) -> Optional[State]:
+        return State()
+
+    def write(self, state: State, changed: AbstractSet[str]) -> State:
+        self.writes.append(set(changed))
+        return state
+
+
+class Stores(unittest.TestCase):
+    """The state in memory"""
+
+    def test_only_changed_members_are_written(self) -> None:
+        storage = _Storage()
+        store = Store(storage, print)
+        store.load()
+        store.save(time=FULL.time)
+        store.save(crash=None, stopped=None)
+        self.assertEqual(storage.writes, [{"time"}, {"crash", "stopped"}])
