@@ -17,11 +17,15 @@ class CallQueue:
         self._lock = threading.Lock()
         self._owner: Optional[int] = None
 
-    @contextmanager
-    def turn(self) -> Generator[None, None, None]:
-        """Waits for the calls before. Raises RuntimeError in the thread that makes a call, which would wait for itself."""
+    def check_caller(self) -> None:
+        """Raises RuntimeError in the thread that makes a call: it would wait for itself."""
         if self._owner == threading.get_ident():
             raise RuntimeError("the callbacks telemetry, log and machine_id must not call the client")
+
+    @contextmanager
+    def turn(self) -> Generator[None, None, None]:
+        """Waits for the calls before. Raises the error of `check_caller`."""
+        self.check_caller()
         with self._lock:
             self._owner = threading.get_ident()
             try:

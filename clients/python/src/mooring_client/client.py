@@ -92,6 +92,7 @@ class MooringClient:
         self._time: Optional[SeenTime] = None
         self._license: Optional[License] = None
         self._failures = 0
+        self._is_open = False
 
     def __enter__(self) -> "MooringClient":
         return self
@@ -106,8 +107,11 @@ class MooringClient:
 
     def start(self) -> Status:
         """Decides whether the application may run, and begins the background calls: once, unless the state could not be read."""
-        with self._queue.turn():
-            self._open()
+        self._queue.check_caller()
+        # Once it is open, a click on Retry must not wait here for the heartbeat whose result it shares.
+        if not self._is_open:
+            with self._queue.turn():
+                self._open()
         return self._report_status()
 
     def activate(self, license_key: str, email: str, hostname_hint: str = "") -> Status:
@@ -161,7 +165,8 @@ class MooringClient:
 
     def _open(self) -> None:
         """Reads the state and starts the license. A state that cannot be read is read again later, unless an activation replaces it."""
-        if self._closing.is_set() or (self._license is not None and not self._store.is_unread):
+        self._is_open = self._license is not None and not self._store.is_unread
+        if self._closing.is_set() or self._is_open:
             return
         self._store.load()
         # An opt-out deletes the crash signature that was stored for the next heartbeat.
@@ -174,6 +179,7 @@ class MooringClient:
         if self._store.is_unread:
             self._timers.set("start", self.start, schedule.START_AGAIN_MS)
         self._schedule_heartbeat(self._license.start())
+        self._is_open = not self._store.is_unread
 
     def _make_license(self) -> License:
         self._time = SeenTime(self._clock, self._store.state.time)

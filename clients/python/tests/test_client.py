@@ -1,0 +1,427 @@
+"""The client as an application uses it: states, callbacks, threads, and the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+import unittest
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Dict, List, Optional
+from unittest.mock import patch
+
+from mooring_client import LicenseProblem, MachineIdUnreadable, MooringClient, NeedsNetwork, NotActivated, Ports
+from mooring_client import Running, ServiceUnreachable, Status, Stopped
+
+from .support.computer import EMAIL, KEY, Computer
+from .support.exchange import Exchange
+from .support.fake_time import DAY, HOUR, MINUTE, SECOND
+from .support.misbehaving_service import MACHINE_ID, MisbehavingService, Stop
+from .support.signer import Signer
+
+_ACTIVATE, _HEARTBEAT = "/v1/activate", "/v1/heartbeat"
+
+
+def _at_limit(exchange: Exchange) -> None:
+    exchange.problem(409, "machine_limit_reached", "stop", portal_url="https://x/portal/", release_url="https://x/#r")
+
+
+class ClientTest(unittest.TestCase):
+    """Tests with a computer whose application was started, but not activated."""
+
+    def setUp(self) -> None:
+        self.computer = Computer()
+        self.addCleanup(self.computer.close)
+        self.computer.open()
+
+    def state(self) -> Dict[str, Dict[str, object]]:
+        state: Dict[str, Dict[str, object]] = json.loads(self.computer.state_file.read_text(encoding="utf-8"))
+        return state
+
+    def count(self, path: str) -> int:
+        return len(self.computer.calls(path))
+
+
+class States(ClientTest):
+    """docs/clients.md#the-states"""
+
+    def test_a_license_that_runs(self) -> None:
+        self.assertEqual(self.computer.client.status, NotActivated())
+        status = self.computer.activate(" key: moor e6s7-z8kj-tb3r-qkx6 ")
+        assert isinstance(status, Running)
+        self.assertEqual((status.offline_until, status.license_expires_at), ("2026-11-27T13:00:00.000Z", None))
+        sent = self.computer.calls(_ACTIVATE)[0].received
+        self.assertEqual(
+            sent and sent.body,
+            {
+                "license_key": KEY,
+                "email": EMAIL,
+                "machine_id": MACHINE_ID,
+                "hostname_hint": "Studio Mac",
+                "app_version": "3.1.0",
+            },
+        )
+        # Offline for 90 days: it runs. Restarted then: a heartbeat at once, and no activation.
+        self.computer.remote.refuse()
+        self.computer.time.advance(90 * DAY)
+        self.assertEqual(self.computer.client.status.kind, "running")
+        made = self.count(_HEARTBEAT)
+        self.assertIsInstance(self.computer.restart(), NeedsNetwork)
+        self.assertEqual((self.count(_HEARTBEAT), self.count(_ACTIVATE)), (made + 1, 1))
+
+    def test_a_text_that_is_no_key(self) -> None:
+        with self.assertRaises(LicenseProblem) as raised:
+            self.computer.activate("my password")
+        self.assertEqual((raised.exception.code, raised.exception.status), ("invalid_request", 422))
+        self.assertEqual(self.computer.attempts, [])
+
+    def test_a_second_stop(self) -> None:
+        """A second stop while stopped replaces the first one, and is stored."""
+        self.computer.activate()
+        for code in ("license_suspended", "license_refunded"):
+            self.computer.remote.stop = Stop(code, f"because of {code}")
+            self.assertEqual(self.computer.retry(), Stopped(code, f"because of {code}", {}))
+            self.assertEqual(self.state()["stopped"]["code"], code)
+        self.assertEqual([status.kind for status in self.computer.states], ["not_activated", "running", "stopped", "stopped"])
+
+    def test_reactivate_while_stopped(self) -> None:
+        """A stopped application does not follow `reactivate`, keeps its stop, and sends nothing by itself for a week."""
+        self.computer.activate()
+        self.computer.remote.stop = Stop("binding_released", "released")
+        self.computer.retry()
+        self.computer.remote.stop = None
+        self.computer.remote.forget_tokens()
+        self.assertEqual(self.computer.retry().kind, "stopped")
+        self.assertEqual(self.computer.restart().kind, "stopped")
+        made = self.count(_HEARTBEAT)
+        self.computer.time.advance(7 * DAY)
+        self.assertEqual((self.count(_HEARTBEAT), self.count(_ACTIVATE)), (made, 1))
+        self.assertEqual(self.computer.activate().kind, "running")
+        self.assertIsNone(self.state()["stopped"])
+
+    def test_reactivate_while_the_network_is_needed(self) -> None:
+        """In `needs_network` a `reactivate` is followed, and a refusal then stops the application."""
+        self.computer.activate()
+        self.computer.remote.forget_tokens()
+        self.assertEqual(self.computer.restart_after(8 * DAY).kind, "running")
+        self.assertEqual(self.count(_ACTIVATE), 2)
+        self.computer.remote.forget_tokens()
+        self.computer.remote.misbehave(_at_limit, [_ACTIVATE])
+        status = self.computer.restart_after(8 * DAY)
+        assert isinstance(status, Stopped)
+        self.assertEqual((status.reason, status.extras["release_url"]), ("machine_limit_reached", "https://x/#r"))
+        # The link is valid for ten minutes only, so it is not stored.
+        self.assertEqual(self.state()["stopped"]["extras"], {"portal_url": "https://x/portal/"})
+
+    def test_a_copied_state_file(self) -> None:
+        """A token of another machine is never sent: this machine activates, and runs at the limit until the token's end."""
+        self.computer.activate()
+        self.computer.client.close()
+        self.assertEqual(self.computer.open(machine_id=lambda: "cd" * 32).kind, "running")
+        self.computer.remote.misbehave(_at_limit, [_ACTIVATE])
+        self.computer.time.advance(9 * MINUTE)
+        status = self.computer.client.status
+        assert isinstance(status, Running)
+        self.assertEqual((status.machine_limit_reached or {})["portal_url"], "https://x/portal/")
+        self.computer.remote.behave()
+        self.computer.time.advance(7 * HOUR)
+        sent = [call.received.body for call in self.computer.calls(_ACTIVATE) if call.received]
+        self.assertEqual([body.get("hostname_hint") for body in sent], ["Studio Mac", None, None])
+        self.assertEqual((self.count(_HEARTBEAT), self.computer.remote.activations), (0, 2))
+
+    def test_a_machine_id_that_cannot_be_read(self) -> None:
+        """Activate fails with an error; a stored license continues with the token that it has."""
+
+        def fail() -> str:
+            raise MachineIdUnreadable("no hardware UUID")
+
+        self.computer.activate()
+        self.computer.client.close()
+        self.computer.open(machine_id=fail)
+        self.assertEqual(self.computer.retry().kind, "running")
+        with self.assertRaises(MachineIdUnreadable):
+            self.computer.activate()
+        self.computer.client.close()
+        self.computer.open(machine_id=lambda: "8F0C2A11-3B5D-4E7F-9A1B-2C3D4E5F6071")
+        with self.assertRaisesRegex(ValueError, "SHA-256"):
+            self.computer.activate()
+        self.assertEqual((self.count(_ACTIVATE), self.count(_HEARTBEAT)), (1, 1))
+
+    def test_activate_while_the_file_cannot_be_read(self) -> None:
+        """It is tried again every 30 seconds; only a confirmed activation replaces the file."""
+        computer = self.computer
+        computer.activate()
+        computer.client.close()
+        license = computer.state_file.read_bytes()
+        computer.state_file.unlink()
+        computer.state_file.mkdir()
+        self.assertEqual(computer.open().kind, "not_activated")
+        computer.remote.misbehave(_at_limit, [_ACTIVATE])
+        with self.assertRaises(LicenseProblem):
+            computer.activate()
+        computer.client.waiting_activation.cancel()
+        self.assertTrue(computer.state_file.is_dir())
+        # It can be read again: the license is there.
+        computer.state_file.rmdir()
+        computer.state_file.write_bytes(license)
+        computer.time.advance(31 * SECOND)
+        self.assertEqual(computer.client.status.kind, "running")
+        # The other way: Activate is confirmed while the file cannot be read.
+        computer.client.close()
+        computer.state_file.unlink()
+        computer.state_file.mkdir()
+        computer.remote.behave()
+        computer.open()
+        self.assertEqual(computer.activate().kind, "running")
+        computer.time.advance(31 * SECOND)
+        self.assertEqual((computer.client.status.kind, self.count(_HEARTBEAT)), ("running", 0))
+        computer.state_file.rmdir()
+        computer.time.advance(7 * HOUR)
+        self.assertEqual(self.state()["license"]["license_key"], KEY)
+
+
+class FullLicense(ClientTest):
+    """docs/clients.md#a-full-license"""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.computer.remote.misbehave(_at_limit, [_ACTIVATE])
+
+    def click(self) -> None:
+        with self.assertRaises(LicenseProblem):
+            self.computer.activate()
+
+    def test_the_activation_is_repeated(self) -> None:
+        self.click()
+        self.computer.time.advance(21 * SECOND)
+        self.assertEqual(self.count(_ACTIVATE), 5)
+        self.computer.remote.behave()
+        self.computer.time.advance(5 * SECOND)
+        self.assertEqual(self.computer.client.status.kind, "running")
+        self.computer.time.advance(MINUTE)
+        self.assertEqual(self.count(_ACTIVATE), 6)
+
+    def test_it_ends_after_ten_minutes(self) -> None:
+        """By the wall clock or by the monotonic clock, whichever is earlier."""
+        self.click()
+        self.computer.time.advance(HOUR)
+        self.assertIn(self.count(_ACTIVATE), range(120, 123))
+        for clock in ("wall", "elapsed"):
+            self.click()
+            made = self.count(_ACTIVATE)
+            setattr(self.computer.time, clock, getattr(self.computer.time, clock) + 11 * MINUTE)
+            self.computer.time.advance(MINUTE)
+            self.assertEqual(self.count(_ACTIVATE), made, clock)
+
+    def test_it_ends_with_the_window_or_another_answer(self) -> None:
+        self.click()
+        self.computer.client.waiting_activation.cancel()
+        self.computer.time.advance(MINUTE)
+        self.assertEqual(self.count(_ACTIVATE), 1)
+        self.click()
+        self.computer.remote.misbehave(lambda exchange: exchange.problem(403, "license_refunded", "stop"), [_ACTIVATE])
+        self.computer.time.advance(MINUTE)
+        self.assertEqual(self.count(_ACTIVATE), 3)
+
+    def test_no_answer_and_retry(self) -> None:
+        self.click()
+        self.computer.remote.misbehave(lambda exchange: exchange.cut(), [_ACTIVATE])
+        self.computer.time.advance(11 * SECOND)
+        self.assertEqual(self.count(_ACTIVATE), 3)
+        self.computer.remote.misbehave(lambda exchange: exchange.problem(503, "unavailable", "retry"), [_ACTIVATE])
+        self.computer.time.advance(5 * SECOND)
+        self.computer.time.advance(58 * SECOND)
+        self.assertEqual(self.count(_ACTIVATE), 4)
+        self.computer.time.advance(2 * SECOND)
+        self.assertEqual(self.count(_ACTIVATE), 5)
+
+
+class Callbacks(unittest.TestCase):
+    """With real threads and timers"""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="mooring-client-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        clock = Ports().clock
+        self.remote = MisbehavingService(clock.now)
+        self.addCleanup(self.remote.refuse)
+        self.log: List[str] = []
+        self.states: List[Status] = []
+
+    def client(self, **changes: object) -> MooringClient:
+        options: Dict[str, object] = {
+            "base_url": self.remote.url,
+            "app": "EXAMPLE",
+            "product": "com.example.app",
+            "app_version": "3.1.0",
+            "trusted_keys": [self.remote.key.x],
+            "state_file": self.folder / "license.json",
+            "log": self.log.append,
+            "on_state_change": self.states.append,
+            "ports": Ports(machine_id=lambda: MACHINE_ID, environment={}),
+            **changes,
+        }
+        client = MooringClient(**options)  # type: ignore[arg-type]
+        self.addCleanup(client.close)
+        return client
+
+    def in_threads(self, *works: "threading.Thread") -> None:
+        for thread in works:
+            thread.start()
+        for thread in works:
+            thread.join(30)
+            self.assertFalse(thread.is_alive())
+
+    def test_calls_of_many_threads(self) -> None:
+        """One license call at a time: clicks on Retry during a heartbeat share it."""
+        arrived, release, running, most, waiting = threading.Event(), threading.Event(), [0], [0], [0]
+        result = Future.result
+
+        def count_waiting(future: "Future[object]", timeout: Optional[float] = None) -> object:
+            waiting[0] += 1
+            if waiting[0] == 5:
+                release.set()
+            return result(future, timeout)
+
+        def answer_slowly(exchange: Exchange) -> None:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+            arrived.set()
+            release.wait(10)
+            running[0] -= 1
+            self.remote.answer(exchange)
+
+        client = self.client()
+        client.activate(KEY, EMAIL)
+        self.remote.misbehave(answer_slowly, [_ACTIVATE, _HEARTBEAT])
+        first = threading.Thread(target=client.heartbeat_now)
+        first.start()
+        self.assertTrue(arrived.wait(10))
+        threads = [threading.Thread(target=client.activate, args=(KEY, EMAIL)) for _ in range(2)]
+        threads += [threading.Thread(target=client.heartbeat_now) for _ in range(5)]
+        with patch.object(Future, "result", count_waiting):
+            self.in_threads(*threads)
+        first.join(10)
+        self.assertEqual(most, [1])
+        paths = [request.path for request in self.remote.received]
+        self.assertEqual((paths.count(_ACTIVATE), paths.count(_HEARTBEAT)), (3, 1))
+        self.assertEqual(client.status.kind, "running")
+
+    def test_close_during_a_call(self) -> None:
+        """`close` in another thread ends a call that has no answer, twice if it is called twice, and nothing runs afterwards."""
+        arrived = threading.Event()
+
+        def stall(exchange: Exchange) -> None:
+            arrived.set()
+            exchange.stall()
+
+        client = self.client()
+        client.activate(KEY, EMAIL)
+        self.remote.misbehave(stall)
+        errors: List[str] = []
+
+        def activate() -> None:
+            try:
+                client.activate(KEY, EMAIL)
+            except ServiceUnreachable as error:
+                errors.append(error.reason)
+
+        caller = threading.Thread(target=activate)
+        caller.start()
+        self.assertTrue(arrived.wait(10))
+        self.in_threads(threading.Thread(target=client.close), threading.Thread(target=client.close))
+        caller.join(30)
+        self.assertEqual(errors, ["closed"])
+        self.assertEqual(client.status.kind, "running")
+        received = len(self.remote.received)
+        with self.assertRaisesRegex(RuntimeError, "the client is closed"):
+            client.activate(KEY, EMAIL)
+        self.assertEqual((client.heartbeat_now().kind, client.check_for_update().reason), ("running", "unreachable"))
+        client.report_crash({"crash_kind": "python"})
+        self.assertEqual(len(self.remote.received), received)
+        self.assertEqual(self.client().start().kind, "running")
+
+    def test_callbacks_may_call_the_client(self) -> None:
+        """A callback of a change may call every method, also `heartbeat_now` during a heartbeat, and `close`."""
+        seen: List[str] = []
+
+        def on_state_change(status: Status) -> None:
+            seen.append(status.kind)
+            if isinstance(status, Stopped):
+                client.heartbeat_now()
+                client.check_for_update()
+                client.close()
+
+        client = self.client(on_state_change=on_state_change)
+        client.activate(KEY, EMAIL)
+        self.remote.stop = Stop("license_refunded", "refunded")
+        caller = threading.Thread(target=client.heartbeat_now)
+        self.in_threads(caller)
+        self.assertEqual(seen, ["not_activated", "running", "stopped"])
+
+    def test_errors_of_callbacks(self) -> None:
+        """They are caught, and not logged, because they could contain personal data."""
+
+        def fail(*_: object) -> None:
+            raise ValueError("anna@example.com")
+
+        client = self.client(on_state_change=fail, on_update_check=fail, telemetry=fail)
+        client.activate(KEY, EMAIL)
+        self.assertEqual(client.heartbeat_now().kind, "running")
+        client.check_for_update()
+        self.assertIn("a callback of the application failed", self.log)
+        self.assertNotIn("anna", "".join(self.log))
+        self.assertEqual(self.remote.received[-2].telemetry, {"app_version": "3.1.0"})
+        silent = self.client(log=fail, state_file=self.folder / "other.json")
+        silent.activate(KEY, EMAIL)
+        self.assertEqual(silent.heartbeat_now().kind, "running")
+
+    def test_telemetry_must_not_call_the_client(self) -> None:
+        """It would wait for itself, so it gets an error, which prevents no heartbeat."""
+        client = self.client(telemetry=lambda: {"arch": client.heartbeat_now().kind})
+        client.activate(KEY, EMAIL)
+        self.assertEqual(client.heartbeat_now().kind, "running")
+        self.assertIn("telemetry could not be read", "".join(self.log))
+
+    def test_opt_out(self) -> None:
+        """An opt-out sends no telemetry, and deletes a stored crash."""
+        client = self.client()
+        client.activate(KEY, EMAIL)
+        client.report_crash({"crash_kind": "python", "crash_log": "anna"})
+        client.close()
+        stored = json.loads((self.folder / "license.json").read_text())
+        self.assertEqual(stored["crash"], {"crash_kind": "python"})
+        ports = Ports(machine_id=lambda: MACHINE_ID, environment={"MY_APP_TELEMETRY_DISABLED": " On "})
+        client = self.client(app="My app", ports=ports, telemetry=lambda: {"arch": "arm64"})
+        client.heartbeat_now()
+        self.assertNotIn("telemetry", self.remote.received[-1].body)
+        self.assertIn("heartbeat sent (telemetry: off)", self.log)
+        self.assertIsNone(json.loads((self.folder / "license.json").read_text())["crash"])
+
+    def test_options(self) -> None:
+        for changes, message in [
+            ({"app_version": "v1"}, "app_version must be dotted numeric"),
+            ({"base_url": "http://license.example"}, "base_url must be https"),
+            ({"trusted_keys": ["x"]}, "a trusted key must be"),
+            ({"token_keys": [Signer.make().x + "A"]}, "a trusted key must be"),
+        ]:
+            with self.assertRaisesRegex(ValueError, message):
+                self.client(**changes)
+
+    def test_the_process_may_end(self) -> None:
+        """A client that was not closed keeps no process alive: its threads are daemons."""
+        before = set(threading.enumerate())
+        self.client().start()
+        self.assertTrue(all(thread.daemon for thread in set(threading.enumerate()) - before))
+
+    def test_a_new_computer(self) -> None:
+        """`with` closes the client. Without a folder the state is kept in memory."""
+        blocked = self.folder / "file"
+        blocked.write_text("")
+        with self.client(state_file=os.fspath(blocked / "license.json")) as client:
+            self.assertIn(client.start().kind, ("not_activated",))
+            self.assertEqual(client.activate(KEY, EMAIL).kind, "running")
+        self.assertIn("the license state could not be written", self.log)

@@ -1,0 +1,289 @@
+"""Connections: TLS with the user's certificates, the user's proxy, and the limits of a call."""
+
+from __future__ import annotations
+
+import os
+import socket
+import socketserver
+import ssl
+import threading
+import unittest
+from pathlib import Path
+from typing import Callable, List, Mapping, Optional
+from unittest.mock import patch
+
+from mooring_client.answers import Answer, NoAnswer
+from mooring_client.clock import SystemClock
+from mooring_client.connection import Connector, check_base_url
+from mooring_client.transport import ANSWER_LIMIT_BYTES, Transport, Wait, wait_for_end
+
+CERTIFICATES = Path(__file__).parent / "certificates"
+CA_FILE = str(CERTIFICATES / "ca.pem")
+OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that refuses the certificate is no error of a test."""
+
+
+class ServerTest(unittest.TestCase):
+    """Tests with servers on free ports, which are closed at the end."""
+
+    def setUp(self) -> None:
+        self.requests: List[bytes] = []
+        self.wait: Wait = wait_for_end
+
+    def serve(self, answer: Callable[[socket.socket], None], certificate: str = "") -> int:
+        """Calls `answer` with each connection, after its request is recorded. Returns the port."""
+        requests = self.requests
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                connection: socket.socket = self.request
+                if certificate:
+                    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                    context.load_cert_chain(CERTIFICATES / certificate)
+                    connection = context.wrap_socket(connection, server_side=True)
+                requests.append(_read_head(connection))
+                answer(connection)
+                connection.close()
+
+        server = _Server(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return int(server.server_address[1])
+
+    def transport(
+        self, url: str, ca_file: Optional[str] = None, proxies: Optional[Mapping[str, str]] = None
+    ) -> Transport:
+        return Transport(Connector(check_base_url(url), ca_file, None, proxies), SystemClock(), self.wait)
+
+    def reason(self, transport: Transport) -> str:
+        answer = transport.call("GET", "/v1/manifest")
+        return answer.reason if isinstance(answer, NoAnswer) else f"status {answer.status}"
+
+
+def _read_head(connection: socket.socket) -> bytes:
+    data = b""
+    # The beginning of TLS, on a server that has none, has no end of headers.
+    while b"\r\n\r\n" not in data and not data.startswith(b"\x16"):
+        part = connection.recv(65536)
+        if not part:
+            break
+        data += part
+    return data
+
+
+def _send(data: bytes) -> Callable[[socket.socket], None]:
+    return lambda connection: connection.sendall(data)
+
+
+class Tls(ServerTest):
+    """Certificates"""
+
+    def test_own_certificates(self) -> None:
+        """A certificate is checked with those of the system, with a CA file, and for the name of the service."""
+        port = self.serve(_send(OK), "server.pem")
+        url = f"https://localhost:{port}"
+        self.assertEqual(self.reason(self.transport(url)), "certificate not trusted")
+        self.assertEqual(self.requests, [])
+        self.assertEqual(self.reason(self.transport(url, CA_FILE)), "status 200")
+        self.assertEqual(self.reason(self.transport(f"https://127.0.0.1:{port}", CA_FILE)), "certificate not trusted")
+
+    def test_the_environment_of_openssl(self) -> None:
+        """`SSL_CERT_FILE`, which administrators set, is honoured."""
+        port = self.serve(_send(OK), "server.pem")
+        with patch.dict(os.environ, {"SSL_CERT_FILE": CA_FILE}):
+            self.assertEqual(self.reason(self.transport(f"https://localhost:{port}")), "status 200")
+
+    def test_no_tls(self) -> None:
+        port = self.serve(_send(OK))
+        self.assertEqual(self.reason(self.transport(f"https://localhost:{port}", CA_FILE)), "no TLS connection")
+
+    def test_a_missing_ca_file(self) -> None:
+        """A missing file is no answer, not an error of the application."""
+        self.assertEqual(self.reason(self.transport("https://localhost:1", "/none.pem")), "ENOENT")
+
+
+class Proxies(ServerTest):
+    """The user's proxy"""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.service = self.serve(_send(OK), "server.pem")
+        self.proxy = self.serve(self._forward)
+
+    def _forward(self, client: socket.socket) -> None:
+        """Connects a client with the service, whatever name it asked for."""
+        with socket.create_connection(("127.0.0.1", self.service)) as service:
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            pipe = threading.Thread(target=_copy, args=(service, client), daemon=True)
+            pipe.start()
+            _copy(client, service)
+            pipe.join(10)
+
+    def test_a_proxy_of_the_options(self) -> None:
+        """The proxy sees the name of the service and nothing else; the certificate is checked behind it."""
+        proxies = {"https": f"http://anna:p%40ss@127.0.0.1:{self.proxy}"}
+        transport = self.transport("https://license.example.com", CA_FILE, proxies)
+        self.assertEqual(self.reason(transport), "status 200")
+        head = self.requests[0].decode().lower()
+        self.assertTrue(head.startswith("connect license.example.com:443 http/1."), head)
+        self.assertIn("user-agent: mooring-client\r\n", head)
+        self.assertIn("proxy-authorization: basic yw5uytpwqhnz\r\n", head)
+        self.assertNotIn("manifest", head)
+        self.assertIn(b"GET /v1/manifest HTTP/1.1\r\nHost: license.example.com\r\n", self.requests[1])
+        self.assertEqual(self.reason(self.transport("https://other.example.com", CA_FILE, proxies)), "certificate not trusted")
+
+    def test_the_proxy_of_the_system(self) -> None:
+        """It is read for each call, and `no_proxy` is honoured."""
+        url = f"https://localhost:{self.service}"
+        transport = self.transport(url, CA_FILE)
+        with patch.dict(os.environ, {"https_proxy": f"127.0.0.1:{self.proxy}", "no_proxy": "", "NO_PROXY": ""}):
+            self.assertEqual(self.reason(transport), "status 200")
+            self.assertEqual(len(self.requests), 2)
+            os.environ["no_proxy"] = "localhost"
+            self.assertEqual(self.reason(transport), "status 200")
+            self.assertEqual(len(self.requests), 3)
+            os.environ["no_proxy"] = ""
+            self.assertEqual(self.reason(self.transport(url, CA_FILE, {})), "status 200")
+            self.assertEqual(len(self.requests), 4)
+
+    def test_a_loopback_service(self) -> None:
+        """A service on the same machine is reached without a proxy."""
+        port = self.serve(_send(OK))
+        with patch.dict(os.environ, {"http_proxy": f"http://127.0.0.1:{self.proxy}", "all_proxy": "http://127.0.0.1:1"}):
+            self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}")), "status 200")
+        self.assertEqual(len(self.requests), 1)
+
+    def test_proxies_that_cannot_be_used(self) -> None:
+        refusing = self.serve(_send(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n"))
+        for address, reason in [
+            (f"http://127.0.0.1:{refusing}", "no connection"),
+            ("socks5://127.0.0.1:1080", "a proxy of a kind that cannot be used"),
+            ("http://127.0.0.1:1", "ECONNREFUSED"),
+        ]:
+            transport = self.transport("https://license.example.com", CA_FILE, {"https": address})
+            self.assertEqual(self.reason(transport), reason)
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    try:
+        while True:
+            data = source.recv(65536)
+            if not data:
+                break
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass  # The other side has closed the connection.
+
+
+class Limits(ServerTest):
+    """The limits of a call"""
+
+    def test_base_urls(self) -> None:
+        for wrong in [
+            "http://license.example",
+            "http://evil-localhost",
+            "http://localhost.example",
+            "http://127.0.0.1.example",
+            "ftp://localhost",
+            "https://user@license.example",
+            "https://:password@license.example",
+            "https://license.example?a",
+            "https://license.example#a",
+            "https://",
+            "license.example",
+        ]:
+            with self.assertRaisesRegex(ValueError, "base_url must "):
+                check_base_url(wrong)
+        for right in ["http://localhost", "http://127.100.20.3", "http://[::1]:8080", "https://license.example/path/"]:
+            check_base_url(right)
+
+    def test_a_path_in_the_base_url(self) -> None:
+        port = self.serve(_send(OK))
+        self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}/license//")), "status 200")
+        self.assertTrue(self.requests[0].startswith(b"GET /license/v1/manifest HTTP/1.1\r\n"), self.requests)
+
+    def test_size(self) -> None:
+        for size, is_accepted in [(ANSWER_LIMIT_BYTES, True), (ANSWER_LIMIT_BYTES + 1, False)]:
+            body = b"x" * size
+            plain = b"HTTP/1.1 200 OK\r\n\r\n" + body
+            chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (size, body)
+            for data in (plain, chunked):
+                answer = self.transport(f"http://127.0.0.1:{self.serve(_send(data))}").call("GET", "/v1/manifest")
+                if is_accepted:
+                    assert isinstance(answer, Answer)
+                    self.assertEqual((len(answer.text), answer.media_type), (size, ""))
+                else:
+                    self.assertEqual(answer, NoAnswer("answer too large", True))
+
+    def test_compressed_bodies(self) -> None:
+        """No compression is offered, and a compressed body is no answer."""
+        body = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"
+        self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{self.serve(_send(body))}")), "cut answer")
+        self.assertIn(b"accept-encoding: identity\r\n", self.requests[0].lower())
+
+    def test_endless_headers(self) -> None:
+        for line in (b"x: " + b"y" * 70_000 + b"\r\n", b"x: y\r\n" * 300):
+            port = self.serve(_send(b"HTTP/1.1 200 OK\r\n" + line + b"\r\n{}"))
+            self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}")), "no connection")
+
+    def test_a_response_that_trickles(self) -> None:
+        """The time limit is one of the whole call: bytes that arrive one by one do not extend it."""
+        ended = threading.Event()
+
+        def trickle(connection: socket.socket) -> None:
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+            try:
+                while not ended.wait(0.02):
+                    connection.sendall(b"x")
+            except OSError:
+                ended.set()
+
+        self.wait = lambda _path, event, _seconds: event.wait(0.3)
+        port = self.serve(trickle)
+        self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}")), "timeout")
+        # The connection was closed, so that the server sees its end.
+        self.assertTrue(ended.wait(10))
+
+    def test_close_ends_a_call(self) -> None:
+        """`close` ends the calls that are running in other threads, and each later one."""
+        arrived, ended = threading.Event(), threading.Event()
+
+        def stall(connection: socket.socket) -> None:
+            arrived.set()
+            connection.recv(1)
+            ended.set()
+
+        transport = self.transport(f"http://127.0.0.1:{self.serve(stall)}")
+        results: List[object] = []
+        caller = threading.Thread(target=lambda: results.append(transport.call("GET", "/v1/manifest")))
+        caller.start()
+        self.assertTrue(arrived.wait(10))
+        transport.close()
+        caller.join(10)
+        self.assertEqual(results, [NoAnswer("closed")])
+        self.assertTrue(ended.wait(10))
+        self.assertEqual(transport.call("GET", "/v1/manifest"), NoAnswer("closed"))
+
+    def test_the_end_of_a_caller(self) -> None:
+        """A call takes no longer than its answer: the test of the limits above does not hide a wait for the limit."""
+        port = self.serve(_send(OK))
+        waited: List[bool] = []
+
+        def wait(_path: str, event: threading.Event, seconds: float) -> bool:
+            self.assertEqual(seconds, 10)
+            waited.append(event.wait(seconds))
+            return waited[-1]
+
+        self.wait = wait
+        self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}")), "status 200")
+        self.assertEqual(waited, [True])
