@@ -45,6 +45,7 @@ test.each([
   'src/',
   'web/',
   'client/',
+  'clients/',
   'conformance/',
   'migrations/',
   'bench/',

@@ -1,4 +1,7 @@
-"""The client: connects its parts, sets the timers, and sends one license call at a time."""
+"""The client: connects its parts, sets the timers, and sends one license call at a time.
+
+The file is long, because it has the description of each method that an application calls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The state machine of one license (docs/clients.md#the-states)."""
+"""The state machine of one license (docs/clients.md#the-states).
+
+The file is long, because a state machine is easier to check in one place.
+"""
 
 from __future__ import annotations
 
