@@ -30,6 +30,17 @@ export const headerChecks: readonly Check[] = [
       );
     }),
   },
+  {
+    title: 'Each answer has a date, to which a retry-after is relative',
+    run: forEachAnswer((answer) => {
+      const { date } = answer.headers;
+      const time = Date.parse(date ?? '');
+      demand(
+        new Date(time).toUTCString() === date,
+        `${describeAnswer(answer)} with the date ${formatValue(date)}.`,
+      );
+    }),
+  },
   { title: 'No answer sets a cookie', run: demandNoHeader('set-cookie') },
   { title: 'No answer has a server header', run: demandNoHeader('server') },
 ];

@@ -2,24 +2,29 @@ import { demand, type Check } from './check.ts';
 import { APP_VERSION, type Deployment } from './deployment.ts';
 import type { RequestOptions } from './http.ts';
 import { unknownKey } from './license-keys.ts';
-import { demandRefusal, formatValue } from './shape.ts';
+import { demandInvalid, demandRefusal, formatValue } from './shape.ts';
 
 /** A text in refused requests, which no answer may contain. */
 const CANARY = 'conformance-canary';
 const MAX_BODY_BYTES = 16 * 1024;
 
+const unknownLicense = (service: Deployment) => ({
+  license_key: unknownKey(service.license.license_key),
+  email: 'unknown@conformance.invalid',
+  machine_id: 'c0'.repeat(32),
+  app_version: APP_VERSION,
+});
+
 /** The body of an activation of an unknown license, filled to the given size by an unknown member. */
 function activationOfSize(service: Deployment, bytes: number): string {
-  const body = {
-    license_key: unknownKey(service.license.license_key),
-    email: 'unknown@conformance.invalid',
-    machine_id: 'c0'.repeat(32),
-    app_version: APP_VERSION,
-    unknown: '',
-  };
+  const body = { ...unknownLicense(service), unknown: '' };
   const { length } = JSON.stringify(body);
   return JSON.stringify({ ...body, unknown: 'x'.repeat(bytes - length) });
 }
+
+/** The same body, with an unknown member that is written as this text. */
+const activationWith = (service: Deployment, unknown: string) =>
+  JSON.stringify({ ...unknownLicense(service), unknown: '' }).replace(/""(?=}$)/, unknown);
 
 const demandRefusals =
   (status: number, code: string, requests: readonly RequestOptions[], path = '/v1/activate'): Check['run'] =>
@@ -55,6 +60,32 @@ export const requestChecks: readonly Check[] = [
     run: demandRefusals(400, 'malformed_request', [
       { body: Buffer.concat([Buffer.from('{"email":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]) },
     ]),
+  },
+  {
+    title: 'NaN is not JSON, and is refused with 400 malformed_request',
+    run: async (service) => {
+      const body = activationWith(service, 'NaN');
+      demandRefusal(await service.ask('POST', '/v1/activate', { body }), 400, 'malformed_request');
+    },
+  },
+  {
+    title: 'An unknown member may be nested 1,000 levels deep, or be an integer of 5,000 digits',
+    run: async (service) => {
+      for (const unknown of ['['.repeat(1_000) + ']'.repeat(1_000), '7'.repeat(5_000)]) {
+        const body = activationWith(service, unknown);
+        demandRefusal(await service.ask('POST', '/v1/activate', { body }), 404, 'license_not_found');
+      }
+    },
+  },
+  {
+    title: 'Members in capitals are unknown members, so the others are missing',
+    run: async (service) => {
+      const members = Object.entries(unknownLicense(service));
+      const inCapitals = members.map(([name, value]) => [name.toUpperCase(), value]);
+      const body = JSON.stringify(Object.fromEntries(inCapitals));
+      const answer = await service.ask('POST', '/v1/activate', { body });
+      demandInvalid(answer, 'Members in capitals', ...members.map(([name]) => `/${name}`));
+    },
   },
   {
     title: 'A heartbeat that is not JSON is refused with 400 malformed_request',

@@ -72,11 +72,11 @@ describe('a service that keeps to the contract', () => {
     expect(activations).toEqual([{ hostname_hint: 'Conformance check', app_version: '0.0.0.1' }]);
   });
 
-  test('gets at most 75 requests, and stores two blocks of telemetry', async () => {
+  test('gets at most 80 requests, and stores two blocks of telemetry', async () => {
     await service.sql('truncate telemetry_inbox');
     faulty.requestCount = 0;
     await runAll(faulty.url);
-    expect(faulty.requestCount).toBeLessThanOrEqual(75);
+    expect(faulty.requestCount).toBeLessThanOrEqual(80);
     expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
   });
 

@@ -44,7 +44,8 @@ export const refuse =
     const [status, client_action] = CODES[code]!;
     const type = `https://elsewhere.example/docs/errors#${code}`;
     const document = { type, title: 'Refused', status, code, detail: 'No.', client_action, ...more };
-    exchange.headers = { 'content-type': 'application/problem+json', 'cache-control': 'no-store' };
+    const { date } = exchange.headers;
+    exchange.headers = { 'content-type': 'application/problem+json', 'cache-control': 'no-store', date };
     exchange.status = status;
     exchange.body = Buffer.from(JSON.stringify({ ...document, request_id: randomUUID() }));
   };

@@ -42,6 +42,21 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Invalid UTF-8 is refused with 400 malformed_request',
   ],
   [
+    'reads NaN',
+    refuse(({ requestBytes }) => requestBytes.includes('NaN'), 'license_not_found'),
+    'NaN is not JSON, and is refused with 400 malformed_request',
+  ],
+  [
+    'limits the nesting of members that it does not read',
+    refuse(({ requestBytes }) => requestBytes.includes('[['), 'malformed_request'),
+    'An unknown member may be nested 1,000 levels deep, or be an integer of 5,000 digits',
+  ],
+  [
+    'reads members in capitals',
+    refuse(({ requestBytes }) => requestBytes.includes('LICENSE_KEY'), 'license_not_found'),
+    'Members in capitals are unknown members, so the others are missing',
+  ],
+  [
     'answers a heartbeat that is not JSON with token_invalid',
     refuse(both(requestTo('/v1/heartbeat'), withCode('malformed_request')), 'token_invalid'),
     'A heartbeat that is not JSON is refused with 400 malformed_request',
@@ -130,6 +145,11 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'allows caches to keep a heartbeat',
     setHeaders(requestTo('/v1/heartbeat'), { 'cache-control': 'public' }),
     'cache-control is no-store, except for the manifest and the keys',
+  ],
+  [
+    'has no clock',
+    setHeaders(anyExchange, { date: undefined }),
+    'Each answer has a date, to which a retry-after is relative',
   ],
   ['sets a cookie', setHeaders(anyExchange, { 'set-cookie': 'session=1' }), 'No answer sets a cookie'],
   ['has a server header', setHeaders(anyExchange, { server: 'example' }), 'No answer has a server header'],

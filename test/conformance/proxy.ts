@@ -46,6 +46,7 @@ export class FaultyService {
     const hasBody = method !== 'HEAD' && exchange.status !== 304;
     exchange.headers['content-length'] = hasBody ? String(exchange.body.length) : undefined;
     const headers = Object.entries(exchange.headers).filter(([, value]) => value !== undefined);
+    response.sendDate = false;
     response.writeHead(exchange.status, { ...Object.fromEntries(headers), connection: 'close' });
     response.end(exchange.body);
   });
