@@ -29,7 +29,7 @@ interface TelemetryField extends ValueRule {
  * The closed list of telemetry fields (docs/privacy.md#telemetry). A member that is not listed is never stored.
  *
  * The insert, the weekly counts (`DIMENSIONS`), the fleet queries and docs/privacy.md are created from this table, and the
- * statements that empty the inbox name no field. A new field is added in six places:
+ * statements that empty the inbox name no field. A new field is added in seven places:
  *
  * 1. this table;
  * 2. a migration: the column and its comment in `telemetry_inbox`, `telemetry_inbox_draining` (both `set statistics 0`) and
@@ -37,7 +37,8 @@ interface TelemetryField extends ValueRule {
  * 3. docs/openapi.yaml: the schema `Telemetry` and the values of `dropped`;
  * 4. docs/clients.md: the table of members;
  * 5. client/src/telemetry.ts: the type and its check;
- * 6. test/vectors/telemetry.json: a block that is stored with the field.
+ * 6. clients/python/src/mooring_client/telemetry.py: the same;
+ * 7. test/vectors/telemetry.json: a block that is stored with the field.
  *
  * Then `npm run docs:privacy` writes docs/privacy.md. A field with a `dimension` is shown to staff, and so it also needs
  * the schema `FleetWeek` in docs/openapi.yaml, `npm run docs:api-types`, and a table in web/support/fleet/counts.ts.

@@ -38,7 +38,8 @@ const FOREIGN_NAMES = new Set(
    max_connections max_standby_streaming_delay older_than pg_archivecleanup pg_ctl pg_dump pg_receivewal pg_restore
    pg_verifybackup query_start recovery_target_action recovery_target_time synchronous_standby_names
    access_log error_log limit_req proxy_set_header rule_files snake_case
-   CERT_NOT_YET_VALID EC_SIGN_ED25519 KEY_WOW64_64KEY SELF_SIGNED_CERT_IN_CHAIN
+   mach_absolute_time mach_continuous_time
+   CERT_NOT_YET_VALID EC_SIGN_ED25519 KEY_WOW64_64KEY NODE_EXTRA_CA_CERTS NODE_USE_ENV_PROXY SELF_SIGNED_CERT_IN_CHAIN
    ACME_7K2M ACME_C5PB mooring_backup telemetry_new`.split(/\s+/),
 );
 
