@@ -17,7 +17,7 @@ const pages = filesOfWorkingCopy(isPage);
 /** The files that declare names: the sources, the API document, and the deployment files. */
 const sources = filesOfWorkingCopy(
   (path) =>
-    /\.(ts|tsx|mjs|sql|yaml|yml|json|cfg)$|Dockerfile|\.env\.example$/.test(path) &&
+    /\.(ts|tsx|mjs|sql|yaml|yml|json|cfg|py)$|Dockerfile|\.env\.example$/.test(path) &&
     !/^(test\/docs|package-lock)/.test(path),
 )
   .map(read)
@@ -39,7 +39,7 @@ const FOREIGN_NAMES = new Set(
    pg_verifybackup query_start recovery_target_action recovery_target_time synchronous_standby_names
    access_log error_log limit_req proxy_set_header rule_files snake_case
    mach_absolute_time mach_continuous_time
-   CERT_NOT_YET_VALID EC_SIGN_ED25519 KEY_WOW64_64KEY NODE_EXTRA_CA_CERTS NODE_USE_ENV_PROXY SELF_SIGNED_CERT_IN_CHAIN
+   CERT_NOT_YET_VALID CLOCK_MONOTONIC EC_SIGN_ED25519 KEY_WOW64_64KEY NODE_EXTRA_CA_CERTS NODE_USE_ENV_PROXY SELF_SIGNED_CERT_IN_CHAIN
    ACME_7K2M ACME_C5PB mooring_backup telemetry_new`.split(/\s+/),
 );
 
