@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ def locked(file: str) -> Generator[bool, None, None]:
     stop a paid application.
     """
     try:
-        stream = open(file, "ab")
+        stream = open(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "wb")
     except OSError:
         yield False
         return
