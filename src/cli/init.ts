@@ -1,92 +1,84 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
+import { renderSettingsFile } from './settings-file.js';
 import { fromWorkingDirectory, fileError, print, CommandError, printMessage } from './terminal/output.js';
 
-/** The settings that only the operator can give. */
-const SETTINGS_TO_FILL_IN = `
-# Fill these in:
-# DATABASE_URL=postgres://user:password@host:5432/mooring
-# The public keys of the keys that may sign a manifest, comma-separated; "mooring manifest keygen" prints one.
-# MANIFEST_PUBLIC_KEYS=
-# PUBLIC_URL=https://licensing.example.com
-`;
+/** Every setting with its comment. The relative path is the same from `src` and from `dist`. */
+const EXAMPLE = new URL('../../.env.example', import.meta.url);
+/** The folder that the service may write, if `--data-dir` names no other: the state directory of deploy/mooring@.service. */
+const DATA_DIR = '/var/lib/mooring';
 
-/** Adds `init DIR`, which creates the secrets of a production deployment. It reads no settings, because there are none yet. */
+/** What `init` has made: paths, and no secret. */
+interface Deployment {
+  readonly settingsFile: string;
+  readonly tokenKeysDir: string;
+  readonly namesToFillIn: readonly string[];
+}
+
+/** Adds `init DIR`, which makes the settings of a production deployment. It reads no settings, because there are none yet. */
 export function initCommand(mooring: Command): void {
   mooring
     .command('init')
-    .argument('<dir>', 'the folder for the secrets')
-    .description('create the secrets of a production deployment and print its settings')
-    .action(async (dir: string, _options: unknown, command: Command) => {
-      const { file, settings } = await makeSecrets(fromWorkingDirectory(dir));
-      print(command, settings, envLines(settings) + SETTINGS_TO_FILL_IN.trimEnd());
-      printMessage(
-        `These settings are stored in ${file}. Keep a copy of it and of its folder where no one else can read them.`,
+    .argument('<dir>', 'the folder for the settings and the token keys')
+    .option('--data-dir <dir>', 'the folder that the service may write', DATA_DIR)
+    .description('make the settings file of a production deployment, with new secrets')
+    .action(async (dir: string, options: { dataDir: string }, command: Command) => {
+      const made = await makeDeployment(fromWorkingDirectory(dir), fromWorkingDirectory(options.dataDir));
+      const { settingsFile, tokenKeysDir, namesToFillIn } = made;
+      print(
+        command,
+        { settings_file: settingsFile, token_keys_dir: tokenKeysDir, fill_in: namesToFillIn },
+        `Settings and secrets: ${settingsFile}\nToken keys: ${tokenKeysDir}`,
       );
+      printMessage(
+        `Fill in ${namesToFillIn.join(', ')} in ${settingsFile}: the service does not start without them.`,
+      );
+      printMessage('Keep a copy of both where no one else can read it.');
     });
 }
 
 /**
- * Creates the secrets in a folder. No file is overwritten, because a lost license-key secret or token key cannot be created again.
- * @returns the settings, and the file in which they are stored @throws CommandError
+ * Makes the settings file and the token keys in a folder. No file is overwritten, because a lost license-key secret or token key
+ * cannot be created again. @throws CommandError
  */
-async function makeSecrets(dir: string): Promise<{ file: string; settings: Record<string, string> }> {
-  const file = join(dir, 'mooring.env');
-  const tokens = join(dir, 'tokens');
-  const existing = [file, tokens].find((path) => existsSync(path));
+async function makeDeployment(dir: string, dataDir: string): Promise<Deployment> {
+  const settingsFile = join(dir, 'mooring.env');
+  const tokenKeysDir = join(dir, 'tokens');
+  const existing = [settingsFile, tokenKeysDir].find((path) => existsSync(path));
   if (existing) throw new CommandError(`${existing} exists already, and is never overwritten.`);
-  const settings = {
+  const { text, namesToFillIn } = renderSettingsFile(await readFile(EXAMPLE, 'utf8'), {
     NODE_ENV: 'production',
     LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
-    TOKEN_KEYS_DIR: tokens,
-  };
-  const lines = envLines(settings);
+    TOKEN_KEYS_DIR: tokenKeysDir,
+    DATA_DIR: dataDir,
+    TOMBSTONE_FILE: join(dataDir, 'erased.txt'),
+  });
   await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw fileError(dir, error);
   });
   try {
     // This file is written first, so that if two commands run at the same time, the second one fails here.
-    await writeFile(file, lines + SETTINGS_TO_FILL_IN, { mode: 0o600, flag: 'wx', flush: true });
+    await writeFile(settingsFile, text, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
-    throw fileError(file, error);
+    throw fileError(settingsFile, error);
   }
   try {
     // Without `recursive` this fails if another program has created the folder meanwhile, so only an own folder is removed below.
-    await mkdir(tokens, { mode: 0o700 });
+    await mkdir(tokenKeysDir, { mode: 0o700 });
   } catch (error) {
-    await rm(file);
-    throw fileError(tokens, error);
+    await rm(settingsFile);
+    throw fileError(tokenKeysDir, error);
   }
   try {
-    await createKeyRing(tokens, new Clock().now());
+    await createKeyRing(tokenKeysDir, new Clock().now());
   } catch (error) {
-    await Promise.all([file, tokens].map((path) => rm(path, { recursive: true })));
+    await Promise.all([settingsFile, tokenKeysDir].map((path) => rm(path, { recursive: true })));
     throw error;
   }
-  return { file, settings };
-}
-
-/** Renders settings as lines of an environment file. */
-function envLines(settings: Record<string, string>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `${name}=${quoted(value)}\n`)
-    .join('');
-}
-
-/**
- * Quotes a value so that a shell, systemd (`EnvironmentFile`) and docker compose read the same value. Their escape characters
- * differ, so no escape is written. @throws CommandError if the value would need an escape
- */
-function quoted(value: string): string {
-  if (/^[\w./:@%+,=-]+$/.test(value)) return value;
-  if (/^[^'\\\p{Cc}]+$/u.test(value)) return `'${value}'`;
-  if (/^[^"$`\\\p{Cc}]+$/u.test(value)) return `"${value}"`;
-  throw new CommandError(
-    `${JSON.stringify(value)} cannot be written to mooring.env, because it has a backslash, a control character, or ' together with ", $ or \`: choose another folder.`,
-  );
+  return { settingsFile, tokenKeysDir, namesToFillIn };
 }

@@ -75,7 +75,7 @@ const development = async (name = 'development') => {
 };
 
 const production = async () => {
-  const settings = await terminal.json(['init', 'production']);
+  const settings = await terminal.init('production');
   const otherSettings = { MANIFEST_PUBLIC_KEYS: 'A'.repeat(43), DATA_DIR: '/nonexistent' };
   return new Keys(settings.TOKEN_KEYS_DIR, { ...settings, ...otherSettings });
 };
@@ -260,7 +260,7 @@ describe('in production', () => {
   let settings: Record<string, string>;
   beforeEach(async () => {
     rmSync(terminal.file('secrets'), { recursive: true, force: true });
-    settings = { ...(await terminal.json(['init', 'secrets'])), MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
+    settings = { ...(await terminal.init('secrets')), MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
   });
 
   test.each(['list', 'rotate'])(

@@ -149,9 +149,7 @@ describe('a day in the future', () => {
   const future = [...RUN, '--as-of', FUTURE, '--json'];
   let env: Record<string, string>;
   beforeAll(async () => {
-    const NODE_ENV = 'production';
-    const secrets = await terminal.json(['init', 'secrets'], { env: { NODE_ENV } });
-    env = { ...secrets, NODE_ENV, MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
+    env = { ...(await terminal.init('secrets')), MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
   });
 
   test('is refused in production, and changes nothing', async () => {

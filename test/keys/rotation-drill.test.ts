@@ -33,7 +33,7 @@ let computers: Computer[];
 beforeAll(async () => {
   database = await createDatabase();
   terminal = new Terminal({ DATABASE_URL: database.url });
-  const { TOKEN_KEYS_DIR } = await terminal.json(['init', 'secrets']);
+  const { TOKEN_KEYS_DIR } = await terminal.init('secrets');
   const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder, 'data'), TOKEN_KEYS_DIR };
   Object.assign(terminal.env, settings);
   for (let i = 0; i < 2; i++) {

@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { parseEnv } from 'node:util';
 import { publicJwk } from '../../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { baseEnvironment } from './server-process.js';
@@ -102,6 +103,13 @@ export class Terminal {
     const run = await this.run([...args, '--json'], options);
     if (run.code === 0 && run.json !== undefined) return run.json;
     throw new Error(`mooring ${args.join(' ')} ended with ${run.code}: ${run.stderr}${run.stdout}`);
+  }
+
+  /** Makes the secrets of a production deployment in a folder. @returns the settings of production that name them */
+  async init(dir: string): Promise<{ NODE_ENV: string; LICENSE_KEY_SECRET: string; TOKEN_KEYS_DIR: string }> {
+    const { settings_file } = await this.json(['init', dir]);
+    const { NODE_ENV, LICENSE_KEY_SECRET, TOKEN_KEYS_DIR } = parseEnv(readFileSync(settings_file, 'utf8'));
+    return { NODE_ENV: NODE_ENV!, LICENSE_KEY_SECRET: LICENSE_KEY_SECRET!, TOKEN_KEYS_DIR: TOKEN_KEYS_DIR! };
   }
 }
 
