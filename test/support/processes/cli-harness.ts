@@ -113,7 +113,8 @@ export class Terminal {
   }
 }
 
-function runOf(code: number | null, stdout: Buffer, stderr: string): Run {
+/** Describes a run by its exit code and its output. */
+export function runOf(code: number | null, stdout: Buffer, stderr: string): Run {
   const output = stdout.toString();
   return { code, stdout: output, stderr, json: /^[^\n]+\n$/.test(output) ? parsed(output) : undefined };
 }

@@ -1,0 +1,167 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { Config } from '../../src/core/config.js';
+import { WITHOUT_SERVER } from '../support/processes/cli-harness.js';
+import { InstalledCommand } from '../support/processes/installed-command.js';
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+
+describe('deploy/mooring@.service', () => {
+  const lines = read('deploy/mooring@.service').matchAll(/^(\w+)=(.*)$/gm);
+  const unit = Map.groupBy(
+    [...lines].map(([, name, value]) => ({ name: name!, value: value! })),
+    ({ name }) => name,
+  );
+  const values = (name: string) => (unit.get(name) ?? []).map(({ value }) => value);
+  const valueOf = (name: string) => {
+    expect([name, values(name)]).toEqual([name, [expect.any(String)]]);
+    return values(name)[0]!;
+  };
+
+  test.each(
+    Object.entries({
+      NoNewPrivileges: ['true'],
+      CapabilityBoundingSet: [''],
+      AmbientCapabilities: [''],
+      UMask: ['0077'],
+      ProtectSystem: ['strict'],
+      ProtectHome: ['true'],
+      PrivateTmp: ['true'],
+      PrivateDevices: ['true'],
+      DevicePolicy: ['closed'],
+      PrivateUsers: ['true'],
+      PrivateMounts: ['true'],
+      PrivateIPC: ['true'],
+      RemoveIPC: ['true'],
+      ProtectProc: ['invisible'],
+      ProcSubset: ['pid'],
+      ProtectClock: ['true'],
+      ProtectHostname: ['true'],
+      ProtectControlGroups: ['true'],
+      ProtectKernelLogs: ['true'],
+      ProtectKernelModules: ['true'],
+      ProtectKernelTunables: ['true'],
+      KeyringMode: ['private'],
+      LockPersonality: ['true'],
+      RestrictAddressFamilies: ['AF_INET AF_INET6 AF_UNIX'],
+      RestrictNamespaces: ['true'],
+      RestrictRealtime: ['true'],
+      RestrictSUIDSGID: ['true'],
+      SystemCallArchitectures: ['native'],
+      SystemCallFilter: ['@system-service', '~@privileged @resources'],
+      LimitCORE: ['0'],
+      // Nothing but the state directory can be written.
+      ReadWritePaths: [],
+      StateDirectory: ['mooring'],
+      StateDirectoryMode: ['0700'],
+      Restart: ['always'],
+      StartLimitIntervalSec: ['0'],
+    }),
+  )('%s is %j', (name, expected) => {
+    expect(values(name)).toEqual(expected);
+  });
+
+  test('the service runs as in the image, with the settings file that the command line reads', () => {
+    const [node, settings, ...rest] = valueOf('ExecStart').split(' ');
+    const command = JSON.parse(/^CMD (\[.*\])$/m.exec(read('Dockerfile'))![1]!) as string[];
+    expect([node!.replace(/^.*\//, ''), ...rest.map((part) => part.replace('/opt/mooring/', ''))]).toEqual(
+      command,
+    );
+    const wrapper = read('deploy/mooring');
+    expect(settings).toBe(`--env-file=${/MOORING_SETTINGS:-(\S+)\}/.exec(wrapper)![1]}`);
+    expect(valueOf('User')).toBe(/^user=(\w+)$/m.exec(wrapper)![1]);
+  });
+
+  test('each instance has its own ports, which are stronger than the settings file', () => {
+    // `--env-file` of Node changes no variable that is set, in contrast to EnvironmentFile of systemd.
+    expect(valueOf('Environment')).toBe('PORT=%i METRICS_PORT=1%i');
+    expect(values('EnvironmentFile')).toEqual([]);
+  });
+
+  test('the working directory is the state directory, and the data folder of the settings that init makes', () => {
+    const help = execFileSync(process.execPath, ['dist/cli.js', 'init', '--help'], { encoding: 'utf8' });
+    const dataDir = /\(default:\s+"([^"]+)"\)/.exec(help)![1];
+    expect([valueOf('WorkingDirectory'), `/var/lib/${valueOf('StateDirectory')}`]).toEqual([
+      dataDir,
+      dataDir,
+    ]);
+  });
+
+  test('no setting is so wrong that the service is started again and again', () => {
+    expect(valueOf('RestartPreventExitStatus').split(' ')).toEqual(['2', '9']);
+  });
+
+  test('a stop waits for the largest SHUTDOWN_DELAY_SECONDS and the ten seconds after it', () => {
+    const longest = Number(valueOf('TimeoutStopSec')) - 10;
+    const config = (seconds: number) => new Config({ SHUTDOWN_DELAY_SECONDS: String(seconds) });
+    const isAllowed = Array.from({ length: 100 }, (_, i) => i).findLast((seconds) => {
+      try {
+        return config(seconds).shutdownDelaySeconds === seconds;
+      } catch {
+        return false;
+      }
+    });
+    expect(isAllowed).toBeGreaterThan(0);
+    expect(longest).toBeGreaterThan(isAllowed!);
+  });
+
+  test('the memory limit is above that of Node, and the same as in compose', () => {
+    const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
+      services: Record<string, { mem_limit?: string }>;
+    };
+    const heap = Number(/--max-old-space-size=(\d+)/.exec(valueOf('ExecStart'))![1]);
+    const limit = Number(/^(\d+)M$/.exec(valueOf('MemoryMax'))![1]);
+    expect(limit).toBeGreaterThanOrEqual(heap + 200);
+    expect(services['service']!.mem_limit).toBe(`${limit}m`);
+  });
+});
+
+describe('deploy/mooring', () => {
+  let installed: InstalledCommand;
+  beforeAll(() => void (installed = new InstalledCommand('deploy/mooring')));
+  afterAll(() => installed.close());
+
+  test('runs a command with the settings of the file, which no shell reads', async () => {
+    const filledIn = {
+      ...WITHOUT_SERVER,
+      MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
+      MAIL_FROM: "'A & B <a@example.com>'",
+    };
+    expect(await installed.run(['init', installed.settingsDir])).toMatchObject({ code: 0 });
+    installed.fillIn({ ...filledIn, DATABASE_URL: 'postgres://127.0.0.1/none' });
+    expect(await installed.run(['keys', 'list', '--json'])).toMatchObject({ code: 0, json: [{}, {}] });
+    // The setting is checked, so it was read.
+    installed.fillIn({ MAIL_FROM: "'A & B <nothing>'" });
+    expect(await installed.run(['keys', 'list'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^MAIL_FROM must be /),
+    });
+  });
+
+  test('passes arguments unchanged', async () => {
+    expect(await installed.run(["it's no $command *", 'x'])).toMatchObject({
+      code: 2,
+      stderr: "Unknown command 'it's no $command *'.\n",
+    });
+  });
+
+  test('runs as the user of the service if root calls it', async () => {
+    const run = await installed.run(['license', 'issue', '--email', 'a b'], { user: 'root' });
+    expect(run.stdout).toBe(`runuser\n-u\nmooring\n--\n${installed.command}\nlicense\nissue\n--email\na b\n`);
+  });
+
+  test('without a readable settings file, only the commands that need none run', async () => {
+    const without = { settings: '/nonexistent/mooring.env' };
+    expect(await installed.run(['--version'], without)).toMatchObject({ code: 0, stderr: '' });
+    expect(await installed.run(['status'], without)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'mooring: /nonexistent/mooring.env cannot be read. Run the command with sudo; `mooring init /nonexistent` makes the file.\n',
+      json: undefined,
+    });
+  });
+});

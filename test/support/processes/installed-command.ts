@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { runOf, type Run } from './cli-harness.js';
+import { baseEnvironment } from './server-process.js';
+
+interface Options {
+  /** The path of the settings file, if it is not that of `settingsDir`. */
+  readonly settings?: string;
+  /** Who calls the command, as far as the command can see: `root`, or the user of the service. */
+  readonly user?: 'root' | 'mooring';
+}
+
+/**
+ * The command `mooring` of an installation, called by a link as in /usr/local/bin. A test may run as any user: the programs `id` and
+ * `runuser` are replaced by scripts, of which the second prints its arguments.
+ */
+export class InstalledCommand {
+  readonly #dir = mkdtempSync(join(tmpdir(), 'mooring-installed-'));
+  /** The path by which the command is called. */
+  readonly command = join(this.#dir, 'mooring');
+  /** The folder that `init` gets. */
+  readonly settingsDir = join(this.#dir, 'settings');
+
+  /** @param target the path of the command */
+  constructor(target: string) {
+    symlinkSync(resolve(target), this.command);
+    mkdirSync(this.#file('bin'));
+    symlinkSync(process.execPath, this.#file('bin/node'));
+    this.#script('id', 'echo "$TEST_USER_ID"');
+    this.#script('runuser', 'printf "%s\\n" runuser "$@"');
+  }
+
+  #file = (name: string) => join(this.#dir, name);
+  #script = (name: string, line: string) => {
+    writeFileSync(this.#file(`bin/${name}`), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  };
+
+  close(): void {
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  /** Adds lines to the settings file. A later line is stronger than an earlier one. */
+  fillIn(settings: Readonly<Record<string, string | undefined>>): void {
+    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value ?? ''}\n`);
+    appendFileSync(join(this.settingsDir, 'mooring.env'), lines.join(''));
+  }
+
+  async run(args: readonly string[], { settings, user = 'mooring' }: Options = {}): Promise<Run> {
+    const { PATH, ...rest } = baseEnvironment();
+    const child = spawn(this.command, args, {
+      cwd: this.#dir,
+      env: {
+        ...rest,
+        PATH: `${this.#file('bin')}:${PATH}`,
+        TEST_USER_ID: user === 'root' ? '0' : '1000',
+        MOORING_SETTINGS: settings ?? join(this.settingsDir, 'mooring.env'),
+      },
+    });
+    child.stdin.end();
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
+    return runOf(code, Buffer.from(stdout), stderr);
+  }
+}
