@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { existsSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { createDatabase, Service } from '../support/harness.js';
 import { labelsOf, scrapeText } from '../support/http/scrape.js';
@@ -12,6 +12,15 @@ interface Rule {
   readonly annotations: { readonly summary: string };
 }
 
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+}
+
 interface Metric {
   readonly type: string;
   readonly help: string;
@@ -22,6 +31,7 @@ interface Metric {
 const METRICS_PAGE = readFileSync('docs/operations/monitoring.md', 'utf8');
 const ALERTS_PAGE = readFileSync('docs/operations/alerts.md', 'utf8');
 const { groups } = parse(readFileSync('docs/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] };
+const dashboard = JSON.parse(readFileSync('deploy/grafana-dashboard.json', 'utf8')) as { panels: Panel[] };
 const rules = groups.flatMap(({ rules }) => rules);
 /** Labels that are not in METRICS_PAGE: Prometheus adds `instance`, and each bucket of a histogram has `le`. */
 const UNLISTED_LABELS = ['instance', 'le'];
@@ -77,10 +87,11 @@ test('names have the prefix mooring_, and only counters end in _total', () => {
   }
 });
 
-test.each(rules)('$alert uses existing metrics and labels', ({ expr }) => {
+/** Expects that each metric and label of an expression exists. @returns the metrics */
+function expectExisting(expr: string): Metric[] {
   const names = expr.match(/\bmooring_\w+/g) ?? [];
   expect(names.length).toBeGreaterThan(0);
-  for (const name of names) expect(metricOf(name)).toBeDefined();
+  for (const name of names) expect([name, metricOf(name)]).toEqual([name, expect.anything()]);
   for (const [, name, selectors] of expr.matchAll(/(mooring_\w+)\{([^}]*)\}/g)) {
     for (const [, label, operator, value] of selectors!.matchAll(/(\w+)(=~?)"([^"]*)"/g)) {
       const values = metricOf(name!)!.labels.get(label!);
@@ -92,6 +103,52 @@ test.each(rules)('$alert uses existing metrics and labels', ({ expr }) => {
     const known = [...UNLISTED_LABELS, ...names.flatMap((name) => [...metricOf(name)!.labels.keys()])];
     expect(known).toEqual(expect.arrayContaining(by!.split(', ')));
   }
+  return names.map((name) => metricOf(name)!);
+}
+
+test.each(rules)('$alert uses existing metrics and labels', ({ expr }) => {
+  expectExisting(expr);
+});
+
+describe('deploy/grafana-dashboard.json', () => {
+  const charts = dashboard.panels.filter(({ type }) => type !== 'row');
+
+  test.each(charts)('$title uses existing metrics and labels', ({ targets, description }) => {
+    expect(description).toMatch(/^.+\.$/);
+    for (const { expr, legendFormat } of targets!) {
+      expectExisting(expr);
+      // Each label of the legend is one by which the expression groups.
+      const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by]) => by!.split(', '));
+      const labels = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!);
+      expect(grouped).toEqual(expect.arrayContaining(labels));
+    }
+  });
+
+  test('shows every served metric', () => {
+    const shown = new Set(
+      charts.flatMap(({ targets }) => targets!.flatMap(({ expr }) => expectExisting(expr))),
+    );
+    expect([...served].filter(([, metric]) => !shown.has(metric)).map(([name]) => name)).toEqual([]);
+  });
+
+  test('has no two panels with the same id or at the same place', () => {
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+});
+
+test('deploy/prometheus.yml scrapes the metrics ports of two instances of the unit, and reads the alert rules', () => {
+  const { rule_files, scrape_configs } = parse(readFileSync('deploy/prometheus.yml', 'utf8')) as {
+    rule_files: string[];
+    scrape_configs: { static_configs: { targets: string[] }[] }[];
+  };
+  expect(rule_files.map((file) => existsSync(file.replace('/opt/mooring/', '')))).toEqual([true]);
+  const port = /METRICS_PORT=(\S+)/.exec(readFileSync('deploy/mooring@.service', 'utf8'))![1]!;
+  const targets = scrape_configs.flatMap((config) => config.static_configs.flatMap((each) => each.targets));
+  expect(targets).toEqual(['3000', '3001'].map((name) => `127.0.0.1:${port.replace('%i', name)}`));
 });
 
 /** Finds a metric by its name, or by the name of a series of a histogram. */
