@@ -62,16 +62,18 @@ function resolvePackage(name, from) {
   }
 }
 
+/** Lists the packages that the service loads: what `npm ci --omit=dev --omit=optional` installs, as entries of the lock file. */
+export const servicePackages = () =>
+  [...locked.values()].filter((entry) => !(entry.dev || entry.optional || entry.devOptional));
+
 /**
- * Lists the packages in a release: what `npm ci --omit=dev --omit=optional` installs for the service, as in the
- * Dockerfile, and what the pages bundle.
+ * Lists the packages in a release: those that the service loads, and what the pages bundle.
  * @returns the packages by `name@version`, sorted; `where` is `service` or `pages`
  */
 export function releasedPackages() {
-  const service = [...locked.values()].filter((entry) => !(entry.dev || entry.optional || entry.devOptional));
   const pages = closure(importedByPages());
   const entries = [
-    ...service.map((entry) => [entry.id, { ...entry, where: 'service' }]),
+    ...servicePackages().map((entry) => [entry.id, { ...entry, where: 'service' }]),
     ...[...pages].map((entry) => [entry.id, { ...entry, where: 'pages' }]),
   ];
   return new Map(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));

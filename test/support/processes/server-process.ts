@@ -10,6 +10,8 @@ const generousLimits = fileURLToPath(new URL('./generous-limits.mjs', import.met
 export interface ProcessOptions {
   /** Arguments for Node, before the program. */
   readonly nodeArguments?: readonly string[];
+  /** The folder of the service, if it is not this one: an unpacked package. */
+  readonly folder?: string;
   /** Whether the process has an IPC channel, as with `npm start`. */
   readonly hasIpc?: boolean;
   /** The file descriptor for standard output; by default the output is collected in `stdout`. */
@@ -39,6 +41,7 @@ export class ServerProcess {
     environment: Record<string, string>,
     {
       nodeArguments = [],
+      folder = root,
       hasIpc = false,
       stdout,
       descriptors,
@@ -52,7 +55,7 @@ export class ServerProcess {
     // The shell replaces itself by the program, so its process id is that of the service.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];
     const [program, all] = descriptors === undefined ? [process.execPath, args] : ['sh', limited];
-    this.child = spawn(program, all, { cwd: root, env, stdio: [...stdio] });
+    this.child = spawn(program, all, { cwd: folder, env, stdio: [...stdio] });
     const streams = stdout === undefined ? (['stdout', 'stderr'] as const) : (['stderr'] as const);
     for (const stream of streams) {
       this.child[stream]!.setEncoding('utf8').on('data', (text: string) => {

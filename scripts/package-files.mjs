@@ -1,0 +1,85 @@
+// Lists the files of an installation: the built service and its pages, the packages that it loads, and what an operator needs.
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './prepare.mjs';
+import { servicePackages } from './shipped.mjs';
+
+/** What an installation has in addition to packages: a file or folder, and its name there if it has another one. */
+const OWN = [
+  ['.env.example'],
+  ['CHANGELOG.md'],
+  ['README.md'],
+  ['SECURITY.md'],
+  ['package.json'],
+  ['deploy/mooring', 'bin/mooring'],
+  ['deploy'],
+  ['dist'],
+  ['docs'],
+  ['migrations'],
+  ['web/dist'],
+];
+/** Own files that no installation uses: the stamps of builds, the pictures of the pages, and the command, which is in bin/. */
+const UNUSED = /^(?:.*\/\.mooring-build|docs\/pages\/.*|deploy\/mooring)$/;
+/** The programs. */
+const EXECUTABLE = /^(?:bin\/mooring|dist\/cli\.js)$/;
+
+/** What Node may load from a package, or the license requires: no types, source maps, documentation and sources of other languages. */
+const LOADABLE = /\.(?:[cm]?js|json|node|wasm|sql)$|(?:^|\/)(?:licen[cs]e|copying|notice)[^/]*$/i;
+/** Folders of a package, next to its package.json, with tests, examples, and copies for browsers. */
+const UNLOADED_FOLDER =
+  /^(?:tests?|__tests__|bench(?:mark)?s?|examples?|docs|browser|bundles?|umd|amd|\.github)\//;
+
+/**
+ * Lists the files of an installation.
+ * @returns files with the path in the installation, sorted by it, the content, the mode and the time in seconds
+ */
+export function packageFiles() {
+  const own = OWN.flatMap(([from, to = from]) =>
+    filesBelow(from)
+      .map((file) => ({ from: join(from, file), path: join(to, file) }))
+      .filter(({ path }) => !UNUSED.test(path)),
+  );
+  const packages = servicePackages()
+    // Packages of types have nothing that Node loads.
+    .filter(({ name }) => !name.startsWith('@types/'))
+    .flatMap(({ path }) =>
+      filesBelow(path)
+        .filter(
+          (file) => LOADABLE.test(file) && !UNLOADED_FOLDER.test(file) && !file.startsWith('node_modules/'),
+        )
+        .map((file) => ({ from: join(path, file), path: join(path, file) })),
+    );
+  return [...own, ...packages]
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+    .map(({ from, path }) => describe(path, readFileSync(join(root, from))));
+}
+
+/** Describes a file of an installation by its path and content. */
+export function describe(path, content) {
+  return { path, content, mode: EXECUTABLE.test(path) ? 0o755 : 0o644, mtime: timeFor(content) };
+}
+
+/** The beginning of 2020, and the range of the times of files: a little more than four years. */
+const [FIRST_TIME, TIME_RANGE] = [Date.UTC(2020) / 1000, 2 ** 27];
+
+/**
+ * The time of a file follows from its content, so that the bytes of an archive do not depend on the day of the build. One time for all
+ * files would be wrong: the ETag of a page consists of its size and its time, so a browser would keep the page of an older version.
+ */
+function timeFor(content) {
+  return FIRST_TIME + (createHash('sha256').update(content).digest().readUInt32BE() % TIME_RANGE);
+}
+
+/** The paths of the files in a folder, relative to it; of a file the empty path. */
+function filesBelow(name) {
+  const folder = join(root, name);
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+  } catch (error) {
+    if (error.code === 'ENOTDIR') return [''];
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+// npm run package [-- DIR]: makes mooring-VERSION.tar.gz in DIR (default: this folder), the archive that is installed in production.
+// It contains no compiler, test tool, browser, database or Node. The same sources give the same bytes on any machine and day.
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, packageFiles } from './package-files.mjs';
+import {
+  command,
+  ensureBuilt,
+  ensureInstalled,
+  ensureWebBuilt,
+  node24,
+  root,
+  ScriptError,
+  step,
+} from './prepare.mjs';
+import { ustar } from './ustar.mjs';
+
+await command(async () => {
+  await ensureInstalled();
+  await ensureBuilt();
+  await ensureWebBuilt();
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const folder = `mooring-${version}`;
+  const files = [...packageFiles(), describe('sbom.cdx.json', await billOfMaterials())];
+  const archive = gzipSync(ustar(files.map((file) => ({ ...file, path: `${folder}/${file.path}` }))), {
+    level: 9,
+  });
+  const path = resolve(process.env.INIT_CWD ?? '.', process.argv[2] ?? '.', `${folder}.tar.gz`);
+  writeFileSync(path, archive);
+  const unpacked = files.reduce((sum, { content }) => sum + content.length, 0);
+  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+  console.log(
+    `${path}  ${megabytes(archive.length)}, unpacked ${megabytes(unpacked)} in ${files.length} files`,
+  );
+  console.log(`sha256 ${createHash('sha256').update(archive).digest('hex')}`);
+  return 0;
+});
+
+async function billOfMaterials() {
+  const { code, output } = await step(node24(), ['scripts/sbom.mjs'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (code !== 0) throw new ScriptError('The bill of materials could not be written.');
+  return Buffer.from(output);
+}
