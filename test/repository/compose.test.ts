@@ -6,6 +6,11 @@ import { Config } from '../../src/core/config.js';
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
 interface ComposeService {
+  readonly image?: string;
+  readonly read_only?: boolean;
+  readonly mem_limit?: string;
+  readonly security_opt?: string[];
+  readonly cap_drop?: string[];
   readonly profiles?: string[];
   readonly ports?: string[];
   readonly environment: Record<string, string>;
@@ -84,13 +89,39 @@ test('each container has only the secrets that it needs, and only the container 
   for (const each of [service, second, operator])
     expect(mounts(each).filter(([from]) => !from!.startsWith('./secrets'))).toEqual([
       ['./tombstones', folder],
+      ['data', '/app/data'],
     ]);
+});
+
+test('a container can write its volumes only, gets no further right, and has a limit of memory', () => {
+  for (const each of [service, second, operator, proxy])
+    expect(each).toMatchObject({
+      read_only: true,
+      mem_limit: expect.stringMatching(/^\d+m$/),
+      security_opt: ['no-new-privileges:true'],
+      cap_drop: ['ALL'],
+    });
+  expect(postgres).toMatchObject({ mem_limit: '2g', security_opt: ['no-new-privileges:true'] });
+});
+
+test('the image has the tag of the version, also in the instructions and in .env.example', () => {
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  for (const each of [service, second, operator])
+    expect(each.image).toBe(`mooring:\${MOORING_VERSION:-${version}}`);
+  expect(names(/\bmooring:([\d.]+)/g, text)).toEqual(new Set([version]));
+  expect(read('.env.example')).toContain(`\n# MOORING_VERSION=${version}\n`);
+});
+
+test('the database gets only the password of the role that the service uses', () => {
+  expect(postgres.environment).toEqual({ POSTGRES_PASSWORD: '${POSTGRES_PASSWORD:?set it in .env}' });
+  expect(postgres.volumes).toContain('./deploy/postgres.sql:/docker-entrypoint-initdb.d/mooring.sql:ro');
 });
 
 test('the environment of an instance is valid in production, and only the database of compose is used without TLS', () => {
   const given: Record<string, string> = {
     POSTGRES_PASSWORD: 'a-password',
     PUBLIC_URL: 'https://licensing.example.com',
+    PRODUCT: 'com.example.app',
     LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
     MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
   };
