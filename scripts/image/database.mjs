@@ -39,7 +39,7 @@ export async function startDatabase(tree) {
   const options = { user: 'postgres', env, mounts };
   run('unshare', inTree(tree, ['sh', '-c', script], options));
   const args = inTree(tree, [...server, '-c', 'unix_socket_directories=/tmp'], options);
-  const child = spawn('unshare', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn('unshare', args, { stdio: 'ignore' });
   while (spawnSync('chroot', [tree, 'pg_isready', '--quiet', '--host=127.0.0.1']).status !== 0) {
     if (child.exitCode !== null) throw new ScriptError('The database ended.');
     await pause(100);
