@@ -24,9 +24,7 @@ await command(async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const folder = `mooring-${version}`;
   const files = [...packageFiles(), describe('sbom.cdx.json', await billOfMaterials())];
-  const archive = gzipSync(ustar(files.map((file) => ({ ...file, path: `${folder}/${file.path}` }))), {
-    level: 9,
-  });
+  const archive = gzipSync(ustar(files.map((file) => ({ ...file, path: `${folder}/${file.path}` }))));
   const path = resolve(process.env.INIT_CWD ?? '.', process.argv[2] ?? '.', `${folder}.tar.gz`);
   writeFileSync(path, archive);
   const unpacked = files.reduce((sum, { content }) => sum + content.length, 0);
