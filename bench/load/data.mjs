@@ -40,6 +40,7 @@ export async function makeDeployment(url, folder) {
     MANIFEST_PUBLIC_KEYS: publicKey.export({ format: 'jwk' }).x,
     PURCHASE_WEBHOOK_SECRET: randomBytes(32).toString('base64'),
     PRODUCT,
+    PUBLIC_URL: 'http://localhost:3000',
   };
   return { settings, secret, ring: await KeyRing.open(tokens), publisher: privateKey };
 }

@@ -24,11 +24,7 @@ export function retentionCommands(retention: Command): void {
 
 async function run({ asOf, dryRun = false }: RunOptions, command: Command): Promise<void> {
   const report = await withDatabase(async ({ config, clock, databaseUrl }) => {
-    // Without NODE_ENV this command is in development mode even if DATABASE_URL names a production database. With
-    // DATABASE_URL, a future day therefore requires NODE_ENV=development.
-    const mayUseFutureDay =
-      !config.isProduction && (!config.databaseUrl || process.env['NODE_ENV'] === 'development');
-    if (asOf && asOf > clock.now() && !dryRun && !mayUseFutureDay) {
+    if (asOf && asOf > clock.now() && !dryRun && config.isProduction) {
       throw new CommandError(
         'A future day is accepted only with --dry-run or in development: deleted data cannot be restored.',
       );

@@ -4,3 +4,10 @@
  * status 2.
  */
 export class ConfigError extends Error {}
+
+/** The errors of all invalid settings, one sentence each. The message is the first of them. */
+export class SettingsError extends ConfigError {
+  constructor(readonly sentences: readonly string[]) {
+    super(sentences[0]);
+  }
+}

@@ -31,12 +31,50 @@ const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
 // The errors of this file do not contain URLs, because a URL contains a password.
 
+/** Parses the URL of a database. @returns the URL with its TLS option @throws ConfigError */
+export function databaseUrl(name: string, text: string): string {
+  refuseUnescaped(name, text);
+  const url = URL.parse(text);
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !databaseHost(url)) {
+    throw new ConfigError(`${name} must be a URL of the form postgres://user:password@host:port/name.`);
+  }
+  return databaseUrlWithTls(name, url);
+}
+
+/** Parses the URL of a mail server. @returns the URL with its TLS option @throws ConfigError */
+export function smtpUrl(name: string, text: string): string {
+  refuseUnescaped(name, text);
+  const url = URL.parse(text);
+  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname) {
+    throw new ConfigError(`${name} must be a URL of the form smtp://user:password@host:port or smtps://….`);
+  }
+  return smtpUrlWithTls(url);
+}
+
+/**
+ * Refuses a URL whose user name or password has a character that must be escaped. The URL standard reads the text up to the last `@`
+ * before the first `/`, `?` or `#` as the user name and password: of `smtp://user:pa@ss/word@host` the host would be `ss`.
+ */
+function refuseUnescaped(name: string, text: string): void {
+  const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(text) ?? [];
+  const [credentials = '', ...hosts] = authority.split('@');
+  if (
+    hosts.length <= 1 &&
+    !rest.includes('@') &&
+    !/%(?![0-9a-f]{2})/i.test(hosts.length > 0 ? credentials : '')
+  )
+    return;
+  throw new ConfigError(
+    `The user name and the password in ${name} must be escaped: write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25.`,
+  );
+}
+
 /**
  * Returns the URL of a database with the sslmode that is used (docs/decisions/0029). For a database on another machine, TLS with
  * a verified certificate is the default. All connections use the returned URL.
  * @param name the setting @param url the value of the setting @throws ConfigError
  */
-export function databaseUrlWithTls(name: string, url: URL): string {
+function databaseUrlWithTls(name: string, url: URL): string {
   const { searchParams } = url;
   if (searchParams.has('ssl') || searchParams.has('uselibpqcompat')) {
     throw new ConfigError(`${name} must give sslmode in place of ssl and uselibpqcompat.`);
@@ -57,7 +95,7 @@ export function databaseUrlWithTls(name: string, url: URL): string {
 }
 
 /** The host that pg connects to: a name, an address, or the folder of a Unix socket; empty if the URL has none. */
-export function databaseHost({ searchParams, hostname }: URL): string {
+function databaseHost({ searchParams, hostname }: URL): string {
   const host = searchParams.getAll('host').at(-1);
   if (host) return host;
   try {
@@ -82,7 +120,7 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
  * Returns the URL of a mail server with its TLS option. An `smtp:` URL of another machine gets `requireTLS=true`: STARTTLS is then
  * required. `requireTLS=false` in the URL disables this (docs/decisions/0029). @throws ConfigError
  */
-export function smtpUrlWithTls(url: URL): string {
+function smtpUrlWithTls(url: URL): string {
   if (isLoopbackHost(url.hostname)) return url.href;
   if (url.searchParams.has('tls.rejectUnauthorized')) {
     throw new ConfigError(
@@ -92,22 +130,4 @@ export function smtpUrlWithTls(url: URL): string {
   if (url.protocol !== 'smtp:') return url.href;
   if (url.searchParams.getAll('requireTLS').join() !== 'false') url.searchParams.set('requireTLS', 'true');
   return url.href;
-}
-
-/** Refuses settings that disable encryption in production. @throws ConfigError */
-export function requireTlsInProduction(
-  publicUrl: string,
-  nodeTlsRejectUnauthorized: string | undefined,
-): void {
-  const { protocol, hostname } = new URL(publicUrl);
-  if (protocol !== 'https:' && !isLoopbackHost(hostname)) {
-    throw new ConfigError(
-      'In production PUBLIC_URL must be an https URL, unless its host is a loopback one.',
-    );
-  }
-  if (nodeTlsRejectUnauthorized === '0') {
-    throw new ConfigError(
-      'In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0: no certificate would be verified.',
-    );
-  }
 }

@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { renderSettingsFile } from '../../src/cli/settings-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { readAsCompose, readAsSystemd, readByNode, readByShell } from '../support/settings-readers.js';
 
 /** Each way in which an installation reads a settings file. */
@@ -46,8 +47,10 @@ test('the files are readable only by their owner, and the output names them with
 
 test('the keys are usable with the settings of the file', async () => {
   const settings = await terminal.init('production');
-  const filledIn = { DATABASE_URL: 'postgres://127.0.0.1/none', MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
-  const listed = await terminal.json(['keys', 'list'], { env: { ...settings, ...filledIn } });
+  const DATABASE_URL = 'postgres://127.0.0.1/none';
+  const listed = await terminal.json(['keys', 'list'], {
+    env: { ...PRODUCTION_SETTINGS, ...settings, DATABASE_URL },
+  });
   expect(readdirSync(settings.TOKEN_KEYS_DIR).toSorted()).toEqual(
     [...listed.map(({ kid }: { kid: string }) => `${kid}.pem`), 'ring.json'].toSorted(),
   );

@@ -56,7 +56,12 @@ test.each([[[]], [['-']]])(
     const command = [process.execPath, CLI, 'license', 'show', ...args].join(' ');
     const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
       cwd: terminal.dir,
-      env: { PATH: process.env['PATH'], DATA_DIR: terminal.file('data'), DATABASE_URL: database.url },
+      env: {
+        PATH: process.env['PATH'],
+        NODE_ENV: 'development',
+        DATA_DIR: terminal.file('data'),
+        DATABASE_URL: database.url,
+      },
       input: `${license.license_key}\r`,
       encoding: 'utf8',
     });

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal, type RunOptions } from '../support/processes/cli-harness.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 
 const ROTATED_MESSAGE = expect.stringMatching(
   /^Every instance that reads \/.*tokens uses the new key within 2 seconds; all tokens stay valid\.\n$/,
@@ -76,8 +77,11 @@ const development = async (name = 'development') => {
 
 const production = async () => {
   const settings = await terminal.init('production');
-  const otherSettings = { MANIFEST_PUBLIC_KEYS: 'A'.repeat(43), DATA_DIR: '/nonexistent' };
-  return new Keys(settings.TOKEN_KEYS_DIR, { ...settings, ...otherSettings });
+  return new Keys(settings.TOKEN_KEYS_DIR, {
+    ...PRODUCTION_SETTINGS,
+    ...settings,
+    DATA_DIR: '/nonexistent',
+  });
 };
 
 describe.each([
@@ -257,11 +261,7 @@ test('list creates no ring, also in development', async () => {
 });
 
 describe('in production', () => {
-  let settings: Record<string, string>;
-  beforeEach(async () => {
-    rmSync(terminal.file('secrets'), { recursive: true, force: true });
-    settings = { ...(await terminal.init('secrets')), MANIFEST_PUBLIC_KEYS: 'A'.repeat(43) };
-  });
+  const settings = PRODUCTION_SETTINGS;
 
   test.each(['list', 'rotate'])(
     '`keys %s` creates no keys: an unset or missing folder is reported with exit code 2',

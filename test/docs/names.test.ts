@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { filesOfWorkingCopy } from './working-copy.js';
+import { settingNames } from '../support/setting-names.js';
 
 const read = (path: string) => readFileSync(path, 'utf8');
 /**
@@ -63,8 +64,7 @@ test('a name that does not exist is found', () => {
 });
 
 test('every setting of the service is documented', () => {
-  const source = read('src/core/config.ts') + read('src/core/brand.ts');
-  const names = [...source.matchAll(/read\w*\('([A-Z_0-9]+)'/g)].map(([, name]) => name!);
+  const names = [...settingNames()];
   expect(names).toEqual(expect.arrayContaining(['PORT', 'LOGO_FILE']));
   expect(names.length).toBeGreaterThan(30);
   const words = new Set([...pages.map(read), read('.env.example')].join('\n').match(/[A-Z_0-9]+/g));

@@ -1,9 +1,10 @@
-import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase } from '../support/harness.js';
 import { schemaViolations } from '../support/http/openapi.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 
 const REASON = ['--reason', 'asked by letter'];
 const DAY_MS = 86_400_000;
@@ -200,23 +201,20 @@ test('exit code 2 and one sentence for an invalid address, a missing reason, or 
 });
 
 test('in production the commands refuse to erase without TOMBSTONE_FILE, with one sentence and exit code 2', async () => {
-  const env = {
-    NODE_ENV: 'production',
-    LICENSE_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
-    TOKEN_KEYS_DIR: terminal.file('tokens'),
-    MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
-  };
   const before = await rows('select id, email, honoured_at from erasure_request order by id');
   for (const args of [
     ['erasure', 'run'],
     ['erasure', 'request', 'late@example.com', ...REASON],
   ]) {
-    const { code, stdout, stderr } = await terminal.run(args, { env });
+    const { code, stdout, stderr } = await terminal.run(args, { env: PRODUCTION_SETTINGS });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^In production, erasing needs TOMBSTONE_FILE: [^\n]+\.\n$/);
   }
   expect(await rows('select id, email, honoured_at from erasure_request order by id')).toEqual(before);
-  const withFile = { env: { ...env, TOMBSTONE_FILE: terminal.file('production.txt') } };
+  // The database was made with the secret of development.
+  const LICENSE_KEY_SECRET = readFileSync(terminal.file('data/keys/license-key.secret'), 'utf8');
+  const TOMBSTONE_FILE = terminal.file('production.txt');
+  const withFile = { env: { ...PRODUCTION_SETTINGS, LICENSE_KEY_SECRET, TOMBSTONE_FILE } };
   expect(await terminal.json(['erasure', 'request', 'late@example.com', ...REASON], withFile)).toMatchObject({
     state: 'waiting',
   });

@@ -8,6 +8,7 @@ import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { createDatabase, Service, type ServiceOptions } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -29,10 +30,9 @@ test('if a production database is emptied while the service runs, no license is 
   await createKeyRing(join(directory, 'tokens'), new Date());
   const service = await start({
     environment: {
-      NODE_ENV: 'production',
+      ...PRODUCTION_SETTINGS,
       LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
       TOKEN_KEYS_DIR: join(directory, 'tokens'),
-      MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
     },
   });
   const license = await service.issue();

@@ -272,7 +272,7 @@ test('if the primary was unavailable for more than a day, the replica is not que
 });
 
 test('without DATABASE_READ_URL there is no replica to query, check or close', async () => {
-  const config = new Config({ DATABASE_URL: database.url });
+  const config = new Config({});
   const unconfigured = new Replica({} as DataSource, config, service.clock, {} as AppLogger);
   await unconfigured.onApplicationBootstrap();
   expect([unconfigured.pool, unconfigured.isDegraded, unconfigured.find('x')]).toEqual([

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
+import { randomBytes, randomUUID, sign } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { Service, type ServiceOptions } from '../support/harness.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 
 let service: Service;
 let ring: KeyRing;
@@ -134,10 +135,9 @@ test('in production requests get 503 if the database is empty, because it may be
   await createKeyRing(dir, new Date());
   const production = await start({
     environment: {
-      NODE_ENV: 'production',
+      ...PRODUCTION_SETTINGS,
       LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
       TOKEN_KEYS_DIR: dir,
-      MANIFEST_PUBLIC_KEYS: publicJwk(generateKeyPairSync('ed25519').publicKey).x,
     },
   });
   const genuine = signLicenseToken((await KeyRing.open(dir)).active, { ...claims, sub: randomUUID() });

@@ -56,7 +56,7 @@ export async function openManifests(databaseUrl: string, key: KeyObject): Promis
   const options = { entities: [Manifest], poolSize: 12 };
   const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
   const trusted = new ManifestKeys(trustedKeys([createPublicKey(key)]));
-  const config = new Config({ DATABASE_URL: databaseUrl, PRODUCT });
+  const config = new Config({ PRODUCT });
   const service = new ManifestService(
     dataSource,
     trusted,

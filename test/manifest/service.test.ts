@@ -151,7 +151,7 @@ describe('a service', () => {
     service = new ManifestService(
       { query } as unknown as DataSource,
       new ManifestKeys(new Map()),
-      new Config({ DATABASE_URL: 'postgres://localhost/none' }),
+      new Config({}),
       new Clock(),
       new AppLogger('warn', sink),
     );

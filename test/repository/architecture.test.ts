@@ -218,7 +218,7 @@ describe('patterns that are not used', () => {
 /** The files that may import modules with network functions, the allowed names, and why. */
 const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/embedded/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
-  'core/config.ts': { 'node:net': ['isIPv4'] }, // parses a text
+  'core/production-settings.ts': { 'node:net': ['isIPv4'] }, // parses a text
   'core/connection-urls.ts': { 'node:net': ['BlockList', 'isIP'] }, // parses a text
   'http/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // has the names of statuses
   'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // parses a text

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { Config } from '../../src/core/config.js';
+import { settingNames } from '../support/setting-names.js';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
@@ -31,9 +32,8 @@ const names = (pattern: RegExp, content: string) =>
   new Set([...content.matchAll(pattern)].map(([, name]) => name!));
 
 test('an instance is given every setting that it reads, except the data folder, and no other setting', () => {
-  const sources = read('src/core/config.ts') + read('src/core/brand.ts');
-  const settings = names(/\bread(?:With)?\('([A-Z_]+)'/g, sources);
-  expect(settings.size).toBeGreaterThan(20);
+  const settings = settingNames();
+  expect(settings.size).toBeGreaterThan(30);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
   // In production nothing is stored in the data folder.
   expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR']);
@@ -121,7 +121,7 @@ test('the environment of an instance is valid in production, and only the databa
   const given: Record<string, string> = {
     POSTGRES_PASSWORD: 'a-password',
     PUBLIC_URL: 'https://licensing.example.com',
-    PRODUCT: 'com.example.app',
+    PRODUCT: 'com.example.editor',
     LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
     MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
   };

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { Config } from '../../src/core/config.js';
 import { WITHOUT_SERVER } from '../support/processes/cli-harness.js';
 import { InstalledCommand } from '../support/processes/installed-command.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
@@ -124,9 +125,12 @@ describe('deploy/mooring', () => {
   afterAll(() => installed.close());
 
   test('runs a command with the settings of the file, which no shell reads', async () => {
+    const { PUBLIC_URL, PRODUCT, MANIFEST_PUBLIC_KEYS } = PRODUCTION_SETTINGS;
     const filledIn = {
       ...WITHOUT_SERVER,
-      MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
+      PUBLIC_URL,
+      PRODUCT,
+      MANIFEST_PUBLIC_KEYS,
       MAIL_FROM: "'A & B <a@example.com>'",
     };
     expect(await installed.run(['init', installed.settingsDir])).toMatchObject({ code: 0 });

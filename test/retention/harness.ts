@@ -102,7 +102,7 @@ export class RetentionHarness {
 
   /** Creates a retention service like that of another instance. */
   instance(clock: Clock = this.clock, environment: Record<string, string> = {}): RetentionService {
-    const config = new Config({ DATA_DIR: tmpdir(), DATABASE_URL: this.databaseUrl, ...environment });
+    const config = new Config({ DATA_DIR: tmpdir(), ...environment });
     return new RetentionService(new DatabaseUrl(this.databaseUrl), clock, config);
   }
 

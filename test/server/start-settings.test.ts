@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Config, ConfigError } from '../../src/core/config.js';
+import { SettingsError } from '../../src/core/config-error.js';
+import { Config } from '../../src/core/config.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { ServerProcess } from '../support/processes/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'mooring-settings-'));
@@ -12,7 +14,12 @@ describe('a setting that cannot be used', () => {
   // The message must not contain the value of a secret.
   const SECRET = 'canary-secret-5f1c';
 
-  const cases: [what: string, settings: Record<string, string>, sentence: RegExp][] = [
+  type Case = [what: string, settings: Record<string, string>, sentence: RegExp];
+  const production = {
+    ...PRODUCTION_SETTINGS,
+    DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
+  };
+  const cases: Case[] = [
     ['PORT without a number', { PORT: 'http' }, /^PORT must be a whole number from 0 to 65535\.$/],
     ['PORT above 65535', { PORT: '65536' }, /^PORT must /],
     ['HOST 0.0.0.0 in development', { HOST: '0.0.0.0', NODE_ENV: 'development' }, /^Development mode .*HOST/],
@@ -27,10 +34,39 @@ describe('a setting that cannot be used', () => {
       { LICENSE_KEY_SECRET: SECRET },
       /^LICENSE_KEY_SECRET must be 32 bytes in base64\.$/,
     ],
-    ['DATABASE_URL', { DATABASE_URL: `mysql://u:${SECRET}@h/d` }, /^DATABASE_URL must be a URL of the form /],
+    [
+      'DATABASE_URL',
+      { NODE_ENV: 'development', DATABASE_URL: `mysql://u:${SECRET}@h/d` },
+      /^DATABASE_URL must be a URL of the form /,
+    ],
+    [
+      'DATABASE_URL without NODE_ENV',
+      { DATABASE_URL: `postgres://u:${SECRET}@h/d` },
+      /^With DATABASE_URL, NODE_ENV must be given: set NODE_ENV=production, or NODE_ENV=development /,
+    ],
+    [
+      'DATABASE_URL with an @ in the password',
+      { NODE_ENV: 'development', DATABASE_URL: `postgres://u:p@${SECRET}@h/d` },
+      /^The user name and the password in DATABASE_URL must be escaped: write @ as %40, /,
+    ],
+    [
+      'DATABASE_URL with an @ after a / in the password',
+      { NODE_ENV: 'development', DATABASE_URL: `postgres://u:1/${SECRET}@h/d` },
+      /^The user name and the password in DATABASE_URL must be escaped/,
+    ],
+    [
+      'SMTP_URL with an e-mail address as the user name',
+      { SMTP_URL: `smtp://u@example.com:${SECRET}@h`, MAIL_FROM: 'a@b.c' },
+      /^The user name and the password in SMTP_URL must be escaped: write @ as %40, .* and % as %25\.$/,
+    ],
+    [
+      'SMTP_URL with a % in the password',
+      { SMTP_URL: `smtp://u:100%${SECRET.replace('c', 'x')}@h`, MAIL_FROM: 'a@b.c' },
+      /^The user name and the password in SMTP_URL must be escaped/,
+    ],
     [
       'DATABASE_READ_URL',
-      { DATABASE_URL: 'postgres://u:p@h/d', DATABASE_READ_URL: `h:${SECRET}` },
+      { NODE_ENV: 'development', DATABASE_URL: 'postgres://u:p@h/d', DATABASE_READ_URL: `h:${SECRET}` },
       /^DATABASE_READ_URL must be a URL of the form /,
     ],
     [
@@ -40,7 +76,7 @@ describe('a setting that cannot be used', () => {
     ],
     [
       'DATABASE_URL with another sslmode',
-      { DATABASE_URL: `postgres://u:${SECRET}@db.example.com/d?sslmode=prefer` },
+      { NODE_ENV: 'development', DATABASE_URL: `postgres://u:${SECRET}@db.example.com/d?sslmode=prefer` },
       /^The sslmode of DATABASE_URL must be verify-full, verify-ca, require, no-verify or disable\.$/,
     ],
     [
@@ -73,28 +109,21 @@ describe('a setting that cannot be used', () => {
     [
       'production without any setting',
       { NODE_ENV: 'production' },
-      /^In production .*: DATABASE_URL, LICENSE_KEY_SECRET, TOKEN_KEYS_DIR, MANIFEST_PUBLIC_KEYS /,
+      /^In production .*: DATABASE_URL, LICENSE_KEY_SECRET, TOKEN_KEYS_DIR, MANIFEST_PUBLIC_KEYS, PUBLIC_URL, PRODUCT /,
     ],
-    [
-      'production without one required setting',
-      {
-        NODE_ENV: 'production',
-        DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
-        LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
-        TOKEN_KEYS_DIR: folder,
-      },
-      /^In production these settings must be given: MANIFEST_PUBLIC_KEYS \(/,
-    ],
+    ...Object.keys(production)
+      .filter((name) => name !== 'NODE_ENV')
+      .map(
+        (name) =>
+          [
+            `production without ${name}`,
+            { ...production, [name]: ' ' },
+            new RegExp(`^In production these settings must be given: ${name} \\(`),
+          ] satisfies Case,
+      ),
     [
       'production with an http PUBLIC_URL',
-      {
-        NODE_ENV: 'production',
-        DATABASE_URL: `postgres://mooring:${SECRET}@127.0.0.1/mooring`,
-        LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
-        TOKEN_KEYS_DIR: folder,
-        MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),
-        PUBLIC_URL: 'http://licensing.example.com',
-      },
+      { ...production, PUBLIC_URL: 'http://licensing.example.com' },
       /^In production PUBLIC_URL must be an https URL, unless its host is a loopback one\.$/,
     ],
   ];
@@ -111,13 +140,14 @@ describe('a setting that cannot be used', () => {
   const IN_A_PROCESS = [
     'HOST 0.0.0.0 without NODE_ENV',
     'DATABASE_URL',
-    'production without one required setting',
+    'DATABASE_URL without NODE_ENV',
+    'production without PRODUCT',
   ];
 
   test.each(cases.filter(([what]) => IN_A_PROCESS.includes(what)))(
     '%s is reported on standard error, with exit code 2, before a folder is created',
     async (_what, settings, sentence) => {
-      const server = new ServerProcess({ PORT: '0', DATA_DIR: dataDir, ...settings });
+      const server = new ServerProcess({ NODE_ENV: '', PORT: '0', DATA_DIR: dataDir, ...settings });
       const { code } = await server.exited;
       expect(server.stderr).toMatch(/^[^\n]+\.\n$/);
       expect(server.stderr.trim()).toMatch(sentence);
@@ -127,12 +157,29 @@ describe('a setting that cannot be used', () => {
   );
 });
 
-function refusalOf(settings: Record<string, string>): string {
+test('the error names every invalid setting, the first one in its message', () => {
+  const settings = { PORT: 'x', LOG_LEVEL: 'loud', SMTP_URL: 'smtp://h', MAIL_FROM: 'nobody' };
+  const sentences = [
+    'PORT must be a whole number from 0 to 65535.',
+    expect.stringMatching(/^LOG_LEVEL must /),
+    expect.stringMatching(/^MAIL_FROM must /),
+  ];
+  expect(errorOf(settings)).toMatchObject({ message: sentences[0], sentences });
+});
+
+test('a required setting that is invalid is not reported as missing too', () => {
+  const settings = { ...PRODUCTION_SETTINGS, DATABASE_URL: 'postgres://h/d', LICENSE_KEY_SECRET: 'short' };
+  expect(errorOf(settings).sentences).toEqual(['LICENSE_KEY_SECRET must be 32 bytes in base64.']);
+});
+
+const refusalOf = (settings: Record<string, string>): string => errorOf(settings).message;
+
+function errorOf(settings: Record<string, string>): SettingsError {
   try {
     const { port } = new Config(settings);
     throw new Error(`The service accepts these settings with port ${port}.`);
   } catch (error) {
-    if (error instanceof ConfigError) return error.message;
+    if (error instanceof SettingsError) return error;
     throw error;
   }
 }

@@ -185,6 +185,7 @@ export class Service {
     const databaseUrl = options.databaseUrl ?? created!.url;
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));
     const config = new Config({
+      NODE_ENV: 'development',
       DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
       ...options.environment,

@@ -78,8 +78,7 @@ describe('a database', () => {
 
 describe('reading TOMBSTONE_FILE:', () => {
   const recordsOf = (file: string) => {
-    const environment = { DATABASE_URL: 'postgres://localhost/none', TOMBSTONE_FILE: file };
-    return new ErasureRecords(new Clock(), new Config(environment), keys);
+    return new ErasureRecords(new Clock(), new Config({ TOMBSTONE_FILE: file }), keys);
   };
   const block = (origin: Partial<ErasedIds> = {}): ErasedIds => ({
     license: [],

@@ -21,7 +21,6 @@ function readLanguages(settings: Record<string, string> = {}): Languages {
     write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()),
   });
   const config = new Config({
-    DATABASE_URL: 'postgres://localhost/none',
     LANGUAGES_DIR: folder,
     ...settings,
   });

@@ -14,7 +14,6 @@ import type { ErasureService } from '../../src/erasure/erasure.service.js';
 import { english } from '../support/languages.js';
 
 const config = new Config({
-  DATABASE_URL: 'postgres://localhost/none',
   MAIL_FROM: 'Example App <licenses@example.com>',
   PUBLIC_URL: 'https://licenses.example.org/shop',
 });

@@ -58,7 +58,7 @@ class ScheduledReplica {
       failed: () => void (this.#lastQueryAtFailure = this.#lastQuery),
     };
     const url = 'postgres://127.0.0.1:1/unused';
-    const config = new Config({ DATABASE_URL: url, DATABASE_READ_URL: url });
+    const config = new Config({ NODE_ENV: 'development', DATABASE_URL: url, DATABASE_READ_URL: url });
     const dataSource = { driver: { master: { query: () => this.#position() } } };
     this.replica = new Replica(
       dataSource as unknown as DataSource,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Config, ConfigError } from '../../src/core/config.js';
 import { isLoopbackHost } from '../../src/core/connection-urls.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 
 const MAIL_FROM = 'App <licenses@example.com>';
 const SECRET = 'a-password';
@@ -44,7 +45,7 @@ describe('the host of a URL:', () => {
 describe.each(['DATABASE_URL', 'DATABASE_READ_URL'] as const)('%s', (name) => {
   const primary = 'postgres://127.0.0.1/mooring';
   const usedUrl = (url: string) => {
-    const config = new Config({ DATABASE_URL: primary, [name]: url });
+    const config = new Config({ NODE_ENV: 'development', DATABASE_URL: primary, [name]: url });
     return name === 'DATABASE_URL' ? config.databaseUrl : config.databaseReadUrl;
   };
 
@@ -146,13 +147,7 @@ test.each(['smtp', 'smtps'])(
 );
 
 describe('a service in production', () => {
-  const production = {
-    NODE_ENV: 'production',
-    DATABASE_URL: 'postgres://127.0.0.1/mooring',
-    LICENSE_KEY_SECRET: `${'A'.repeat(43)}=`,
-    TOKEN_KEYS_DIR: '/none',
-    MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
-  };
+  const production = { ...PRODUCTION_SETTINGS, DATABASE_URL: 'postgres://127.0.0.1/mooring' };
 
   test.each(['http://licensing.example.com', 'http://10.0.0.5:3000', 'http://127.0.0.1.example.com'])(
     'may not have the PUBLIC_URL %s',

@@ -54,7 +54,7 @@ export class Terminal {
   start(program: string, args: readonly string[], env: RunOptions['env'] = {}): ChildProcess {
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
       cwd: this.dir,
-      env: { ...baseEnvironment(), ...this.settings(env) },
+      env: { ...baseEnvironment(), NODE_ENV: undefined, ...this.settings(env) },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     });
   }
@@ -92,7 +92,8 @@ export class Terminal {
 
   private settings(env: RunOptions['env'] = {}): Record<string, string> {
     const { PATH } = process.env;
-    const all = { PATH, DATA_DIR: this.file('data'), PUBLIC_URL: UNREACHABLE_URL, ...this.env, ...env };
+    const own = { DATA_DIR: this.file('data'), PUBLIC_URL: UNREACHABLE_URL, NODE_ENV: 'development' };
+    const all = { PATH, ...own, ...this.env, ...env };
     return Object.fromEntries(
       Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
     );

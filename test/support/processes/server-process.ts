@@ -22,9 +22,10 @@ export interface ProcessOptions {
   readonly hasProductionLimits?: boolean;
 }
 
-/** The environment of each process of a test: PATH, and the shared compile cache. */
+/** The environment of each process of a test: PATH, the mode, and the shared compile cache. */
 export const baseEnvironment = (): Record<string, string> => ({
   PATH: process.env['PATH']!,
+  NODE_ENV: 'development',
   NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
 });
 

@@ -1,0 +1,65 @@
+import { isIPv4 } from 'node:net';
+import { ConfigError } from './config-error.js';
+import { isLoopbackHost } from './connection-urls.js';
+
+/** Whether a server that listens on this address is reachable only from its own machine. */
+function isLoopbackListener(host: string): boolean {
+  return host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/**
+ * Whether the mode is production. Development mode generates keys and prints a sample license, so a service in this mode must not
+ * be reachable from outside, and must not use the database of a service by mistake (docs/decisions/0042).
+ * @param settings.databaseUrl the text of DATABASE_URL @throws ConfigError
+ */
+export function isProductionMode(settings: {
+  readonly nodeEnv: string | undefined;
+  readonly host: string;
+  readonly databaseUrl: string | undefined;
+}): boolean {
+  const { nodeEnv, host, databaseUrl } = settings;
+  if (nodeEnv === 'production') return true;
+  if (nodeEnv !== undefined && nodeEnv !== 'development') {
+    throw new ConfigError('NODE_ENV must be development or production.');
+  }
+  if (!isLoopbackListener(host)) {
+    throw new ConfigError(
+      'Development mode runs on a loopback address alone: set NODE_ENV=production, or HOST=127.0.0.1.',
+    );
+  }
+  if (nodeEnv === undefined && databaseUrl !== undefined) {
+    throw new ConfigError(
+      'With DATABASE_URL, NODE_ENV must be given: set NODE_ENV=production, or NODE_ENV=development if the database has no real data.',
+    );
+  }
+  return false;
+}
+
+/**
+ * Refuses a production without one of these settings. Nothing is generated or assumed there: with new secrets, the service would not
+ * recognize its licenses at the next start; without PUBLIC_URL, its links would lead to localhost; without PRODUCT, an application
+ * would refuse its tokens and manifests (docs/contract.md#settings).
+ * @param needed the value of each setting; undefined if it is missing @throws ConfigError
+ */
+export function requireProductionSettings(needed: Readonly<Record<string, unknown>>): void {
+  const missing = Object.keys(needed).filter((name) => needed[name] === undefined);
+  if (missing.length === 0) return;
+  throw new ConfigError(
+    `In production these settings must be given: ${missing.join(', ')} (mooring init makes the secrets, and .env.example describes each setting).`,
+  );
+}
+
+/** Refuses a PUBLIC_URL without TLS in production. @throws ConfigError */
+export function requireHttps(publicUrl: string): void {
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol === 'https:' || isLoopbackHost(hostname)) return;
+  throw new ConfigError('In production PUBLIC_URL must be an https URL, unless its host is a loopback one.');
+}
+
+/** Refuses to switch off the verification of certificates in production. @throws ConfigError */
+export function requireVerifiedCertificates(nodeTlsRejectUnauthorized: string | undefined): void {
+  if (nodeTlsRejectUnauthorized !== '0') return;
+  throw new ConfigError(
+    'In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0: no certificate would be verified.',
+  );
+}
