@@ -574,6 +574,17 @@ comment on column database_identity.id is 'Id under which this database writes t
 comment on column database_identity.incarnation is 'PostgreSQL''s system identifier, timeline and database oid, which differ in a restored copy.';
 comment on column database_identity.since is 'Time of the first start of the service on this copy.';
 
+-- A start with another secret than that of the database is refused (docs/decisions/0042).
+create table license_key_secret_check (
+  is_only_row boolean primary key default true check (is_only_row),
+  value       bytea not null check (octet_length(value) = 32),
+  since       timestamptz not null
+);
+comment on table license_key_secret_check is 'Check value of LICENSE_KEY_SECRET, so that another secret is recognised.';
+comment on column license_key_secret_check.is_only_row is 'Always true: the table has one row.';
+comment on column license_key_secret_check.value is 'HMAC-SHA256 of a constant with the secret. The secret cannot be computed from it.';
+comment on column license_key_secret_check.since is 'Time at which this secret became that of the database.';
+
 create table repeated_erasure (
   erasure_request_id uuid primary key,
   repeated_at        timestamptz not null

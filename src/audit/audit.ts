@@ -25,7 +25,8 @@ export type AuditAction =
   | 'passkey.rename'
   | 'passkey.remove'
   | 'release_request.decide'
-  | 'crash_group.set';
+  | 'crash_group.set'
+  | 'keys.accept_secret';
 
 /** Who acts, and why. */
 export interface AuditContext {

@@ -51,7 +51,10 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
     'sign and publish versions',
     async () => (await import('./manifest/manifest.js')).manifestCommands,
   ],
-  keys: ['the keys that sign license tokens', async () => (await import('./keys/keys.js')).keysCommands],
+  keys: [
+    'the keys that sign license tokens, and the secret of license keys',
+    async () => (await import('./keys/keys.js')).keysCommands,
+  ],
 };
 
 /** Builds the commands. A group has its commands only if `args` names the group or `help`. */

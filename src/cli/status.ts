@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../core/config.js';
 import { queryOne } from '../database/sql.js';
-import { openExistingKeyRing, tokenKeysDir } from '../keys/key-material.js';
+import { openExistingKeyRing, readLicenseKeys, tokenKeysDir } from '../keys/key-material.js';
 import type { KeyRing } from '../keys/tokens/key-ring.js';
 import { licenseStatus, type LicenseState } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
@@ -74,7 +74,15 @@ async function readStatus(context: CommandContext) {
   const keys = { lastError: null };
   // Only a running service knows the state of its replica.
   const replica = { isDegraded: false };
-  const warnings = new WarningsService(dataSource, manifests, keys, replica, clock, config);
+  const warnings = new WarningsService(
+    dataSource,
+    manifests,
+    keys,
+    replica,
+    await readLicenseKeys(config),
+    clock,
+    config,
+  );
   const state = await warnings.readState();
   const content = manifests.live?.content;
   return {

@@ -3,6 +3,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Config, ConfigError } from '../core/config.js';
 import { publicJwk, publicKeyFromX } from './ed25519/ed25519.js';
+import { LicenseKeys } from './license-keys.js';
 import { createKeyRing, KeyRing } from './tokens/key-ring.js';
 import { trustedKeys } from './manifests/signed-manifest.js';
 
@@ -18,6 +19,11 @@ export async function licenseKeySecret(config: Config): Promise<Buffer> {
   if (config.licenseKeySecret) return config.licenseKeySecret;
   const file = developmentKeyPath(config, 'license-key.secret');
   return Buffer.from(await readOrCreate(file, () => randomBytes(32).toString('base64')), 'base64');
+}
+
+/** Reads the secret from which license keys are derived, and returns what derives them. */
+export async function readLicenseKeys(config: Config): Promise<LicenseKeys> {
+  return new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
 }
 
 /** Returns the folder of the token keys: TOKEN_KEYS_DIR, or in development `DATA_DIR/keys/tokens`. */

@@ -3,7 +3,7 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
 import { KeyRing } from './tokens/key-ring.js';
-import { licenseKeySecret, openKeyRing, trustedManifestKeys } from './key-material.js';
+import { openKeyRing, readLicenseKeys, trustedManifestKeys } from './key-material.js';
 import { KeysController } from './keys.controller.js';
 import { LicenseKeys } from './license-keys.js';
 import { ManifestKeys } from './manifests/manifest-keys.js';
@@ -12,12 +12,7 @@ import { ManifestKeys } from './manifests/manifest-keys.js';
 @Module({
   controllers: [KeysController],
   providers: [
-    {
-      provide: LicenseKeys,
-      inject: [Config],
-      useFactory: async (config: Config) =>
-        new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix),
-    },
+    { provide: LicenseKeys, inject: [Config], useFactory: readLicenseKeys },
     {
       provide: KeyRing,
       inject: [Config, Clock],

@@ -4,6 +4,7 @@ import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.
 import { withServicePrefix } from './license-key-text.js';
 import { deriveSignInCode, deriveStaffLink, type DerivationInput } from './mailed-secrets.js';
 import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
+import { deriveSecretCheck } from './secret-check.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
 
 /** A license key, and what the database stores of it. */
@@ -15,7 +16,7 @@ export interface DerivedKey {
 
 /**
  * Derives everything that depends on LICENSE_KEY_SECRET: license keys, ids of purchases and of actors, sign-in codes, sign-in links,
- * release hints and hashes of erased addresses. New license keys have the prefix LICENSE_KEY_PREFIX.
+ * release hints, hashes of erased addresses, and the check value of the secret. New license keys have the prefix LICENSE_KEY_PREFIX.
  */
 export class LicenseKeys {
   readonly #secret: Buffer;
@@ -36,6 +37,11 @@ export class LicenseKeys {
   derive(licenseId: string, generation: number): DerivedKey {
     const license_key = deriveLicenseKey(this.#secret, this.prefix, licenseId, generation);
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
+  }
+
+  /** The value by which a database recognises the secret, see `deriveSecretCheck`. */
+  get secretCheck(): Buffer {
+    return deriveSecretCheck(this.#secret);
   }
 
   /** Derives the ids of a purchase and its license. @param transactionId the transaction id of the payment processor */

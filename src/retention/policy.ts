@@ -175,6 +175,7 @@ export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   passkey: 'kept until the passkey or its person is removed',
   manifest: 'kept permanently: published versions, no personal data',
   database_identity: 'kept permanently: the identity of the database, no personal data',
+  license_key_secret_check: 'kept permanently: the check value of a secret, no personal data',
   file_rewrite: 'kept permanently: one row for each table, no personal data',
   schema_migration: 'kept permanently: the history of the database, no personal data',
   'graphile_worker.migrations': 'kept permanently: the history of the job queue, no personal data',

@@ -3,13 +3,15 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../app.module.js';
 import { Clock } from '../core/clock.js';
 import { ConfigError, type Config } from '../core/config.js';
+import { withMaintenanceConnection } from '../database/data-source.js';
 import { migrateWhenReachable, openDatabase } from '../database/open-database.js';
 import { createApp } from '../http/create-app.js';
 import { errorFields, AppLogger } from '../core/logger.js';
 import { pagesAreBuilt } from '../http/pages.js';
 import { BACKLOG } from '../http/limits/load-shedding.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
-import { openKeyRing } from '../keys/key-material.js';
+import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
+import { requireSecretOfDatabase } from '../licenses/license-key-secret.js';
 import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample } from './sample-data.js';
 import { welcomeText } from './welcome.js';
@@ -36,6 +38,10 @@ async function start(config: Config): Promise<void> {
   resources.defer(() => database.close());
   shutdown.signal.throwIfAborted();
   const applied = await migrateWhenReachable(database.url, printMessage, shutdown.signal);
+  const keys = await readLicenseKeys(config);
+  await withMaintenanceConnection(database.url, (dataSource) =>
+    requireSecretOfDatabase(dataSource, keys, config, clock.now()),
+  );
   const app: NestFastifyApplication = await createApp(
     AppModule.forRoot({ config, clock, log, databaseUrl: database.url }),
     config,

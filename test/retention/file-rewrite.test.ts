@@ -255,6 +255,7 @@ const TABLES_WITHOUT_PERSONAL_DATA = [
   'retention_run',
   'manifest',
   'database_identity',
+  'license_key_secret_check',
   'repeated_erasure',
   'replaced_key',
   'schema_migration',

@@ -528,6 +528,7 @@ export const messages = {
       'passkey.rename': '{actor} renamed a passkey of their own',
       'passkey.remove': '{actor} removed a passkey of their own',
       'crash_group.set': '{actor} set the state of a crash group',
+      'keys.accept_secret': '{actor} accepted another license key secret',
     } as Record<string, string>,
     /** The sentences about a decision, by the decision. */
     decisions: {
@@ -567,6 +568,7 @@ export const messages = {
       'passkey.remove': 'Removed a passkey',
       'release_request.decide': 'Decided a release request',
       'crash_group.set': 'Set the state of a crash group',
+      'keys.accept_secret': 'Accepted another license key secret',
     } as Record<string, string>,
     changes: {
       machines_allowed: 'machines',

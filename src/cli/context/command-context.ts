@@ -7,10 +7,11 @@ import { pendingMigrations } from '../../database/migrations.js';
 import { migrateWhenReachable, openDatabase } from '../../database/open-database.js';
 import { tlsError } from '../../database/tls-errors.js';
 import { AppLogger } from '../../core/logger.js';
-import { licenseKeySecret } from '../../keys/key-material.js';
-import { LicenseKeys } from '../../keys/license-keys.js';
+import { readLicenseKeys } from '../../keys/key-material.js';
+import type { LicenseKeys } from '../../keys/license-keys.js';
 import { ManifestKeys } from '../../keys/manifests/manifest-keys.js';
 import { License } from '../../licenses/license.entity.js';
+import { requireSecretOfDatabase } from '../../licenses/license-key-secret.js';
 import { LicensesService } from '../../licenses/licenses.service.js';
 import { Manifest } from '../../manifest/manifest.entity.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
@@ -64,35 +65,36 @@ export async function withDatabase<T>(
   }
 }
 
-export async function createLicensesService({
-  config,
-  clock,
-  dataSource,
-}: CommandContext): Promise<LicensesService> {
-  return new LicensesService(dataSource, await readLicenseKeys(config), config, clock);
+export async function createLicensesService(context: CommandContext): Promise<LicensesService> {
+  const { config, clock, dataSource } = context;
+  return new LicensesService(dataSource, await openLicenseKeys(context), config, clock);
 }
 
 export async function createErasureService(context: CommandContext): Promise<ErasureService> {
   const { config, clock, dataSource, databaseUrl } = context;
-  const records = new ErasureRecords(clock, config, await readLicenseKeys(config));
+  const records = new ErasureRecords(clock, config, await openLicenseKeys(context));
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
 /** Creates the service that records purchases, which the webhook also uses. */
 export async function createPurchasesService(context: CommandContext): Promise<PurchasesService> {
-  const { config, clock, dataSource } = context;
+  const { clock, dataSource } = context;
   const licenses = await createLicensesService(context);
   return new PurchasesService(
     dataSource,
     licenses,
-    await readLicenseKeys(config),
+    await openLicenseKeys(context),
     await createErasureService(context),
     clock,
   );
 }
 
-const readLicenseKeys = async (config: Config) =>
-  new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
+/** Opens the license keys. @throws ConfigError if the database was made with another secret */
+async function openLicenseKeys({ config, clock, dataSource }: CommandContext): Promise<LicenseKeys> {
+  const keys = await readLicenseKeys(config);
+  await requireSecretOfDatabase(dataSource, keys, config, clock.now());
+  return keys;
+}
 
 /** Creates the manifest service and loads the published manifests. Without trusted keys the service cannot publish. */
 export async function loadManifestService(

@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { openExistingKeyRing, tokenKeysDir } from '../../keys/key-material.js';
+import { openExistingKeyRing, readLicenseKeys, tokenKeysDir } from '../../keys/key-material.js';
 import { summarizeKeys, parseRing, readRingText, type KeySummary } from '../../keys/tokens/ring-file.js';
 import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.js';
-import { aligned, print, printMessage } from '../terminal/output.js';
+import { reason } from '../terminal/options.js';
+import { auditContextOf, aligned, print, printMessage } from '../terminal/output.js';
 
 /**
- * Adds the commands of `keys`, for the keys that sign license tokens. They change only files, and the service needs no restart. Only
- * the dry run of a revocation needs the database.
+ * Adds the commands of `keys`. Those for the keys that sign license tokens change only files, and the service needs no restart. Only
+ * the dry run of a revocation, and `accept-secret`, need the database.
  */
 export function keysCommands(keys: Command): void {
   keys.command('list').description('list the token-signing keys and their states').action(list);
@@ -24,6 +25,11 @@ export function keysCommands(keys: Command): void {
     // A key id can begin with a hyphen, like an option.
     .allowUnknownOption()
     .action(revoke);
+  keys
+    .command('accept-secret')
+    .description('use a new LICENSE_KEY_SECRET with this database, after the former one was lost')
+    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .action(accept);
 }
 
 async function list(_options: unknown, command: Command): Promise<void> {
@@ -54,6 +60,26 @@ async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Comma
     'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.',
   );
   printKeys(summarizeKeys(entries), command);
+}
+
+// The modules are loaded on demand, because the commands for token keys need no database.
+async function accept(options: { reason: string }, command: Command): Promise<void> {
+  const [{ withDatabase }, { acceptSecret }] = await Promise.all([
+    import('../context/command-context.js'),
+    import('../../licenses/license-key-secret.js'),
+  ]);
+  await withDatabase(async ({ config, clock, dataSource }) =>
+    acceptSecret(
+      dataSource,
+      await readLicenseKeys(config),
+      auditContextOf(command, options.reason),
+      clock.now(),
+    ),
+  );
+  const text =
+    'The database accepts this secret from now on: give it to every instance, and restart each. ' +
+    'Existing license keys stay valid, but can no longer be mailed.';
+  print(command, { accepted: true }, text);
 }
 
 /** Prints how many machines a revocation of this key would affect. */

@@ -10,6 +10,8 @@ import { formatPeriod } from '../privacy/privacy-data.js';
 import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../../erasure/erasure-state.js';
 import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
+import { LicenseKeys } from '../../keys/license-keys.js';
+import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
 
 /** A mail is reported as undelivered after this many attempts: mail servers often ask for a retry once or twice. */
@@ -22,6 +24,8 @@ export interface MonitoredState {
   readonly ages: DataAges;
   readonly mail: WaitingMail;
   readonly erasures: ErasureState;
+  /** False if the database was made with another LICENSE_KEY_SECRET. */
+  readonly isSecretCurrent: boolean;
 }
 
 /**
@@ -41,6 +45,7 @@ export class WarningsService {
     private readonly manifests: ManifestService,
     @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'lastError'>,
     @Inject(Replica) private readonly replica: Pick<Replica, 'isDegraded'>,
+    @Inject(LicenseKeys) private readonly licenseKeys: Pick<LicenseKeys, 'secretCheck'>,
     private readonly clock: Clock,
     private readonly config: Config,
   ) {
@@ -53,7 +58,8 @@ export class WarningsService {
     const ages = await readDataAges(this.dataSource, this.#policy, now);
     const mail = await readWaitingMail(this.dataSource);
     const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
-    return { ages, mail, erasures };
+    const isSecretCurrent = (await isSecretOfDatabase(this.dataSource, this.licenseKeys)) ?? true;
+    return { ages, mail, erasures, isSecretCurrent };
   }
 
   /** The warnings, one sentence each, without personal data. The database is read at most once a second. */
@@ -69,6 +75,7 @@ export class WarningsService {
           ...this.overdueDataWarnings(state.ages),
           ...this.erasureWarnings(state.erasures),
           ...this.mailWarnings(state.mail),
+          ...(state.isSecretCurrent ? [] : [otherSecretText(this.config)]),
         ]
       : ['The database does not answer.'];
     return [...dataWarnings, ...this.replicaWarnings(), ...this.manifestWarnings(), ...this.keyWarnings()];

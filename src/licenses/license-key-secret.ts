@@ -1,0 +1,76 @@
+import { Config, ConfigError } from '../core/config.js';
+import { execute, queryRow, queryRows } from '../database/sql.js';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
+import type { LicenseKeys } from '../keys/license-keys.js';
+import type { License } from './license.entity.js';
+import type { DataSource } from 'typeorm';
+
+/** A data source, entity manager or query runner. */
+type Database = Pick<DataSource, 'query'>;
+
+/** The number of licenses whose keys are derived to recognise the secret of a database without a check value. */
+const COMPARED_LICENSES = 100;
+
+/** The sentence about a LICENSE_KEY_SECRET with which the licenses of the database were not made. */
+export const otherSecretText = (config: Config) =>
+  `${config.licenseKeySecret ? 'LICENSE_KEY_SECRET is' : 'The license key secret in DATA_DIR/keys is'} not the secret with which ` +
+  'this database was made: use that one, or read docs/operations/secrets-and-files.md if it is lost.';
+
+/** Whether the database was made with this secret; null if the database has no check value yet. */
+export async function isSecretOfDatabase(
+  database: Database,
+  { secretCheck }: Pick<LicenseKeys, 'secretCheck'>,
+): Promise<boolean | null> {
+  const row = await queryRow<{ value: Buffer }>(database, 'select value from license_key_secret_check');
+  return row ? row.value.equals(secretCheck) : null;
+}
+
+/**
+ * Refuses a secret with which the database was not made: keys could not be mailed again, and a purchase that is reported again would
+ * get another license (docs/decisions/0042). The first call with an empty database stores the check value of its secret; of
+ * concurrent first calls, the first one decides.
+ * @throws ConfigError
+ */
+export async function requireSecretOfDatabase(
+  database: Database,
+  keys: LicenseKeys,
+  config: Config,
+  now: Date,
+): Promise<void> {
+  let isSame = await isSecretOfDatabase(database, keys);
+  if (isSame === null && (await canDeriveLicense(database, keys))) {
+    const insert =
+      'insert into license_key_secret_check (value, since) values ($1, $2) on conflict do nothing';
+    await execute(database, insert, [keys.secretCheck, now]);
+    isSame = await isSecretOfDatabase(database, keys);
+  }
+  if (!isSame) throw new ConfigError(otherSecretText(config));
+}
+
+/** Makes the present secret that of the database, after the former one was lost. Records who did it, and why. */
+export async function acceptSecret(
+  dataSource: DataSource,
+  keys: LicenseKeys,
+  audit: AuditContext,
+  now: Date,
+): Promise<void> {
+  await dataSource.transaction(async (manager) => {
+    const upsert = `insert into license_key_secret_check as c (value, since) values ($1, $2)
+      on conflict (is_only_row) do update set value = excluded.value, since = excluded.since`;
+    await execute(manager, upsert, [keys.secretCheck, now]);
+    await recordAudit(manager, audit, { action: 'keys.accept_secret', at: now });
+  });
+}
+
+// A database of an earlier version has licenses and no check value: one of the newest keys must then be derivable. All of them may
+// have been imported, which cannot be distinguished from another secret.
+async function canDeriveLicense(database: Database, keys: LicenseKeys): Promise<boolean> {
+  const newest = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
+    database,
+    `select id, key_generation, key_hash from license order by id desc limit ${COMPARED_LICENSES}`,
+  );
+  if (newest.length === 0) return true;
+  return newest.some(({ id, key_generation, key_hash }) =>
+    keys.derive(id, key_generation).key_hash.equals(key_hash),
+  );
+}

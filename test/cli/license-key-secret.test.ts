@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
+import { requireSecretOfDatabase } from '../../src/licenses/license-key-secret.js';
+import { Config } from '../../src/core/config.js';
+import { withMaintenanceConnection } from '../../src/database/data-source.js';
+import { MAIN, Terminal } from '../support/processes/cli-harness.js';
+import { Service } from '../support/harness.js';
+
+const NOT_THE_SECRET =
+  /^LICENSE_KEY_SECRET is not the secret with which this database was made: use that one, .*secrets-and-files\.md/;
+const makeSecret = () => randomBytes(32).toString('base64');
+const own = { LICENSE_KEY_SECRET: makeSecret() };
+const other = { LICENSE_KEY_SECRET: makeSecret() };
+const ISSUE = ['license', 'issue', '--email', 'ada@example.com', '--json'];
+
+/** A running service with the secret `own`. */
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  service = await Service.start({ environment: own });
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+afterAll(async () => {
+  terminal?.close();
+  await service?.close();
+});
+
+const storedValues = () => service.sql('select value from license_key_secret_check');
+const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
+const isAboutSecret = expect.stringMatching(NOT_THE_SECRET);
+
+/** Checks the secret as a first start or command does. */
+const check = ({ LICENSE_KEY_SECRET }: typeof own) =>
+  withMaintenanceConnection(service.databaseUrl, (dataSource) => {
+    const keys = new LicenseKeys(Buffer.from(LICENSE_KEY_SECRET, 'base64'), 'MOOR');
+    return requireSecretOfDatabase(dataSource, keys, new Config({ LICENSE_KEY_SECRET }), new Date());
+  });
+
+describe('a database with a check value', () => {
+  test('the first command stores the value, which does not contain the secret', async () => {
+    expect(await storedValues()).toEqual([]);
+    expect(await terminal.run(ISSUE, { env: own })).toMatchObject({ code: 0, stderr: '' });
+    const [{ value }] = (await storedValues()) as [{ value: Buffer }];
+    expect(value).toHaveLength(32);
+    expect(value.toString('base64')).not.toBe(own.LICENSE_KEY_SECRET);
+  });
+
+  test.each([
+    ['a command that derives keys', () => terminal.run(ISSUE, { env: other })],
+    ['a start', () => terminal.run([], { env: { ...other, PORT: '0' }, program: MAIN })],
+  ])('%s with another secret ends with exit code 2 and one sentence, and changes nothing', async (_, run) => {
+    const before = await service.sql('select id from license');
+    const { code, stdout, stderr } = await run();
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(NOT_THE_SECRET);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(await service.sql('select id from license')).toEqual(before);
+  });
+
+  test('status works with another secret, and warns', async () => {
+    expect((await terminal.json(['status'], { env: own })).warnings).not.toContainEqual(isAboutSecret);
+    expect((await terminal.json(['status'], { env: other })).warnings).toContainEqual(isAboutSecret);
+  });
+
+  test('accept-secret makes another secret that of the database, with an audit event; a running service warns', async () => {
+    expect(await warnings()).not.toContainEqual(isAboutSecret);
+    const accept = ['keys', 'accept-secret', '--reason', 'lost', '--as', 'grace'];
+    expect(await terminal.run([...accept, '--json'], { env: other })).toMatchObject({
+      code: 0,
+      json: { accepted: true },
+    });
+    expect((await terminal.run(ISSUE, { env: other })).code).toBe(0);
+    expect((await terminal.run(ISSUE, { env: own })).code).toBe(2);
+    const event = { actor: 'grace', action: 'keys.accept_secret', reason: 'lost' };
+    expect(
+      await service.sql("select actor, action, reason from audit_event where action like 'keys.%'"),
+    ).toEqual([event]);
+    // The warnings of a service are read at most once a second of its clock.
+    service.clock.advance(1_001);
+    expect(await warnings()).toContainEqual(isAboutSecret);
+    const token = await service.staffToken();
+    const { json } = await service.call('GET', '/support/api/service', undefined, {
+      authorization: `Bearer ${token}`,
+    });
+    expect(json.warnings).toContainEqual(isAboutSecret);
+  });
+});
+
+describe('a database without a check value', () => {
+  beforeEach(() => service.sql('delete from license_key_secret_check'));
+
+  test('of concurrent first starts with two secrets, those with one of them succeed', async () => {
+    await service.sql('delete from license');
+    const secrets = [own, other, own, other, own, other];
+    const results = await Promise.allSettled(secrets.map(check));
+    const accepted = secrets.filter((_secret, at) => results[at]!.status === 'fulfilled');
+    expect([3, new Set(accepted).size]).toEqual([accepted.length, 1]);
+    expect(await storedValues()).toHaveLength(1);
+  });
+
+  test('accepts the secret from which its licenses were derived, also if the newest was imported', async () => {
+    await service.sql('delete from license');
+    await service.issue();
+    const { license_id } = await service.issue();
+    await service.sql('update license set key_hash = sha256(key_hash) where id = $1', [license_id]);
+    await expect(check(other)).rejects.toThrow(NOT_THE_SECRET);
+    expect(await storedValues()).toEqual([]);
+    await check(own);
+    expect(await storedValues()).toHaveLength(1);
+  });
+});
