@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/config.js';
 import { isConnectionError } from '../database/connection-errors.js';
 import { Problem, problemDetail } from '../http/problems/problem.js';
+import { printSentence } from '../core/journal.js';
 import { packageVersion } from '../core/package-version.js';
 import { initCommand } from './init.js';
 import { actorName } from './terminal/options.js';
@@ -20,7 +21,7 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed the message already. For --help and --version it throws too, with the exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    printMessage(errorSentence(error));
+    printSentence(errorSentence(error), 'error');
     if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error)
       printMessage(error.stack!);
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;

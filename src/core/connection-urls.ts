@@ -95,7 +95,7 @@ function databaseUrlWithTls(name: string, url: URL): string {
 }
 
 /** The host that pg connects to: a name, an address, or the folder of a Unix socket; empty if the URL has none. */
-function databaseHost({ searchParams, hostname }: URL): string {
+export function databaseHost({ searchParams, hostname }: URL): string {
   const host = searchParams.getAll('host').at(-1);
   if (host) return host;
   try {

@@ -2,7 +2,8 @@ import { types } from 'node:util';
 import { Injectable, LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from './config.js';
-import { BufferedOutput } from './buffered-output.js';
+import type { BufferedOutput } from './buffered-output.js';
+import { logOutput } from './journal.js';
 
 /** Matches the lines of a stack trace that are frames: `at name (place:line:column)`. */
 const STACK_FRAMES = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
@@ -29,6 +30,7 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 export class AppLogger implements LoggerService {
   readonly #pino: Logger;
   readonly #logsResponses: boolean;
+  readonly #logsProbes: boolean;
   /**
    * The time of the last line of `logResponse`, as milliseconds and as text. Formatting the time for each response took 5% of the
    * time of a manifest request.
@@ -38,23 +40,26 @@ export class AppLogger implements LoggerService {
 
   constructor(
     level: LogLevel,
-    private readonly destination: Destination = new BufferedOutput(process.stdout.fd),
+    private readonly destination: Destination = logOutput(process.stdout.fd),
   ) {
     this.#pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
     this.#logsResponses = this.#pino.isLevelEnabled('info');
+    this.#logsProbes = this.#pino.isLevelEnabled('debug');
   }
 
   /**
-   * Writes the line of a response in the format of `info`. Each request writes such a line, so pino is not used, to save time. No
-   * value needs an escape: a route template, a method that Node's parser knows, numbers and a UUID.
+   * Writes the line of a response in the format of `info`, or of `debug` for a probe, which arrives every few seconds. Each request
+   * writes such a line, so pino is not used, to save time. No value needs an escape: a route template, a method that Node's parser
+   * knows, numbers and a UUID.
    */
   logResponse({ route, method, status, milliseconds, request_id }: ResponseRecord): void {
-    if (!this.#logsResponses) return;
+    const isProbe = route.startsWith('/health/');
+    if (!(isProbe ? this.#logsProbes : this.#logsResponses)) return;
     const now = Date.now();
     if (now !== this.#lastTime) [this.#lastTime, this.#lastTimeText] = [now, new Date(now).toISOString()];
     const rounded = Math.round(milliseconds * 10) / 10;
     this.destination.write(
-      `{"level":30,"time":"${this.#lastTimeText}","route":"${route}","method":"${method}","status":${status},` +
+      `{"level":${isProbe ? 20 : 30},"time":"${this.#lastTimeText}","route":"${route}","method":"${method}","status":${status},` +
         `"milliseconds":${rounded},"request_id":"${request_id}","msg":"request"}\n`,
     );
   }

@@ -23,6 +23,7 @@ export async function migrate(url: string): Promise<string[]> {
   try {
     // This is checked before the lock is taken, because a pooler would keep the lock after the end of this process.
     await refusePooler(dataSource);
+    await refuseOldServer(dataSource);
     // The lock is polled, because a waiting session has a snapshot, and a concurrent index build would wait for that session.
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
     // The tables of the job queue are created first, because a migration adds comments to them.
@@ -46,6 +47,21 @@ async function migrateJobs(url: string): Promise<void> {
   } finally {
     await connections.end();
   }
+}
+
+/** The oldest major version of PostgreSQL that Mooring uses (docs/operations/install.md). */
+export const REQUIRED_POSTGRES_MAJOR = 15;
+
+/** @throws ConfigError if the server is older than REQUIRED_POSTGRES_MAJOR */
+async function refuseOldServer(dataSource: DataSource): Promise<void> {
+  const { version } = await queryOne<{ version: string }>(
+    dataSource,
+    "select current_setting('server_version') as version",
+  );
+  if (parseInt(version, 10) >= REQUIRED_POSTGRES_MAJOR) return;
+  throw new ConfigError(
+    `Mooring needs PostgreSQL ${REQUIRED_POSTGRES_MAJOR} or later, and DATABASE_URL leads to version ${version}: upgrade the server.`,
+  );
 }
 
 /** @throws ConfigError if the database was created before the first release, with a different schema */

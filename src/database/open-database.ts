@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../core/config.js';
+import { connectionErrorCode, connectionRefusal, databaseAddress } from './access-errors.js';
 import { isConnectionError } from './connection-errors.js';
 import { migrate } from './migrations.js';
-import { isPoolerRefusal, poolerError } from './pooler.js';
-import { tlsError } from './tls-errors.js';
 
 /** The time to wait for a database that starts together with the service (docker compose, a rolling upgrade). */
 const START_TIMEOUT_MS = 30_000;
+const RETRY_INTERVAL_MS = 500;
 
 /** A database that a program can connect to, until it calls `close`. */
 export interface OpenDatabase {
@@ -56,11 +56,12 @@ async function openEmbedded(
 }
 
 /**
- * Migrates a database. If it does not answer yet, tries again for 30 seconds.
- * @param printMessage receives a sentence about the wait
+ * Migrates a database. If it does not answer yet, tries again for 30 seconds (docs/decisions/0042).
+ * @param printMessage receives a sentence about the wait, and a further one if its reason changes
  * @param signal ends the wait
  * @returns the names of the applied migrations
- * @throws ConfigError for a pooler or a failure of TLS, at once
+ * @throws ConfigError if waiting would not help (`connectionRefusal`), at once
+ * @throws DatabaseUnavailable after 30 seconds
  */
 export async function migrateWhenReachable(
   url: string,
@@ -68,16 +69,28 @@ export async function migrateWhenReachable(
   signal?: AbortSignal,
 ): Promise<string[]> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  for (let hasPrinted = false; ; hasPrinted = true) {
+  for (let printedReason: string | undefined; ;) {
     try {
       return await migrate(url);
     } catch (error) {
-      if (isPoolerRefusal(error)) throw poolerError(error);
-      const tlsFailure = tlsError(error);
-      if (tlsFailure) throw tlsFailure;
-      if (!isConnectionError(error) || Date.now() > deadline) throw error;
-      if (!hasPrinted) printMessage('Waiting for the database to answer.');
-      await wait(500, undefined, { signal });
+      const refusal = connectionRefusal(error, url);
+      if (refusal || !isConnectionError(error)) throw refusal ?? error;
+      const reason = connectionErrorCode(error);
+      if (Date.now() > deadline) throw new DatabaseUnavailable(url, error);
+      if (reason !== printedReason)
+        printMessage(`Waiting for the database at ${databaseAddress(url)} (${reason}).`);
+      printedReason = reason;
+      await wait(RETRY_INTERVAL_MS, undefined, { signal });
     }
+  }
+}
+
+/** The error of a start or a command whose database cannot be reached. Its message is one sentence with the host and the reason. */
+export class DatabaseUnavailable extends Error {
+  constructor(url: string, cause: unknown) {
+    super(
+      `The database at ${databaseAddress(url)} does not answer (${connectionErrorCode(cause)}): start it, or correct DATABASE_URL.`,
+      { cause },
+    );
   }
 }

@@ -18,9 +18,9 @@ export function isTlsFailure({ message, code }: { message: string; code?: unknow
 /**
  * Creates the error for a connection that failed because of TLS. A start ends with this error at once, because waiting would not
  * help.
- * @returns null for any other error
+ * @param setting the setting with the URL @returns null for any other error
  */
-export function tlsError(error: unknown): ConfigError | null {
+export function tlsError(error: unknown, setting: string): ConfigError | null {
   if (!types.isNativeError(error)) return null;
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
   if (!isTlsFailure(cause)) return null;
@@ -28,5 +28,5 @@ export function tlsError(error: unknown): ConfigError | null {
     cause.message === NO_TLS
       ? 'requires TLS, which the server does not offer: enable TLS on the server, or add sslmode=disable in a private network'
       : `requires TLS, which failed (${String(cause.code)}): check the server’s certificate, and give the file of its authority as sslrootcert`;
-  return new ConfigError(`DATABASE_URL ${reason} (${DOCS_PAGE}).`, { cause });
+  return new ConfigError(`${setting} ${reason} (${DOCS_PAGE}).`, { cause });
 }

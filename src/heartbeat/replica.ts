@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { connectionRefusal } from '../database/access-errors.js';
 import { Batch } from '../database/batch.js';
 import { poolOf, replicaPool } from '../database/data-source.js';
 import { queryPrepared } from '../database/sql.js';
@@ -148,6 +149,10 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.#isHealthy === isHealthy || this.#pool!.ending) return;
     this.#isHealthy = isHealthy;
     if (isHealthy) this.log.info('replica available, heartbeats use the replica');
-    else this.log.failed('replica unavailable or behind, heartbeats use the primary', error);
+    else {
+      const refusal = connectionRefusal(error, this.config.databaseReadUrl!, 'DATABASE_READ_URL');
+      const reason = refusal ? { reason: refusal.message } : {};
+      this.log.failed('replica unavailable or behind, heartbeats use the primary', error, reason);
+    }
   }
 }

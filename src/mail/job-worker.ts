@@ -1,12 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
+import { runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
 import { errorFields, AppLogger } from '../core/logger.js';
-import { isConnectionError } from '../database/connection-errors.js';
+import { LibraryOutput } from '../core/library-output.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
+import { OutageLog } from '../database/outage-log.js';
 import { execute } from '../database/sql.js';
+import { queueLogger } from './job-queue-logger.js';
 import { JobFailure, type JobIds } from './jobs.js';
 
 /**
@@ -49,11 +51,16 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   readonly #workerPools: Partial<Record<JobPool, WorkerPool>> = {};
   #completedJobs = 0;
   #allPoolsEnded: Promise<unknown> = Promise.resolve();
+  readonly #outageLog: OutageLog;
+  readonly #libraryOutput: LibraryOutput;
 
   constructor(
     private readonly databaseUrl: DatabaseUrl,
     private readonly log: AppLogger,
-  ) {}
+  ) {
+    this.#outageLog = new OutageLog(log, databaseUrl.value);
+    this.#libraryOutput = new LibraryOutput(log);
+  }
 
   /** The names of all registered tasks, of both pools. */
   get tasks(): string[] {
@@ -107,6 +114,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       try {
         // graphile-worker keeps each started pool in memory, so none is started while the database is unavailable.
         await unlockOnSeparateConnection(connections);
+        this.#outageLog.succeeded();
         signal.throwIfAborted();
         // A failure is ignored: without the database no job can be unlocked, and the next interval tries again.
         unlockTimer = setInterval(
@@ -117,7 +125,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
         this.#workerPools[pool] = workerPool;
         await workerPool.promise;
       } catch (error) {
-        if (!signal.aborted && !isConnectionError(error)) this.log.failed('job worker ended', error);
+        if (!signal.aborted && !this.#outageLog.reports(error)) this.log.failed('job worker ended', error);
       }
       clearInterval(unlockTimer);
       events.removeAllListeners();
@@ -132,8 +140,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       pollInterval: JOB_POLL_INTERVAL_MS,
       gracefulShutdownAbortTimeout: SHUTDOWN_GRACE_MS,
       noHandleSignals: true,
-      // The log of graphile-worker could contain personal data. `#createEvents` logs its events instead.
-      logger: new Logger(() => () => undefined),
+      logger: queueLogger(this.#libraryOutput, this.#shutdown.signal),
       // 0 turns batching on. Without batching (-1, the default) a failed update of a finished job is an unhandled rejection,
       // which ends the process. A failed batch only ends the pool, and `#keepRunning` starts a new one.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },

@@ -1,4 +1,5 @@
 import { Config, ConfigError } from '../core/config.js';
+import { printSentence } from '../core/journal.js';
 import { withFreePort } from '../database/embedded/free-port.js';
 
 // The settings are checked before the application is loaded, so that an invalid setting ends the start at once.
@@ -8,6 +9,6 @@ try {
   serve(config);
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  printSentence(error.message, 'error');
   process.exitCode = 2;
 }

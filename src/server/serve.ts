@@ -4,8 +4,10 @@ import { AppModule } from '../app.module.js';
 import { Clock } from '../core/clock.js';
 import { ConfigError, type Config } from '../core/config.js';
 import { withMaintenanceConnection } from '../database/data-source.js';
-import { migrateWhenReachable, openDatabase } from '../database/open-database.js';
+import { DatabaseUnavailable, migrateWhenReachable, openDatabase } from '../database/open-database.js';
 import { createApp } from '../http/create-app.js';
+import { printSentence } from '../core/journal.js';
+import { LibraryOutput } from '../core/library-output.js';
 import { errorFields, AppLogger } from '../core/logger.js';
 import { pagesAreBuilt } from '../http/pages.js';
 import { BACKLOG } from '../http/limits/load-shedding.js';
@@ -19,7 +21,7 @@ import { welcomeText } from './welcome.js';
 /** The process ends in any case when the shutdown has lasted this long, not counting SHUTDOWN_DELAY_SECONDS. */
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 
-const printMessage = (sentence: string) => void process.stderr.write(`${sentence}\n`);
+const printWarning = (sentence: string) => printSentence(sentence, 'warn');
 /** The opened resources, which are closed in reverse order. */
 const resources = new AsyncDisposableStack();
 const shutdown = new AbortController();
@@ -31,13 +33,14 @@ let startPromise: Promise<void> | undefined;
 async function start(config: Config): Promise<void> {
   log = new AppLogger(config.logLevel);
   resources.defer(() => log.waitUntilWritten());
+  new LibraryOutput(log).capture(console);
   const clock = new Clock();
   // An unusable key ring ends the start here, before anything is opened that must be closed again.
   await openKeyRing(config, clock.now());
-  const database = await openDatabase(config, printMessage);
+  const database = await openDatabase(config, printSentence);
   resources.defer(() => database.close());
   shutdown.signal.throwIfAborted();
-  const applied = await migrateWhenReachable(database.url, printMessage, shutdown.signal);
+  const applied = await migrateWhenReachable(database.url, printWarning, shutdown.signal);
   const keys = await readLicenseKeys(config);
   await withMaintenanceConnection(database.url, (dataSource) =>
     requireSecretOfDatabase(dataSource, keys, config, clock.now()),
@@ -70,10 +73,10 @@ async function start(config: Config): Promise<void> {
     migrations_applied: applied.length,
   });
   if (!pagesAreBuilt())
-    printMessage(
+    printWarning(
       'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ do not exist.',
     );
-  if (!config.isProduction) printMessage(welcomeText(config, await makeSample(app)));
+  if (!config.isProduction) printSentence(welcomeText(config, await makeSample(app)));
 }
 
 /**
@@ -102,8 +105,10 @@ export function serve(config: Config): void {
   startPromise = start(config);
   startPromise.catch((error: unknown) => {
     if (shutdown.signal.aborted) return;
-    printMessage(error instanceof Error ? error.message : 'Mooring could not start.');
-    if (!(error instanceof ConfigError)) printMessage(JSON.stringify(errorFields(error)));
+    printSentence(error instanceof Error ? error.message : 'Mooring could not start.', 'error');
+    // The fields say where an unexpected error was thrown.
+    if (!(error instanceof ConfigError || error instanceof DatabaseUnavailable))
+      printSentence(JSON.stringify(errorFields(error)), 'error');
     void shutDown(error instanceof ConfigError ? 2 : 1);
   });
 }

@@ -224,7 +224,8 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // parses a text
   'monitoring/metrics/metrics.service.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
   'mail/mailer.ts': { nodemailer: ['createTransport'] }, // sends mail to SMTP_URL
-  'mail/job-worker.ts': { 'graphile-worker': ['Logger', 'runTaskList'] }, // runs jobs in the database
+  'mail/job-worker.ts': { 'graphile-worker': ['runTaskList'] }, // runs jobs in the database
+  'mail/job-queue-logger.ts': { 'graphile-worker': ['Logger'] }, // logs what the library prints
 };
 /** The only file that may call `fetch`: a command of the operator, which calls the URL that the operator gives. */
 const FETCHES = ['cli/manifest/live-manifest.ts'];

@@ -4,8 +4,9 @@ import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../../database/data-source.js';
 import { pendingMigrations } from '../../database/migrations.js';
-import { migrateWhenReachable, openDatabase } from '../../database/open-database.js';
-import { tlsError } from '../../database/tls-errors.js';
+import { connectionRefusal } from '../../database/access-errors.js';
+import { isConnectionError } from '../../database/connection-errors.js';
+import { DatabaseUnavailable, migrateWhenReachable, openDatabase } from '../../database/open-database.js';
 import { AppLogger } from '../../core/logger.js';
 import { readLicenseKeys } from '../../keys/key-material.js';
 import type { LicenseKeys } from '../../keys/license-keys.js';
@@ -59,7 +60,10 @@ export async function withDatabase<T>(
       entities: ENTITIES,
     });
   } catch (error) {
-    throw tlsError(error) ?? error;
+    throw (
+      connectionRefusal(error, url) ??
+      (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error)
+    );
   } finally {
     await close();
   }

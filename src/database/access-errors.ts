@@ -1,0 +1,69 @@
+import { types } from 'node:util';
+import { ConfigError } from '../core/config.js';
+import { databaseHost } from '../core/connection-urls.js';
+import { isPoolerRefusal, poolerError } from './pooler.js';
+import { tlsError } from './tls-errors.js';
+
+const DEFAULT_PORT = '5432';
+
+/** The setting that names a database. */
+export type DatabaseSetting = 'DATABASE_URL' | 'DATABASE_READ_URL';
+
+/** Returns the host and port of a database URL, without the role and the password, for messages. */
+export function databaseAddress(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  const host = databaseHost(url);
+  return host.startsWith('/') ? host : `${host}:${url.port || DEFAULT_PORT}`;
+}
+
+/** Why a server refused the role, the password or the database, by SQLSTATE. `{…}` are parts of the URL. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  '28P01': 'PostgreSQL at {address} refuses the password of the role {role}: correct it in {setting}',
+  '28000':
+    'PostgreSQL at {address} refuses the role {role}: create it, or allow it in pg_hba.conf, or correct {setting}',
+  '3D000': 'PostgreSQL at {address} has no database {database}: create it, or correct {setting}',
+  '42501':
+    'The role {role} lacks a right in the database {database} at {address}: make it the owner, or correct {setting} (docs/operations/install.md)',
+};
+/** The message of `pg` for a server that asks for a password if the URL has none. The error has no code. */
+const NO_PASSWORD = /client password must be a string/;
+
+/**
+ * Creates the error for a connection that waiting would not help: the server refuses the role, the password, the database or a right,
+ * the URL leads to a pooler, or TLS failed. The message contains no password.
+ * @returns null for any other error
+ */
+export function connectionRefusal(
+  error: unknown,
+  databaseUrl: string,
+  setting: DatabaseSetting = 'DATABASE_URL',
+): ConfigError | null {
+  if (!types.isNativeError(error)) return null;
+  if (isPoolerRefusal(error)) return poolerError(error);
+  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
+  const url = new URL(databaseUrl);
+  const address = databaseAddress(databaseUrl);
+  if (NO_PASSWORD.test(cause.message)) {
+    return new ConfigError(`PostgreSQL at ${address} requires a password: add it to ${setting}.`, { cause });
+  }
+  const text = REFUSALS[String(cause.code)];
+  if (text === undefined) return tlsError(error, setting);
+  const parts: Record<string, string> = {
+    address,
+    setting,
+    role: decodeURIComponent(url.username) || 'of the system user',
+    database: decodeURIComponent(url.pathname.slice(1)) || 'of the role',
+  };
+  const sentence = text.replaceAll(/\{(\w+)\}/g, (_all, part: string) => parts[part]!);
+  return new ConfigError(`${sentence}.`, { cause });
+}
+
+/** Returns the code of a failed connection, such as ECONNREFUSED, for messages. */
+export function connectionErrorCode(error: unknown): string {
+  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {
+    code?: unknown;
+    errors?: readonly unknown[];
+  };
+  // A host name with several addresses has an error for each.
+  return String(cause.code ?? (cause.errors?.[0] as typeof cause | undefined)?.code ?? cause.message);
+}

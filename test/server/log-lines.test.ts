@@ -1,0 +1,232 @@
+import { execFileSync } from 'node:child_process';
+import { connect, createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { LibraryOutput } from '../../src/core/library-output.js';
+import { AppLogger } from '../../src/core/logger.js';
+import { OutageLog } from '../../src/database/outage-log.js';
+import { call, createDatabase } from '../support/harness.js';
+import { MAIN, Terminal } from '../support/processes/cli-harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'mooring-lines-'));
+const processes: ServerProcess[] = [];
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Terminal;
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = new Terminal({});
+});
+afterAll(async () => {
+  await Promise.all(processes.map((process) => process.end('SIGKILL')));
+  terminal?.close();
+  await database?.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Creates a log and its lines. */
+function makeLog(): { log: AppLogger; lines: Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = [];
+  return { log: new AppLogger('debug', { write: (line) => void lines.push(JSON.parse(line)) }), lines };
+}
+
+describe('in the journal of systemd', () => {
+  const JOURNAL_LINE = /^<[2-7]>\{"level":\d\d,.*\}$/;
+
+  test('each line begins with the priority of its level; elsewhere with the JSON', async () => {
+    const journal = join(folder, 'journal');
+    const stdout = openSync(journal, 'a');
+    const { dev, ino } = fstatSync(stdout);
+    const start = async (JOURNAL_STREAM: string) => {
+      const port = await freePort();
+      const settings = { PORT: String(port), DATA_DIR: folder, DATABASE_URL: database.url, JOURNAL_STREAM };
+      const server = new ServerProcess({ ...settings, LOG_LEVEL: 'debug' }, { stdout });
+      processes.push(server);
+      await server.ready();
+      for (const path of ['/health/live', '/v1/manifest'])
+        await call(`http://127.0.0.1:${port}`, 'GET', path);
+      await server.end();
+      return readFileSync(journal, 'utf8').trim().split('\n');
+    };
+    const lines = await start(`${dev}:${ino}`);
+    expect(lines.filter((line) => !JOURNAL_LINE.test(line))).toEqual([]);
+    expect(lines).toContainEqual(expect.stringMatching(/^<7>\{"level":20,.*"route":"\/health\/live"/));
+    expect(lines).toContainEqual(expect.stringMatching(/^<6>\{"level":30,.*"route":"\/v1\/manifest"/));
+    const later = (await start(`${dev}:${ino + 1}`)).slice(lines.length);
+    expect(later.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
+    expect(later.length).toBeGreaterThan(0);
+    closeSync(stdout);
+  });
+
+  test('an error that ends the start has the priority of an error', async () => {
+    const output = openSync(join(folder, 'refused'), 'a');
+    const { dev, ino } = fstatSync(output);
+    const env = { NODE_ENV: 'staging', JOURNAL_STREAM: `${dev}:${ino}` };
+    expect(() =>
+      execFileSync(process.execPath, [MAIN], { env, stdio: ['ignore', 'ignore', output] }),
+    ).toThrow();
+    closeSync(output);
+    expect(readFileSync(join(folder, 'refused'), 'utf8')).toBe(
+      '<3>NODE_ENV must be development or production.\n',
+    );
+  });
+});
+
+test('probes are logged at debug only', () => {
+  const lines: string[] = [];
+  const log = new AppLogger('info', { write: (line) => void lines.push(line) });
+  const record = { method: 'GET', status: 200, milliseconds: 1, request_id: 'x' };
+  for (const route of ['/health/live', '/health/ready', '/v1/keys']) log.logResponse({ ...record, route });
+  expect(lines.map((line) => JSON.parse(line).route)).toEqual(['/v1/keys']);
+});
+
+describe('the output of a library', () => {
+  test('is one line with the fields of its error and without its text, once a minute', () => {
+    const { log, lines } = makeLog();
+    let now = 0;
+    const output = new LibraryOutput(log, () => now);
+    const target = { ...console };
+    output.capture(target);
+    const error = Object.assign(new Error('Key (email)=(ada@example.com)'), { code: '23505' });
+    for (; now < 60_000; now += 1_000) target.trace('failed for ada@example.com', error);
+    target.trace(error);
+    target.warn('ada@example.com');
+    expect(lines).toEqual([
+      expect.objectContaining({
+        msg: 'library output',
+        source: 'console.trace',
+        error: 'Error',
+        code: '23505',
+      }),
+      expect.objectContaining({ source: 'console.trace', left_out: 59 }),
+      expect.objectContaining({ source: 'console.warn', at: expect.stringContaining('log-lines') }),
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('ada');
+  });
+
+  test('of the service itself is in its log, not on standard error', async () => {
+    const print = `process.on('SIGUSR2', () => console.trace(new Error('a canary')));`;
+    const server = new ServerProcess(
+      { PORT: '0', DATA_DIR: folder, DATABASE_URL: database.url },
+      { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(print)}`] },
+    );
+    processes.push(server);
+    await server.ready();
+    server.child.kill('SIGUSR2');
+    await server.waitForOutput('stdout', /"source":"console\.trace".*"msg":"library output"/);
+    expect((await server.end()).code).toBe(0);
+    expect(server.stdout + server.stderr).not.toContain('a canary');
+  });
+});
+
+test('an outage is logged when it begins, every ten minutes, and when it has ended', () => {
+  const { log, lines } = makeLog();
+  let now = 0;
+  const outages = new OutageLog(log, 'postgres://u:canary@db.example.com/d', () => now);
+  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' });
+  const wrongPassword = Object.assign(new Error('password'), { code: '28P01' });
+  outages.succeeded();
+  for (; now <= 600_000; now += 1_000)
+    expect(outages.reports(now < 600_000 ? refused : wrongPassword)).toBe(true);
+  outages.succeeded();
+  outages.succeeded();
+  expect(outages.reports(new TypeError('a bug'))).toBe(false);
+  const host = 'db.example.com:5432';
+  expect(lines).toEqual([
+    expect.objectContaining({ msg: 'waiting for the database', level: 40, host, reason: 'ECONNREFUSED' }),
+    expect.objectContaining({
+      reason: expect.stringMatching(/refuses the password of the role u: .*DATABASE_URL/),
+    }),
+    expect.objectContaining({ msg: 'database available', level: 30, host }),
+  ]);
+  expect(JSON.stringify(lines)).not.toContain('canary');
+});
+
+describe('a start', () => {
+  const changed = (change: (url: URL) => void) => {
+    const url = new URL(database.url);
+    change(url);
+    return url.href;
+  };
+  const start = (DATABASE_URL: string) =>
+    terminal.run([], { program: MAIN, env: { DATABASE_URL, PORT: '0' } });
+
+  test.each<[what: string, change: (url: URL) => void, sentence: RegExp]>([
+    [
+      'a wrong password',
+      (url) => (url.password = 'canary'),
+      /^PostgreSQL at 127\.0\.0\.1:\d+ refuses the password of the role \w+: correct it in DATABASE_URL\.\n$/,
+    ],
+    ['an unknown role', (url) => (url.username = 'nobody'), /^PostgreSQL at .* of the role nobody: /],
+    [
+      'an unknown database',
+      (url) => (url.pathname = '/none'),
+      /^PostgreSQL at .* has no database none: create it, or correct DATABASE_URL\.\n$/,
+    ],
+    [
+      'no password',
+      (url) => (url.password = ''),
+      /^PostgreSQL at .* requires a password: add it to DATABASE_URL\.\n$/,
+    ],
+  ])(
+    'with %s ends at once with exit code 2 and one sentence, as does a command',
+    async (_, change, sentence) => {
+      const url = changed(change);
+      for (const run of [await start(url), await terminal.run(['status'], { env: { DATABASE_URL: url } })]) {
+        expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 2, stdout: '' });
+        expect(run.stderr).toMatch(sentence);
+        expect(run.stderr).not.toContain('canary');
+      }
+    },
+  );
+
+  test('with a role that may not change the schema names the remedy', async () => {
+    const admin = new pg.Client(database.url);
+    await admin.connect();
+    const role = new URL(database.url).pathname.slice(1);
+    await admin.query(`create role ${role} login password 'x'`);
+    const other = `${role}_other`;
+    await admin.query(`create database ${other}`);
+    const url = changed((each) =>
+      Object.assign(each, { username: role, password: 'x', pathname: `/${other}` }),
+    );
+    const { code, stderr } = await start(url);
+    await admin.query(`drop database ${other} with (force)`);
+    await admin.query(`drop role ${role}`);
+    await admin.end();
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^The role \w+ lacks a right in the database \w+ at .*: make it the owner, /);
+  });
+
+  test('says once that it waits for the database, with host and reason, and continues when the database answers', async () => {
+    const port = await freePort();
+    const url = changed((each) => (each.port = String(port)));
+    const server = new ServerProcess({ PORT: '0', DATA_DIR: folder, DATABASE_URL: url });
+    processes.push(server);
+    await server.waitForOutput('stderr', /\n/);
+    const proxy = await forward(port, Number(new URL(database.url).port));
+    await server.ready();
+    expect((await server.end()).code).toBe(0);
+    proxy.close();
+    expect(server.stderr).toMatch(
+      new RegExp(
+        `^Waiting for the database at 127\\.0\\.0\\.1:${port} \\(ECONNREFUSED\\)\\.\\n\\n +Mooring is ready`,
+      ),
+    );
+  });
+});
+
+/** Forwards the connections of a port to another port. */
+async function forward(from: number, to: number): Promise<Server> {
+  const server = createServer((socket) => {
+    const upstream = connect(to, '127.0.0.1');
+    for (const each of [socket, upstream]) each.on('error', () => undefined);
+    socket.pipe(upstream).pipe(socket);
+  }).listen(from, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
