@@ -1,11 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/config.js';
-import { isConnectionError } from '../database/connection-errors.js';
-import { Problem, problemDetail } from '../http/problems/problem.js';
 import { printSentence } from '../core/journal.js';
 import { packageVersion } from '../core/package-version.js';
 import { initCommand } from './init.js';
 import { actorName } from './terminal/options.js';
+import { errorSentence, oneSentence } from './terminal/error-sentence.js';
 import { printMessage, UsageError } from './terminal/output.js';
 
 /**
@@ -62,7 +61,7 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
 export async function createProgram(args: readonly string[]): Promise<Command> {
   const mooring = new Command('mooring')
     .description("Mooring's command line. It works with or without a running service.")
-    .version(packageVersion(), '--version', 'print the version')
+    .version(versionText(args), '--version', 'print the versions of Mooring and Node')
     .helpOption('-h, --help', 'print this help')
     // Without this, `manifest sign --version` would print Mooring's version.
     .enablePositionalOptions()
@@ -79,6 +78,12 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   }
   addCommonOptions(mooring);
   return mooring;
+}
+
+/** Returns what --version prints. */
+function versionText(args: readonly string[]): string {
+  const versions = { mooring: packageVersion(), node: process.versions.node };
+  return args.includes('--json') ? JSON.stringify(versions) : `${versions.mooring} (Node ${versions.node})`;
 }
 
 /**
@@ -107,28 +112,4 @@ function addCommonOptions(command: Command): void {
     .option('--json', 'print one JSON value and nothing else')
     .option('--as <name>', 'the name of the caller in the audit trail (default: cli)', actorName);
   command.commands.forEach(addCommonOptions);
-}
-
-/**
- * Turns an error message into one sentence. A message of commander is, for example, `error: unknown option '--x'`, a line break and
- * a suggestion.
- */
-function oneSentence(text: string): string {
-  const message = text
-    .trim()
-    .replace(/^error: /, '')
-    .replaceAll(/\s*\n\s*/g, ' ');
-  // A file name or an address at the beginning keeps its case.
-  const capitalized = /^[a-z]+[\s,]/.test(message)
-    ? message.charAt(0).toUpperCase() + message.slice(1)
-    : message;
-  return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
-}
-
-function errorSentence(error: unknown): string {
-  if (!(error instanceof Error)) return 'An unknown error occurred.';
-  if (error instanceof Problem) return problemDetail(error);
-  const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };
-  if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
-  return oneSentence(error.message || String(code ?? error.name));
 }

@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../core/config.js';
 import { queryOne } from '../database/sql.js';
-import { openExistingKeyRing, readLicenseKeys, tokenKeysDir } from '../keys/key-material.js';
+import { openExistingKeyRing, tokenKeysDir } from '../keys/key-material.js';
 import type { KeyRing } from '../keys/tokens/key-ring.js';
 import { licenseStatus, type LicenseState } from '../licenses/license.rules.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
 import type { DataAges } from '../monitoring/warnings/data-age.js';
 import { packageVersion } from '../core/package-version.js';
-import { WarningsService } from '../monitoring/warnings/warnings.service.js';
 import { loadManifestService, withDatabase, type CommandContext } from './context/command-context.js';
+import { createWarningsService } from './context/warnings.js';
 import { aligned, print } from './terminal/output.js';
 
-/** Adds the commands `migrate` and `status`. */
+/** Adds the commands `migrate`, `status` and `doctor`. */
 export function statusCommands(mooring: Command): void {
   mooring
     .command('migrate')
@@ -29,6 +29,11 @@ export function statusCommands(mooring: Command): void {
       const status = await withDatabase(readStatus);
       print(command, status, statusText(status));
     });
+  mooring
+    .command('doctor')
+    .description('check settings, database, keys, mail server, files and ports, with a remedy for each fault')
+    // The checks are loaded on demand, because the other commands do not need them.
+    .action(async (...args: [unknown, Command]) => (await import('./doctor/doctor.js')).doctor(...args));
 }
 
 /** The number of licenses that have the same staff status, the same purchase state and the same `is_erased`. */
@@ -63,7 +68,7 @@ const COUNTS = `
     (select count(*)::int from staff) as staff`;
 
 async function readStatus(context: CommandContext) {
-  const { config, clock, dataSource } = context;
+  const { config, dataSource } = context;
   const { license_groups, ...counts } = await queryOne<Counts>(dataSource, COUNTS);
   const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0, erased: 0 };
   for (const group of license_groups)
@@ -72,17 +77,7 @@ async function readStatus(context: CommandContext) {
   const ring = await readKeyRing(config);
   // The warning about the key ring is added below.
   const keys = { lastError: null };
-  // Only a running service knows the state of its replica.
-  const replica = { isDegraded: false };
-  const warnings = new WarningsService(
-    dataSource,
-    manifests,
-    keys,
-    replica,
-    await readLicenseKeys(config),
-    clock,
-    config,
-  );
+  const warnings = await createWarningsService(context, manifests, keys);
   const state = await warnings.readState();
   const content = manifests.live?.content;
   return {

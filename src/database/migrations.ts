@@ -22,13 +22,11 @@ export async function migrate(url: string): Promise<string[]> {
   const lock = dataSource.createQueryRunner();
   try {
     // This is checked before the lock is taken, because a pooler would keep the lock after the end of this process.
-    await refusePooler(dataSource);
-    await refuseOldServer(dataSource);
+    await requireUsableDatabase(dataSource);
     // The lock is polled, because a waiting session has a snapshot, and a concurrent index build would wait for that session.
     while (!(await tryLock(lock, 'migrate'))) await wait(100);
     // The tables of the job queue are created first, because a migration adds comments to them.
     await migrateJobs(url);
-    await refusePrereleaseSchema(dataSource);
     const applied = await dataSource.runMigrations({ transaction: 'each' });
     return applied.map(({ name }) => name);
   } finally {
@@ -49,8 +47,15 @@ async function migrateJobs(url: string): Promise<void> {
   }
 }
 
+/** @throws ConfigError if the URL leads to a pooler, to an old server, or to a database of a version before the first release */
+export async function requireUsableDatabase(dataSource: DataSource): Promise<void> {
+  await refusePooler(dataSource);
+  await refuseOldServer(dataSource);
+  await refusePrereleaseSchema(dataSource);
+}
+
 /** The oldest major version of PostgreSQL that Mooring uses (docs/operations/install.md). */
-export const REQUIRED_POSTGRES_MAJOR = 15;
+const REQUIRED_POSTGRES_MAJOR = 15;
 
 /** @throws ConfigError if the server is older than REQUIRED_POSTGRES_MAJOR */
 async function refuseOldServer(dataSource: DataSource): Promise<void> {

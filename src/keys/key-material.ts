@@ -1,4 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Config, ConfigError } from '../core/config.js';
@@ -14,12 +15,20 @@ const developmentKeyPath = (config: Config, name: string) => join(config.dataDir
 export const developmentManifestKeyFile = (config: Config) =>
   developmentKeyPath(config, 'manifest-private.pem');
 
+const developmentSecretFile = (config: Config) => developmentKeyPath(config, 'license-key.secret');
+
 /** Returns LICENSE_KEY_SECRET (32 bytes). Without this setting, in development, the secret is generated in `DATA_DIR/keys`. */
 export async function licenseKeySecret(config: Config): Promise<Buffer> {
   if (config.licenseKeySecret) return config.licenseKeySecret;
-  const file = developmentKeyPath(config, 'license-key.secret');
-  return Buffer.from(await readOrCreate(file, () => randomBytes(32).toString('base64')), 'base64');
+  return Buffer.from(
+    await readOrCreate(developmentSecretFile(config), () => randomBytes(32).toString('base64')),
+    'base64',
+  );
 }
+
+/** Whether there is a license key secret: LICENSE_KEY_SECRET, or in development a generated one. */
+export const hasLicenseKeySecret = (config: Config) =>
+  config.licenseKeySecret !== undefined || existsSync(developmentSecretFile(config));
 
 /** Reads the secret from which license keys are derived, and returns what derives them. */
 export async function readLicenseKeys(config: Config): Promise<LicenseKeys> {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { domainToASCII } from 'node:url';
-import { Injectable } from '@nestjs/common';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import { Inject, Injectable } from '@nestjs/common';
+import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer';
 import { Logo, type Image } from '../brand/logo.js';
 import { Config } from '../core/config.js';
 import type { Language } from '../languages/language.js';
@@ -48,7 +48,7 @@ export class Mailer {
 
   constructor(
     private readonly config: Config,
-    private readonly logo: Logo,
+    @Inject(Logo) private readonly logo: Pick<Logo, 'mailImage'>,
   ) {
     this.#host = new URL(config.publicUrl).hostname;
     this.#smtpUrl = config.smtpUrl && withoutReservedParameters(config.smtpUrl);
@@ -89,12 +89,25 @@ export class Mailer {
     else await this.write(mailId, message);
   }
 
-  private async send(
-    url: string,
-    message: SendMailOptions,
-    { signal, timeoutMs = DELIVERY_TIMEOUT_MS }: DeliveryOptions,
-  ): Promise<void> {
-    const transport = createTransport({
+  /**
+   * Connects to the mail server as a delivery does, with TLS and the sign-in, and sends nothing.
+   * @returns why a delivery would fail, see `describeFailure`; null if it would not, or if no server is configured
+   */
+  async verify(): Promise<string | null> {
+    if (!this.#smtpUrl) return null;
+    const transport = this.openTransport(this.#smtpUrl);
+    try {
+      await transport.verify();
+      return null;
+    } catch (error) {
+      return describeFailure(error);
+    } finally {
+      transport.close();
+    }
+  }
+
+  private openTransport(url: string): Transporter {
+    return createTransport({
       url,
       ...SMTP_TIMEOUTS_MS,
       name: this.#host,
@@ -102,6 +115,14 @@ export class Mailer {
       disableFileAccess: true,
       disableUrlAccess: true,
     });
+  }
+
+  private async send(
+    url: string,
+    message: SendMailOptions,
+    { signal, timeoutMs = DELIVERY_TIMEOUT_MS }: DeliveryOptions,
+  ): Promise<void> {
+    const transport = this.openTransport(url);
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
       await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) });

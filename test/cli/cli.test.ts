@@ -288,7 +288,12 @@ test('the program works through a symbolic link, and prints its version and its 
   const program = terminal.file('mooring');
   symlinkSync(CLI, program);
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-  expect(await terminal.run(['--version'], { program })).toMatchObject({ code: 0, stdout: `${version}\n` });
+  const { node } = process.versions;
+  expect(await terminal.run(['--version'], { program })).toMatchObject({
+    code: 0,
+    stdout: `${version} (Node ${node})\n`,
+  });
+  expect(await terminal.json(['--version'])).toEqual({ mooring: version, node });
   expect(readFileSync(CLI, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
   expect(await terminal.run(['manifest', 'sign', '--help'])).toMatchObject({
     code: 0,

@@ -227,8 +227,8 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'mail/job-worker.ts': { 'graphile-worker': ['runTaskList'] }, // runs jobs in the database
   'mail/job-queue-logger.ts': { 'graphile-worker': ['Logger'] }, // logs what the library prints
 };
-/** The only file that may call `fetch`: a command of the operator, which calls the URL that the operator gives. */
-const FETCHES = ['cli/manifest/live-manifest.ts'];
+/** The only files that may call `fetch`: commands of the operator, which call URLs that the operator gives. */
+const FETCHES = ['cli/doctor/network-checks.ts', 'cli/manifest/live-manifest.ts'];
 
 describe('outgoing connections', () => {
   const NETWORK_MODULES =

@@ -23,7 +23,8 @@ import { Staff } from '../../staff/identity/staff.entity.js';
 import { StaffToken } from '../../staff/tokens/staff-token.entity.js';
 import { CommandError, printMessage } from '../terminal/output.js';
 
-const ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
+/** The entities that commands read or write. */
+export const COMMAND_ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
 
 /** What a command uses to construct services. Nest does not construct them, because its start takes longer than most commands. */
 export interface CommandContext {
@@ -57,7 +58,7 @@ export async function withDatabase<T>(
       mayMigrate || pending.length > 0 ? await migrateWhenReachable(url, printMessage) : [];
     const context = { config, clock: new Clock(), databaseUrl: url, appliedMigrations };
     return await withMaintenanceConnection(url, (dataSource) => work({ ...context, dataSource }), {
-      entities: ENTITIES,
+      entities: COMMAND_ENTITIES,
     });
   } catch (error) {
     throw (

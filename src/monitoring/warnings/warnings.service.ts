@@ -45,7 +45,7 @@ export class WarningsService {
     private readonly manifests: ManifestService,
     @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'lastError'>,
     @Inject(Replica) private readonly replica: Pick<Replica, 'isDegraded'>,
-    @Inject(LicenseKeys) private readonly licenseKeys: Pick<LicenseKeys, 'secretCheck'>,
+    @Inject(LicenseKeys) private readonly licenseKeys: Pick<LicenseKeys, 'secretCheck'> | null,
     private readonly clock: Clock,
     private readonly config: Config,
   ) {
@@ -58,7 +58,8 @@ export class WarningsService {
     const ages = await readDataAges(this.dataSource, this.#policy, now);
     const mail = await readWaitingMail(this.dataSource);
     const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
-    const isSecretCurrent = (await isSecretOfDatabase(this.dataSource, this.licenseKeys)) ?? true;
+    const keys = this.licenseKeys;
+    const isSecretCurrent = !keys || (await isSecretOfDatabase(this.dataSource, keys)) !== false;
     return { ages, mail, erasures, isSecretCurrent };
   }
 

@@ -1,0 +1,18 @@
+import type { KeyRing } from '../../keys/tokens/key-ring.js';
+import { hasLicenseKeySecret, readLicenseKeys } from '../../keys/key-material.js';
+import type { ManifestService } from '../../manifest/manifest.service.js';
+import { WarningsService } from '../../monitoring/warnings/warnings.service.js';
+import type { CommandContext } from './command-context.js';
+
+/** Creates the service that derives the warnings of `mooring status`. @param ring the state of the token keys */
+export async function createWarningsService(
+  { config, clock, dataSource }: CommandContext,
+  manifests: ManifestService,
+  ring: Pick<KeyRing, 'lastError'>,
+): Promise<WarningsService> {
+  // Only a running service knows the state of its replica.
+  const replica = { isDegraded: false };
+  // A missing secret of development is not created here.
+  const keys = hasLicenseKeySecret(config) ? await readLicenseKeys(config) : null;
+  return new WarningsService(dataSource, manifests, ring, replica, keys, clock, config);
+}

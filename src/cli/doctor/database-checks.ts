@@ -1,0 +1,180 @@
+import type { DataSource } from 'typeorm';
+import { CLOCK_TOLERANCE_MS, type Clock } from '../../core/clock.js';
+import { Config, ConfigError } from '../../core/config.js';
+import { connectionErrorCode, connectionRefusal, databaseAddress } from '../../database/access-errors.js';
+import { isConnectionError } from '../../database/connection-errors.js';
+import { replicaPool, withMaintenanceConnection } from '../../database/data-source.js';
+import { databaseTime } from '../../database/database-clock.js';
+import { pendingMigrations, requireUsableDatabase } from '../../database/migrations.js';
+import { DatabaseUnavailable } from '../../database/open-database.js';
+import { queryOne, queryPrepared } from '../../database/sql.js';
+import { hasLicenseKeySecret, readLicenseKeys } from '../../keys/key-material.js';
+import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
+import { createWarningsService } from '../context/warnings.js';
+import { COMMAND_ENTITIES, loadManifestService } from '../context/command-context.js';
+import { CommandError } from '../terminal/output.js';
+import type { Report } from './report.js';
+
+/** A smaller difference of two clocks has no effect, but synchronised clocks differ by less. */
+const CLOCK_WARNING_MS = 30_000;
+
+/** Checks the database, and what `mooring status` warns of. */
+export async function checkDatabase(config: Config, clock: Clock, report: Report): Promise<void> {
+  const url = config.databaseUrl ?? (await findEmbedded(config));
+  if (!url)
+    return report.ok(
+      'database',
+      'DATABASE_URL is not set: the service starts an embedded PostgreSQL in DATA_DIR.',
+    );
+  try {
+    await withMaintenanceConnection(
+      url,
+      async (dataSource) => checkOpenDatabase({ config, clock, dataSource, databaseUrl: url }, report),
+      { entities: COMMAND_ENTITIES },
+    );
+  } catch (error) {
+    const refusal = connectionRefusal(error, url);
+    report.fail(
+      'database',
+      refusal ?? (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error),
+    );
+  }
+}
+
+// The embedded server is imported on demand, because a process with DATABASE_URL does not need it.
+async function findEmbedded({ dataDir }: Config): Promise<string | null> {
+  const { findEmbeddedPostgres } = await import('../../database/embedded/embedded-postgres.js');
+  return findEmbeddedPostgres(dataDir);
+}
+
+interface Checked {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly dataSource: DataSource;
+  readonly databaseUrl: string;
+}
+
+async function checkOpenDatabase(checked: Checked, report: Report): Promise<void> {
+  const { dataSource, databaseUrl, clock } = checked;
+  await requireUsableDatabase(dataSource);
+  const { version } = await queryOne<{ version: string }>(
+    dataSource,
+    "select current_setting('server_version') as version",
+  );
+  report.ok('database', `PostgreSQL ${version} at ${databaseAddress(databaseUrl)} answers.`);
+  await checkRole(dataSource, report);
+  await report.run('clock', async () => checkClock(clock, await databaseTime(dataSource), report));
+  const pending = await pendingMigrations(databaseUrl);
+  // The other checks need the tables.
+  if (pending.length > 0)
+    return report.warn(
+      'schema',
+      `The database lacks ${pending.join(', ')}: run mooring migrate, or start the service.`,
+    );
+  report.ok('schema', 'All migrations are applied.');
+  await report.run('secret', () => checkSecret(checked));
+  await checkContent(checked, report);
+}
+
+const SELECT_ROLE = `
+  select current_user as role, r.rolsuper as is_superuser, pg_has_role(d.datdba, 'usage') as is_owner
+  from pg_roles r, pg_database d where r.rolname = current_user and d.datname = current_database()`;
+
+/** Checks the role of DATABASE_URL (docs/operations/install.md). */
+async function checkRole(dataSource: DataSource, report: Report): Promise<void> {
+  const { role, is_superuser, is_owner } = await queryOne<{
+    role: string;
+    is_superuser: boolean;
+    is_owner: boolean;
+  }>(dataSource, SELECT_ROLE);
+  const remedy = '(docs/operations/install.md)';
+  if (is_superuser)
+    report.warn(
+      'role',
+      `The role ${role} is a superuser: use a role that only owns this database ${remedy}.`,
+    );
+  else if (!is_owner)
+    report.warn(
+      'role',
+      `The role ${role} does not own the database: make it the owner, for migrations ${remedy}.`,
+    );
+  else report.ok('role', `The role ${role} owns the database, and is no superuser.`);
+}
+
+function checkClock(clock: Clock, databaseTime: Date, report: Report): string | void {
+  const differenceMs = Math.abs(clock.now().getTime() - databaseTime.getTime());
+  const seconds = Math.round(differenceMs / 1000);
+  const text = `The clocks of this machine and of the database differ by ${seconds} seconds`;
+  if (differenceMs < CLOCK_WARNING_MS) return `${text}.`;
+  const advice = `${text}: correct the wrong one (timedatectl).`;
+  if (differenceMs > CLOCK_TOLERANCE_MS) throw new CommandError(advice);
+  report.warn('clock', advice);
+}
+
+async function checkSecret({ config, dataSource }: Checked): Promise<string> {
+  // A missing secret of development is not created here.
+  const isSame = hasLicenseKeySecret(config)
+    ? await isSecretOfDatabase(dataSource, await readLicenseKeys(config))
+    : null;
+  if (isSame === null) return 'The first start stores a check value of the license key secret.';
+  if (!isSame) throw new ConfigError(otherSecretText(config));
+  return 'The license key secret is that of the database.';
+}
+
+/** Checks the data as `mooring status` does, and names what a new service lacks. */
+async function checkContent(checked: Checked, report: Report): Promise<void> {
+  const context = { ...checked, appliedMigrations: [] };
+  const manifests = await loadManifestService(context);
+  const warnings = await createWarningsService(context, manifests, { lastError: null });
+  const texts = warnings.derive(await warnings.readState());
+  const isSecretText = (text: string) => text === otherSecretText(checked.config);
+  for (const text of texts) if (!isSecretText(text)) report.warn('warning', text);
+  const content = manifests.live?.content;
+  const manifest = content && `version ${content.version}, valid until ${content.expires_at}`;
+  report.ok('manifest', manifest ? `The live manifest offers ${manifest}.` : 'No manifest is published yet.');
+  const { has_licenses } = await queryOne<{ has_licenses: boolean }>(
+    checked.dataSource,
+    'select exists (select from license) as has_licenses',
+  );
+  if (checked.config.isProduction && !has_licenses)
+    report.warn(
+      'licenses',
+      'The database has no license, so every activation is answered with 503: issue or import the first one, or correct DATABASE_URL.',
+    );
+}
+
+const READ_CLUSTER = 'select system_identifier::text as id from pg_control_system()';
+
+/** Checks that DATABASE_READ_URL leads to a replica of the database (docs/operations/replicas.md). */
+export async function checkReplica(config: Config, report: Report): Promise<void> {
+  const { databaseUrl, databaseReadUrl: url } = config;
+  if (!url || !databaseUrl) return;
+  const pool = replicaPool(url);
+  try {
+    const [replica] = await queryPrepared<{ id: string }>(pool, { name: 'read cluster', text: READ_CLUSTER });
+    const primary = await withMaintenanceConnection(databaseUrl, (dataSource) =>
+      queryOne<{ id: string }>(dataSource, READ_CLUSTER),
+    );
+    if (replica!.id !== primary.id)
+      throw new ConfigError(
+        'DATABASE_READ_URL leads to a replica of another server: give one of DATABASE_URL.',
+      );
+    report.ok('replica', `The replica at ${databaseAddress(url)} answers.`);
+  } catch (error) {
+    report.fail('replica', replicaError(error, url));
+  } finally {
+    await pool.end();
+  }
+}
+
+function replicaError(error: unknown, url: string): unknown {
+  if (/is not a standby/.test(String(error)))
+    return new ConfigError(
+      'DATABASE_READ_URL leads to a server that is no replica: give a streaming replica (docs/operations/replicas.md).',
+    );
+  const refusal = connectionRefusal(error, url, 'DATABASE_READ_URL');
+  if (refusal || !isConnectionError(error)) return refusal ?? error;
+  return new CommandError(
+    `The replica at ${databaseAddress(url)} does not answer (${connectionErrorCode(error)}): start it, or correct DATABASE_READ_URL.`,
+  );
+}

@@ -1,0 +1,96 @@
+import { constants, existsSync } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Logo } from '../../brand/logo.js';
+import { Config, ConfigError } from '../../core/config.js';
+import { AppLogger } from '../../core/logger.js';
+import { pagesAreBuilt } from '../../http/pages.js';
+import { Languages } from '../../languages/languages.service.js';
+import { oneSentence } from '../terminal/error-sentence.js';
+import { CommandError } from '../terminal/output.js';
+import type { Report } from './report.js';
+
+const MIB = 1024 * 1024;
+/** With less free space, mails that wait and lines of TOMBSTONE_FILE may soon not be written. */
+const [WARNING_MIB, FAILURE_MIB] = [1024, 100];
+
+/** Checks whether the web pages are built. */
+export function checkPages(report: Report): void {
+  if (pagesAreBuilt()) report.ok('pages', 'The web pages are built.');
+  else report.warn('pages', 'The web pages are not built: run npm run build.');
+}
+
+/** Checks the user of this command. Files that root creates cannot be changed by the service. */
+export function checkUser({ isProduction }: Config, report: Report): void {
+  if (isProduction && process.getuid?.() === 0)
+    report.warn(
+      'user',
+      'This command runs as root: run it as the user of the service, whose rights it then checks.',
+    );
+}
+
+/** Checks the files and folders that settings name. */
+export async function checkFiles(config: Config, report: Report): Promise<void> {
+  await report.run('brand', () => {
+    const { image } = new Logo(config);
+    return image ? `LOGO_FILE is a ${image.type} image.` : undefined;
+  });
+  await report.run('languages', () => checkLanguages(config, report));
+  await report.run('data folder', () => checkDataDir(config, report));
+  await report.run('tombstones', () => checkTombstones(config, report));
+}
+
+function checkLanguages(config: Config, report: Report): string {
+  // At a start these warnings are lines of the log.
+  const write = (line: string) => {
+    const { level: _level, time: _time, msg, ...details } = JSON.parse(line) as Record<string, unknown>;
+    const facts = Object.values(details).flat().map(String).join(', ');
+    report.warn(
+      'languages',
+      `${oneSentence(String(msg)).slice(0, -1)} (${facts}): see docs/operations/languages.md.`,
+    );
+  };
+  const { views } = new Languages(config, new AppLogger('warn', { write }));
+  return `Pages and mails are in ${views.map(({ tag }) => tag).join(', ')}.`;
+}
+
+async function checkDataDir({ dataDir }: Config, report: Report): Promise<string | void> {
+  await requireWritable('DATA_DIR', dataDir, 'folder');
+  const { bavail, bsize } = await statfs(nearestExisting(dataDir));
+  const free = Math.floor((bavail * bsize) / MIB);
+  const text = `The disk of DATA_DIR has ${free} MiB free`;
+  if (free < FAILURE_MIB) throw new CommandError(`${text}: free at least ${WARNING_MIB} MiB.`);
+  if (free >= WARNING_MIB) return `${text}.`;
+  report.warn('data folder', `${text}: free at least ${WARNING_MIB} MiB.`);
+}
+
+async function checkTombstones(config: Config, report: Report): Promise<string> {
+  const { tombstoneFile, isTombstoneFileGiven, isProduction } = config;
+  await requireWritable('TOMBSTONE_FILE', tombstoneFile, 'file');
+  if (isProduction && !isTombstoneFileGiven) {
+    const text =
+      'TOMBSTONE_FILE is not set: set it to a file outside the database and its backups (docs/operations/erasure.md).';
+    report.warn('tombstones', text);
+  }
+  return `${tombstoneFile} can be written.`;
+}
+
+/** @throws ConfigError if the file or folder that a setting names cannot be written or created */
+async function requireWritable(setting: string, path: string, kind: 'file' | 'folder'): Promise<void> {
+  const target = nearestExisting(path);
+  const refuse = (reason: string | undefined) => {
+    throw new ConfigError(
+      `${setting} cannot be used, because ${target} cannot be written (${reason}): give the user of the service access, or set another path.`,
+    );
+  };
+  await access(target, constants.R_OK | constants.W_OK).catch(({ code }: NodeJS.ErrnoException) =>
+    refuse(code),
+  );
+  const isFolder = (await stat(target)).isDirectory();
+  if (isFolder !== (kind === 'folder' || target !== path)) refuse(isFolder ? 'EISDIR' : 'ENOTDIR');
+}
+
+/** Returns a path, or the nearest folder above it that exists: a start creates the folders below it. */
+function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
+}

@@ -1,0 +1,76 @@
+import { Config, ConfigError } from '../../core/config.js';
+import { freePort } from '../../database/embedded/free-port.js';
+import { Mailer } from '../../mail/mailer.js';
+import { CommandError } from '../terminal/output.js';
+import type { Report } from './report.js';
+
+const REQUEST_TIMEOUT_MS = 3_000;
+/** Reasons of the mail server that another value of SMTP_URL would change. */
+const WRONG_SMTP_URL = /sign-in|TLS|EDNS|ENOTFOUND/;
+
+/** Checks the mail server: the connection, TLS and the sign-in. No mail is sent. */
+export async function checkMail(config: Config, report: Report): Promise<void> {
+  if (!config.smtpUrl) {
+    // In production `mooring status` warns too.
+    if (!config.isProduction)
+      report.ok('mail server', 'SMTP_URL is not set: mail is written to DATA_DIR/outbox.');
+    else report.warn('mail server', 'SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.');
+    return;
+  }
+  await report.run('mail server', async () => {
+    const failure = await new Mailer(config, { mailImage: null }).verify();
+    if (failure === null) return 'The mail server of SMTP_URL accepts the connection and the sign-in.';
+    const sentence = `SMTP_URL cannot be used, because ${failure}: correct it, or start the server (docs/operations/mail.md).`;
+    throw WRONG_SMTP_URL.test(failure) ? new ConfigError(sentence) : new CommandError(sentence);
+  });
+}
+
+/** Checks that the ports are free, or used by Mooring itself. */
+export async function checkPorts({ host, port, metricsPort }: Config, report: Report): Promise<void> {
+  await report.run('port', () => checkPort('PORT', host, port, '/health/live'));
+  if (metricsPort)
+    await report.run('metrics port', () => checkPort('METRICS_PORT', host, metricsPort, '/metrics'));
+}
+
+async function checkPort(setting: string, host: string, port: number, path: string): Promise<string> {
+  try {
+    await freePort(port, host);
+    return `${setting} ${port} of ${host} is free.`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+    if (code === 'EADDRINUSE' && (await isMooring(`http://${name}:${port}${path}`)))
+      return `${setting} ${port} of ${host} is used by Mooring, which runs.`;
+    const reason = code === 'EADDRINUSE' ? 'another program uses it' : String(code);
+    throw new ConfigError(
+      `Mooring cannot listen on HOST ${host}, ${setting} ${port} (${reason}): set another one.`,
+    );
+  }
+}
+
+/**
+ * Requests a probe from PUBLIC_URL, the operator's own address. It does not have to answer before the first start.
+ */
+export async function checkPublicUrl({ publicUrl }: Config, report: Report): Promise<void> {
+  if (await isMooring(`${publicUrl}/health/live`))
+    report.ok('public URL', `${publicUrl} answers from this machine.`);
+  else
+    report.warn(
+      'public URL',
+      `${publicUrl} does not answer as Mooring from this machine: start the service and the proxy, or correct PUBLIC_URL.`,
+    );
+}
+
+/** Whether a URL answers as a probe or the metrics of Mooring do. */
+async function isMooring(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    const text = await response.text();
+    return response.ok && (text === '{"status":"ok"}' || text.includes('\nmooring_'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,27 @@
+import { isConnectionError } from '../../database/connection-errors.js';
+import { Problem, problemDetail } from '../../http/problems/problem.js';
+
+/**
+ * Turns an error message into one sentence. A message of commander is, for example, `error: unknown option '--x'`, a line break and
+ * a suggestion.
+ */
+export function oneSentence(text: string): string {
+  const message = text
+    .trim()
+    .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ');
+  // A file name or an address at the beginning keeps its case.
+  const capitalized = /^[a-z]+[\s,]/.test(message)
+    ? message.charAt(0).toUpperCase() + message.slice(1)
+    : message;
+  return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
+}
+
+/** Describes an error in one sentence. */
+export function errorSentence(error: unknown): string {
+  if (!(error instanceof Error)) return 'An unknown error occurred.';
+  if (error instanceof Problem) return problemDetail(error);
+  const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };
+  if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
+  return oneSentence(error.message || String(code ?? error.name));
+}

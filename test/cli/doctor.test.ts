@@ -1,0 +1,381 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import type { Finding } from '../../src/cli/doctor/report.js';
+import { createDatabase, Service } from '../support/harness.js';
+import { Terminal, type Run } from '../support/processes/cli-harness.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
+import { freePort } from '../support/processes/server-process.js';
+
+// No output may contain it.
+const SECRET = 'canary-secret-5f1c';
+
+type Settings = Record<string, string | undefined>;
+
+/** A production with its own database and secrets, in which no service runs. */
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let terminal: Terminal;
+let production: Settings;
+/** A mail server that refuses each sign-in, and a program that uses a port. */
+let mailServer: Server;
+beforeAll(async () => {
+  database = await createDatabase();
+  terminal = new Terminal({});
+  const secrets = await terminal.json(['init', 'secrets']);
+  production = {
+    ...PRODUCTION_SETTINGS,
+    ...secrets,
+    DATABASE_URL: database.url,
+    PORT: String(await freePort()),
+    TOMBSTONE_FILE: terminal.file('erased.txt'),
+  };
+  await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'], { env: production });
+  await terminal.json(['license', 'issue', '--email', 'ada@example.com'], { env: production });
+  mailServer = createServer(refuseSignIns).listen(0, '127.0.0.1');
+  await once(mailServer, 'listening');
+});
+afterAll(async () => {
+  mailServer?.close();
+  terminal?.close();
+  await database?.drop();
+});
+
+/** Talks SMTP as a server that accepts no sign-in. */
+function refuseSignIns(socket: Socket): void {
+  socket.on('error', () => undefined);
+  socket.write('220 mail.example.com\r\n');
+  socket.on('data', (line) => {
+    const command = String(line).slice(0, 4);
+    if (command === 'EHLO') socket.write('250-mail.example.com\r\n250 AUTH PLAIN\r\n');
+    else socket.write(command === 'AUTH' ? '535 refused\r\n' : '250 ok\r\n');
+  });
+}
+
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
+
+/** Runs `mooring doctor --json` with changed settings. */
+async function diagnose(changes: Settings = {}): Promise<Run & { checks: Finding[]; failures: Finding[] }> {
+  const run = await terminal.run(['doctor', '--json'], { env: { ...production, ...changes } });
+  const checks = run.json.checks as Finding[];
+  return { ...run, checks, failures: checks.filter(({ status }) => status === 'fail') };
+}
+
+test('with right settings every line is ok or a warning, and the exit code is 0', async () => {
+  const { code, stderr, checks } = await diagnose();
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const names = (status: string) => checks.filter((each) => each.status === status).map(({ check }) => check);
+  expect(names('ok')).toEqual([
+    'versions',
+    'settings',
+    'pages',
+    'token keys',
+    'manifest keys',
+    'languages',
+    'data folder',
+    'tombstones',
+    'database',
+    'clock',
+    'schema',
+    'secret',
+    'manifest',
+    'port',
+  ]);
+  // The tests run PostgreSQL as its superuser. No service listens and no mail server is configured.
+  const isRoot = process.getuid!() === 0;
+  expect(names('warn')).toEqual([...(isRoot ? ['user'] : []), 'mail server', 'role', 'public URL']);
+  for (const { text } of checks) expect(text).toMatch(/^[^\n]+\.$/);
+});
+
+test('without --json each finding is a line: the status, the check and a sentence', async () => {
+  const { code, stdout } = await terminal.run(['doctor'], { env: production });
+  expect(code).toBe(0);
+  for (const line of stdout.trim().split('\n')) expect(line).toMatch(/^(ok|warn) +[a-zA-Z ]+ {2,}\S.*\.$/);
+});
+
+test('a running service is recognised on its port and at PUBLIC_URL', async () => {
+  const PORT = String(await freePort());
+  const PUBLIC_URL = `http://127.0.0.1:${PORT}`;
+  const service = await Service.start({ environment: { PORT } });
+  try {
+    const { code, checks } = await diagnose({ PORT, PUBLIC_URL });
+    expect(code).toBe(0);
+    expect(checks).toContainEqual(
+      expect.objectContaining({ status: 'ok', check: 'port', text: expect.stringContaining('by Mooring') }),
+    );
+    expect(checks).toContainEqual({
+      status: 'ok',
+      check: 'public URL',
+      text: `${PUBLIC_URL} answers from this machine.`,
+    });
+  } finally {
+    await service.close();
+  }
+});
+
+test('in development without settings nothing is created', async () => {
+  const empty = new Terminal({});
+  const run = await empty.run(['doctor', '--json'], { env: { NODE_ENV: undefined, PUBLIC_URL: undefined } });
+  expect(run.code).toBe(0);
+  expect(run.json.checks).toContainEqual(
+    expect.objectContaining({ check: 'database', status: 'ok', text: expect.stringContaining('embedded') }),
+  );
+  expect(readdirSync(empty.dir)).toEqual([]);
+  empty.close();
+});
+
+describe('a wrong setting is one line with the remedy, and the exit code is 2:', () => {
+  const changedUrl = (change: (url: URL) => void) => () => {
+    const url = new URL(database.url);
+    change(url);
+    return { DATABASE_URL: url.href };
+  };
+  const file = (name: string, content: string) => {
+    writeFileSync(terminal.file(name), content);
+    return terminal.file(name);
+  };
+  const smtp = (SMTP_URL: string) => ({ SMTP_URL, MAIL_FROM: 'licenses@example.com' });
+  const missing = (name: string): [string, () => Settings, RegExp] => [
+    `${name} missing`,
+    () => ({ [name]: undefined }),
+    new RegExp(`^In production these settings must be given: ${name} \\(mooring init .*\\.env\\.example`),
+  ];
+
+  test.each<[what: string, changes: () => Settings, sentence: RegExp]>([
+    // A missing PUBLIC_URL is blank here, because the harness gives one.
+    ['PUBLIC_URL missing', () => ({ PUBLIC_URL: ' ' }), /must be given: PUBLIC_URL \(/],
+    missing('PRODUCT'),
+    missing('DATABASE_URL'),
+    missing('LICENSE_KEY_SECRET'),
+    missing('TOKEN_KEYS_DIR'),
+    missing('MANIFEST_PUBLIC_KEYS'),
+    [
+      'PUBLIC_URL http',
+      () => ({ PUBLIC_URL: 'http://licensing.example.com' }),
+      /PUBLIC_URL must be an https URL/,
+    ],
+    [
+      'PUBLIC_URL with a query',
+      () => ({ PUBLIC_URL: 'https://example.com/?x' }),
+      /^PUBLIC_URL must be .* without a query/,
+    ],
+    [
+      'NODE_ENV missing',
+      () => ({ NODE_ENV: undefined }),
+      /^With DATABASE_URL, NODE_ENV must be given: set NODE_ENV=production/,
+    ],
+    ['NODE_ENV unknown', () => ({ NODE_ENV: 'prod' }), /^NODE_ENV must be development or production/],
+    [
+      'HOST of development',
+      () => ({ NODE_ENV: 'development', HOST: '0.0.0.0' }),
+      /^Development mode .* set NODE_ENV=production/,
+    ],
+    [
+      '@ in SMTP_URL',
+      () => smtp(`smtp://ada@example.com:${SECRET}@127.0.0.1`),
+      /SMTP_URL must be escaped: write @ as %40/,
+    ],
+    [
+      '@ in DATABASE_URL',
+      () => ({ DATABASE_URL: `postgres://u:p@${SECRET}@127.0.0.1/d` }),
+      /DATABASE_URL must be escaped: write @ as %40/,
+    ],
+    [
+      'another LICENSE_KEY_SECRET',
+      () => ({ LICENSE_KEY_SECRET: randomBytes(32).toString('base64') }),
+      /^LICENSE_KEY_SECRET is not the secret with which this database was made: use that one/,
+    ],
+    [
+      'LICENSE_KEY_SECRET cut off',
+      () => ({ LICENSE_KEY_SECRET: SECRET }),
+      /^LICENSE_KEY_SECRET must be 32 bytes in base64/,
+    ],
+    [
+      'wrong password',
+      changedUrl((url) => (url.password = SECRET)),
+      /refuses the password of the role .*: correct it in DATABASE_URL/,
+    ],
+    [
+      'unknown role',
+      changedUrl((url) => (url.username = 'nobody')),
+      /refuses the password of the role nobody/,
+    ],
+    [
+      'unknown database',
+      changedUrl((url) => (url.pathname = '/none')),
+      /has no database none: create it, or correct DATABASE_URL/,
+    ],
+    ['no password', changedUrl((url) => (url.password = '')), /requires a password: add it to DATABASE_URL/],
+    [
+      'TLS that the server lacks',
+      changedUrl((url) => url.searchParams.set('sslmode', 'require')),
+      /^DATABASE_URL requires TLS, which the server does not offer: enable/,
+    ],
+    [
+      'DATABASE_URL of another system',
+      () => ({ DATABASE_URL: `mysql://u:${SECRET}@h/d` }),
+      /^DATABASE_URL must be a URL of the form postgres:/,
+    ],
+    [
+      'DATABASE_READ_URL of the primary',
+      () => ({ DATABASE_READ_URL: database.url }),
+      /^DATABASE_READ_URL leads to a server that is no replica: give a streaming replica/,
+    ],
+    [
+      'sslmode',
+      () => ({ DATABASE_URL: 'postgres://h/d?sslmode=prefer' }),
+      /^The sslmode of DATABASE_URL must be verify-full/,
+    ],
+    ['PORT', () => ({ PORT: 'http' }), /^PORT must be a whole number from 0 to 65535/],
+    [
+      'PORT in use',
+      () => ({ PORT: String(portOf(mailServer)) }),
+      /^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(another program uses it\): set another one/,
+    ],
+    [
+      'HOST of another machine',
+      () => ({ HOST: '192.0.2.1' }),
+      /^Mooring cannot listen on HOST 192\.0\.2\.1, PORT \d+ \(EADDRNOTAVAIL\)/,
+    ],
+    [
+      'METRICS_PORT in use',
+      () => ({ METRICS_PORT: String(portOf(mailServer)) }),
+      /METRICS_PORT \d+ \(another program uses it\)/,
+    ],
+    [
+      'SMTP_URL with a wrong password',
+      () => smtp(`smtp://ada:${SECRET}@127.0.0.1:${portOf(mailServer)}`),
+      /^SMTP_URL cannot be used, because the mail server refused the sign-in \(535\): correct it/,
+    ],
+    [
+      'SMTP_URL without MAIL_FROM',
+      () => ({ SMTP_URL: 'smtp://127.0.0.1' }),
+      /^With SMTP_URL, MAIL_FROM must be given/,
+    ],
+    ['MAIL_FROM', () => ({ MAIL_FROM: 'licenses' }), /^MAIL_FROM must be an e-mail address/],
+    ['LOG_LEVEL', () => ({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL must be one of trace, /],
+    ['PRODUCT with a space', () => ({ PRODUCT: 'My App' }), /^PRODUCT must match /],
+    [
+      'TOKEN_KEYS_DIR without keys',
+      () => ({ TOKEN_KEYS_DIR: terminal.file('none') }),
+      /^TOKEN_KEYS_DIR cannot be used: .* holds no ring\.json/,
+    ],
+    [
+      'MANIFEST_PUBLIC_KEYS',
+      () => ({ MANIFEST_PUBLIC_KEYS: SECRET }),
+      /^MANIFEST_PUBLIC_KEYS must be Ed25519 public keys/,
+    ],
+    ['LOGO_FILE', () => ({ LOGO_FILE: file('logo.gif', 'GIF89a') }), /^LOGO_FILE must be a PNG or SVG image/],
+    [
+      'TOMBSTONE_FILE below a file',
+      () => ({ TOMBSTONE_FILE: `${file('plain', '')}/erased.txt` }),
+      /^TOMBSTONE_FILE cannot be used/,
+    ],
+    ['DATA_DIR that is a file', () => ({ DATA_DIR: file('data-file', '') }), /^DATA_DIR cannot be used/],
+    [
+      'SUPPORT_CONTACT',
+      () => ({ SUPPORT_CONTACT: 'call us' }),
+      /^SUPPORT_CONTACT must be an e-mail address, or/,
+    ],
+    [
+      'NODE_TLS_REJECT_UNAUTHORIZED',
+      () => ({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }),
+      /^In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
+    ],
+  ])('%s', async (_what, changes, sentence) => {
+    const { code, stdout, stderr, failures } = await diagnose(changes());
+    expect(failures.map(({ text }) => text)).toEqual([expect.stringMatching(sentence)]);
+    expect(failures[0]!.text).toMatch(/^[^\n]+\.$/);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`Checks that failed: ${failures[0]!.check}.\n`);
+    expect(stdout + stderr).not.toContain(SECRET);
+  });
+
+  test('several wrong settings are reported together', async () => {
+    const { code, failures } = await diagnose({ PORT: 'x', LOG_LEVEL: 'loud', PRODUCT: ' ' });
+    expect(code).toBe(2);
+    expect(failures.map(({ check }) => check)).toEqual(['settings', 'settings', 'settings']);
+  });
+});
+
+describe('another fault is one line with the remedy, and the exit code is 1:', () => {
+  test.each<[what: string, changes: () => Settings, sentence: RegExp]>([
+    [
+      'a database that does not run',
+      () => ({ DATABASE_URL: 'postgres://u:p@127.0.0.1:9/d' }),
+      /^The database at 127\.0\.0\.1:9 does not answer \(ECONNREFUSED\): start it, or correct DATABASE_URL\.$/,
+    ],
+    [
+      'a replica that does not run',
+      () => ({ DATABASE_READ_URL: 'postgres://u:p@127.0.0.1:9/d' }),
+      /^The replica at 127\.0\.0\.1:9 does not answer \(ECONNREFUSED\): start it, or correct DATABASE_READ_URL\.$/,
+    ],
+    [
+      'a mail server that does not run',
+      () => ({ SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'a@example.com' }),
+      /^SMTP_URL cannot be used, because the mail server cannot be reached \(ECONNREFUSED\): correct it, or start the server/,
+    ],
+  ])('%s', async (_what, changes, sentence) => {
+    const { code, failures } = await diagnose(changes());
+    expect(failures.map(({ text }) => text)).toEqual([expect.stringMatching(sentence)]);
+    expect(code).toBe(1);
+  });
+});
+
+describe('a warning says what to do, and the exit code stays 0:', () => {
+  const warningsOf = async (changes: Settings = {}) => {
+    const { code, checks } = await diagnose(changes);
+    return { code, texts: checks.filter(({ status }) => status === 'warn').map(({ text }) => text) };
+  };
+
+  test('a database without tables', async () => {
+    const client = new pg.Client(database.url);
+    await client.connect();
+    const name = `doctor_${randomBytes(6).toString('hex')}`;
+    await client.query(`create database ${name}`);
+    const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
+    const { code, texts } = await warningsOf({ DATABASE_URL });
+    await client.query(`drop database ${name} with (force)`);
+    await client.end();
+    expect(code).toBe(0);
+    expect(texts).toContainEqual(
+      expect.stringMatching(/^The database lacks schema\d+, .*: run mooring migrate/),
+    );
+  });
+
+  test('a database without licenses', async () => {
+    const empty = await createDatabase();
+    const { texts } = await warningsOf({ DATABASE_URL: empty.url });
+    await empty.drop();
+    expect(texts).toContainEqual(expect.stringMatching(/^The database has no license, .* issue or import/));
+  });
+
+  test('token keys that every user can read', async () => {
+    const dir = production['TOKEN_KEYS_DIR']!;
+    chmodSync(dir, 0o755);
+    const { code, texts } = await warningsOf();
+    chmodSync(dir, 0o700);
+    expect(code).toBe(0);
+    expect(texts).toContainEqual(`Every user of this machine has access to ${dir}: run chmod -R o= on it.`);
+  });
+
+  test('a language file of a language without mails', async () => {
+    mkdirSync(terminal.file('languages'));
+    const { texts } = await warningsOf({ LANGUAGES_DIR: terminal.file('languages'), MAIL_LANGUAGE: 'nl' });
+    expect(texts).toContainEqual(
+      'MAIL_LANGUAGE has no file, so mails are in English (nl): see docs/operations/languages.md.',
+    );
+    expect((await warningsOf({ LANGUAGES_DIR: terminal.file('none') })).texts).toContainEqual(
+      expect.stringMatching(/^LANGUAGES_DIR cannot be read, .* \(ENOENT\): see docs/),
+    );
+  });
+
+  test('TOMBSTONE_FILE that is not set', async () => {
+    const { texts } = await warningsOf({ TOMBSTONE_FILE: undefined });
+    expect(texts).toContainEqual(
+      expect.stringMatching(/^TOMBSTONE_FILE is not set: set it to a file outside/),
+    );
+  });
+});
