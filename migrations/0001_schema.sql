@@ -24,23 +24,32 @@ comment on column purchase.recorded_on is 'The day (UTC) of the first report.';
 comment on column purchase.paid is 'Whether a paid report was received. The license is issued with the first one, once.';
 
 create table license (
-  id               uuid primary key,
-  key_hash         bytea not null unique check (length(key_hash) = 32),
-  key_hint         text not null check (length(key_hint) = 2),
-  key_generation   integer not null default 1 check (key_generation >= 1),
-  email            text check (length(email) <= 254),
-  staff_status     text not null default 'active' check (staff_status in ('active', 'suspended', 'revoked')),
-  machines_allowed integer not null check (machines_allowed between 1 and 100000),
-  expires_at       timestamptz,
-  on_expiry        text not null check (on_expiry in ('keep', 'stop')),
-  purchase_id      uuid unique references purchase,
-  created_at       timestamptz not null,
-  ended_at         timestamptz,
-  end_changed_at   timestamptz not null default now(),
-  email_since      timestamptz,
-  address_lost_at  timestamptz
+  id                uuid primary key,
+  key_hash          bytea not null unique check (length(key_hash) = 32),
+  key_hint          text not null check (length(key_hint) = 2),
+  key_generation    integer not null default 1 check (key_generation >= 1),
+  email             text check (length(email) <= 254),
+  staff_status      text not null default 'active' check (staff_status in ('active', 'suspended', 'revoked')),
+  machines_allowed  integer not null check (machines_allowed between 1 and 100000),
+  expires_at        timestamptz,
+  on_expiry         text not null check (on_expiry in ('keep', 'stop')),
+  purchase_id       uuid references purchase,
+  created_at        timestamptz not null,
+  ended_at          timestamptz,
+  end_changed_at    timestamptz not null default now(),
+  email_since       timestamptz,
+  address_lost_at   timestamptz,
+  previous_key_hash bytea check (length(previous_key_hash) = 32),
+  previous_key_hint text check (length(previous_key_hint) = 4),
+  new_key_mailed_at timestamptz,
+  constraint license_previous_key_has_hint check ((previous_key_hash is null) = (previous_key_hint is null))
 );
 create index license_email on license (email);
+-- A transaction may have several licenses: one for each key that another system issued for it.
+create index license_purchase on license (purchase_id);
+create unique index license_previous_key on license (previous_key_hash) where previous_key_hash is not null;
+-- The imported licenses whose new key has not been mailed yet.
+create index license_new_key_to_mail on license (id) where previous_key_hash is not null and new_key_mailed_at is null;
 -- The retention policy uses this expression (LICENSE_RETENTION_START in src/licenses/license-end.ts): the retention period
 -- starts at the end of a license, or at the last change of this end if that is later (docs/decisions/0023).
 create index license_kept_from on license ((
@@ -64,6 +73,10 @@ comment on column license.ended_at is 'Time of the refund, revocation or erasure
 comment on column license.end_changed_at is 'Time of the last change of the end of the license, by expiry date, refund, revocation or erasure.';
 comment on column license.email_since is 'Time since which the license belongs to this e-mail address; null if the address is that of its issue.';
 comment on column license.address_lost_at is 'Time since which the e-mail address is unknown, because a restored backup named an erased former holder; null if it is known, or if the license was erased.';
+
+comment on column license.previous_key_hash is 'Keyed hash of the key that another system issued for the license before it was imported; null without one, and after an erasure.';
+comment on column license.previous_key_hint is 'The last four characters of that key, by which its holder recognises it; null without one, and after an erasure.';
+comment on column license.new_key_mailed_at is 'Time at which the mail with the new key of an imported license was queued; null if there was none.';
 
 -- A machine that activated before the key of its license was replaced has the replaced key stored. It may activate again with
 -- this key, and gets the activation that it has (docs/decisions/0028).
@@ -639,7 +652,8 @@ comment on column schema_migration.applied_at is 'Time of application.';
 
 -- The planner keeps samples of column values, which an erasure would not remove. The samples would also contain ids of the
 -- telemetry received before the last `analyze`.
-alter table license         alter column email set statistics 0;
+alter table license         alter column email set statistics 0, alter column previous_key_hash set statistics 0,
+                            alter column previous_key_hint set statistics 0;
 alter table purchase        alter column email set statistics 0;
 alter table activation      alter column machine_id set statistics 0, alter column hostname_hint set statistics 0;
 alter table mail_recipient  alter column email set statistics 0;

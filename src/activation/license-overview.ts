@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { OnExpiry } from '../core/config.js';
 import { queryRows } from '../database/sql.js';
+import type { TypedKeyHashes } from '../keys/license-keys.js';
 import { licenseStatus, type LicenseState, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
@@ -25,6 +26,8 @@ export interface LicenseView {
   readonly id: string;
   /** The last two symbols of the license key. */
   readonly key_hint: string;
+  /** The last four characters of the key that another system issued for the license; null if it was not imported with one. */
+  readonly previous_key_hint: string | null;
   /** Null if the holder was erased, or if a restore lost the address. */
   readonly email: string | null;
   /** Whether a restore lost the address. The license is valid nevertheless, and staff set the address again (docs/decisions/0024). */
@@ -41,7 +44,8 @@ export interface LicenseView {
 /** The criterion of a search for licenses. Exactly one member is set. */
 export interface LicenseQuery {
   readonly id?: string;
-  readonly key_hash?: Buffer;
+  /** The hashes of a key that was typed. */
+  readonly key?: TypedKeyHashes;
   readonly email?: string;
   readonly transaction_id?: string;
   readonly activation_id?: string;
@@ -49,7 +53,7 @@ export interface LicenseQuery {
 
 const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
   id: 'l.id = $1',
-  key_hash: 'l.key_hash = $1',
+  key: 'l.key_hash = ($1::bytea[])[1] or l.previous_key_hash = ($1::bytea[])[2]',
   email: 'l.email = $1',
   transaction_id: 'l.purchase_id = (select id from purchase where transaction_id = $1)',
   activation_id: 'l.id = (select license_id from activation where id = $1)',
@@ -60,7 +64,7 @@ const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
  * would read all purchases for a join: it has no statistics of e-mail addresses (docs/decisions/0009).
  */
 export const LICENSE_COLUMNS = `
-  l.id, l.key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
+  l.id, l.key_hint, l.previous_key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,
   l.address_lost_at is not null as is_address_lost,
   (select state from purchase where id = l.purchase_id) as purchase_state`;
 
@@ -76,6 +80,7 @@ export const LICENSE_ORDER = 'l.created_at desc, l.id desc';
 export interface LicenseRow extends LicenseState {
   readonly id: string;
   readonly key_hint: string;
+  readonly previous_key_hint: string | null;
   readonly email: string | null;
   readonly is_address_lost: boolean;
   readonly machines_allowed: number;
@@ -92,7 +97,7 @@ export async function findLicenses(
   query: LicenseQuery,
   { isForHolder = false, limit }: { isForHolder?: boolean; limit?: number } = {},
 ): Promise<LicenseView[]> {
-  const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | Buffer]];
+  const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | TypedKeyHashes]];
   const licenses = await queryRows<LicenseRow>(
     dataSource,
     `select ${LICENSE_COLUMNS} from license l where ${CONDITIONS[criterion]} order by ${LICENSE_ORDER} limit $2`,
@@ -122,6 +127,7 @@ export function toLicenseSummary(
   return {
     id: license.id,
     key_hint: license.key_hint,
+    previous_key_hint: license.previous_key_hint,
     email: license.email,
     is_address_lost: license.is_address_lost,
     status: licenseStatus(license),

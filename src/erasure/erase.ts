@@ -108,7 +108,8 @@ export async function erasePersonalData(
   await execute(manager, 'delete from release_request where activation_id = any($1)', [activations]);
   await execute(
     manager,
-    `update license set email = null, address_lost_at = null, ended_at = coalesce(ended_at, $2),
+    `update license set email = null, address_lost_at = null, previous_key_hash = null, previous_key_hint = null,
+       ended_at = coalesce(ended_at, $2),
        end_changed_at = case when ${LICENSE_END} <= $2 then end_changed_at else $2 end
      where id = any($1)`,
     [licenses, at],

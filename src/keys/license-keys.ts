@@ -1,8 +1,10 @@
 import { deriveAuditActorId } from './audit-actor.js';
 import { hashErasedAddress } from './erased-address.js';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
-import { withServicePrefix } from './license-key-text.js';
+import { readLicenseKey, withServicePrefix } from './license-key-text.js';
 import { deriveSignInCode, deriveStaffLink, type DerivationInput } from './mailed-secrets.js';
+import { deriveImportedLicenseId, hashPreviousKey } from './previous-key.js';
+import { readPreviousKey } from './previous-key-text.js';
 import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
 import { deriveSecretCheck } from './secret-check.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
@@ -15,8 +17,15 @@ export interface DerivedKey {
 }
 
 /**
+ * The hashes by which a license may be found for a typed key: as its current key, and as the key that another system issued. Null if
+ * the text does not have the form of such a key.
+ */
+export type TypedKeyHashes = readonly [key_hash: Buffer | null, previous_key_hash: Buffer | null];
+
+/**
  * Derives everything that depends on LICENSE_KEY_SECRET: license keys, ids of purchases and of actors, sign-in codes, sign-in links,
- * release hints, hashes of erased addresses, and the check value of the secret. New license keys have the prefix LICENSE_KEY_PREFIX.
+ * release hints, hashes of erased addresses and of previous keys, and the check value of the secret. New license keys have the prefix
+ * LICENSE_KEY_PREFIX.
  */
 export class LicenseKeys {
   readonly #secret: Buffer;
@@ -31,6 +40,25 @@ export class LicenseKeys {
   /** Returns the hash of a key. @param key in the form of `readLicenseKey` */
   hash(key: string): Buffer {
     return licenseKeyHash(withServicePrefix(key, this.prefix));
+  }
+
+  /** Returns the hashes of a key that a person typed, in any form (docs/keys.md#previous-keys). */
+  hashesOfTyped(text: string): TypedKeyHashes {
+    const [key, previousKey] = [readLicenseKey(text), readPreviousKey(text)];
+    return [
+      key === null ? null : this.hash(key),
+      previousKey === null ? null : this.hashPrevious(previousKey),
+    ];
+  }
+
+  /** Returns the keyed hash of a key that another system issued. @param key the result of `readPreviousKey` */
+  hashPrevious(key: string): Buffer {
+    return hashPreviousKey(this.#secret, key);
+  }
+
+  /** Derives the id of the license that is imported for a previous key. @param key the result of `readPreviousKey` */
+  importedLicenseId(key: string): string {
+    return deriveImportedLicenseId(this.#secret, key);
   }
 
   /** Derives a license key, with its hash and hint. @param generation increases when staff replace the key */

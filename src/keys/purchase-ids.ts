@@ -20,12 +20,12 @@ export function derivePurchaseIds(secret: Buffer, transactionId: string): Purcha
   };
 }
 
-function deriveId(secret: Buffer, domainSeparator: string, transactionId: string): string {
-  const bytes = createHmac('sha256', secret)
-    .update(domainSeparator)
-    .update(transactionId)
-    .digest()
-    .subarray(0, 16);
+/**
+ * Derives a UUID in the form of version 7 from a text.
+ * @param secret LICENSE_KEY_SECRET @param domainSeparator the beginning of the input; each use has its own
+ */
+export function deriveId(secret: Buffer, domainSeparator: string, text: string): string {
+  const bytes = createHmac('sha256', secret).update(domainSeparator).update(text).digest().subarray(0, 16);
   bytes[6] = 0x70 | (bytes[6]! & 0x0f);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);
   return stringify(bytes);

@@ -38,7 +38,7 @@ interface HolderActivation extends ActivationView {
 /** A license in the overview of its holder. */
 interface HolderLicense extends Omit<
   LicenseView,
-  'email' | 'is_address_lost' | 'created_at' | 'activations'
+  'email' | 'is_address_lost' | 'created_at' | 'previous_key_hint' | 'activations'
 > {
   readonly self_releases_left: number;
   readonly is_key_mailable: boolean;
@@ -150,6 +150,7 @@ export class HolderOverviewService {
         email: _email,
         is_address_lost: _isLost,
         created_at: _createdAt,
+        previous_key_hint: _previousKeyHint,
         ...facts
       } = toLicenseSummary(license, countActive(activations));
       return {

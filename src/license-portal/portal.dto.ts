@@ -1,6 +1,6 @@
 import { optional, textField } from '../core/field.js';
 import { emailField } from '../fields/email.js';
-import { licenseKeyField } from '../fields/license-key.js';
+import { licenseKeyOrPreviousField } from '../fields/license-key.js';
 import { optionalReasonField } from '../fields/reason.js';
 import { licenseIdOfHint } from '../keys/release-hint.js';
 import { readSignInCode } from '../keys/typed-text.js';
@@ -19,7 +19,7 @@ export class SignInRequest {
   })
   email?: string;
 
-  @Member(optional(licenseKeyField), { rule: requireExactlyOne })
+  @Member(optional(licenseKeyOrPreviousField), { rule: requireExactlyOne })
   license_key?: string;
 
   @Member(optional(signInCode), { rule: requireExactlyOne })

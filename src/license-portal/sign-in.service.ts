@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { queryRow } from '../database/sql.js';
-import { problem } from '../http/problems/problem.js';
+import { LICENSE_KEY_SENTENCE } from '../fields/license-key.js';
+import { invalidMembers, problem } from '../http/problems/problem.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { tokenHash } from '../http/sessions/token-hash.js';
@@ -46,22 +47,35 @@ export class SignInService {
   }
 
   /**
-   * Creates a session for one license, in any state.
+   * Creates a session for one license, in any state. The key that another system issued signs in to an imported license, until its
+   * new key is replaced, as a key may have leaked then.
+   * @param typedKey a text that `licenseKeyOrPreviousField` accepts
    * @returns the session token
-   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `unavailable` if a production
-   *   database has no licenses
+   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text that is neither the
+   *   form of a license key nor can be a previous key, because no license has one; `unavailable` if a production database has no
+   *   licenses
    */
   async signInWithKey(email: string, typedKey: string): Promise<string> {
-    const key_hash = this.keys.hash(typedKey);
+    const [key_hash, previous_key_hash] = this.keys.hashesOfTyped(typedKey);
     const token = await this.dataSource.transaction(async (manager) => {
       // The share lock orders this before or after a change of the key or address and an erasure, which end sessions.
-      const sql = 'select id from license where key_hash = $1 and email = $2 for share';
-      const license = await queryRow<{ id: string }>(manager, sql, [key_hash, email]);
+      const sql = `select id from license where email = $2
+        and (key_hash = $1 or (previous_key_hash = $3 and key_generation = 1)) for share`;
+      const values = [key_hash, email, previous_key_hash];
+      const license = await queryRow<{ id: string }>(manager, sql, values);
       return license ? this.sessions.begin(manager, { license_id: license.id }) : null;
     });
     if (token) return token;
     await this.licenses.assertDatabaseHasLicenses();
+    if (key_hash === null && !(await this.#hasPreviousKeys()))
+      throw invalidMembers({ license_key: LICENSE_KEY_SENTENCE });
     throw problem('license_not_found');
+  }
+
+  /** Whether any license has a key of another system. If none has, a text of another form is a typing error. */
+  async #hasPreviousKeys(): Promise<boolean> {
+    const sql = 'select 1 from license where previous_key_hash is not null limit 1';
+    return (await queryRow<unknown>(this.dataSource, sql)) !== undefined;
   }
 
   /**

@@ -20,6 +20,12 @@ const RELEASE_REASON = `
   (select e.reason from audit_event e where e.license_id = l.id and e.action = 'activation.release'
      and e.change ->> 'activation_id' = a.id::text and ${sinceCurrentHolder('e.at')} limit 1)`;
 
+/** The kind of the mail with the new key of an imported license. */
+export const IMPORTED_KEY_MAIL = 'license_key_imported';
+
+/** The first sentence of a mail with a key. */
+type Opening = 'bought' | 'again' | 'replaced' | 'imported';
+
 /** A machine, with its activation and the license that it uses or used. */
 interface LicensedMachine extends MailedMachine {
   readonly email: string | null;
@@ -62,12 +68,12 @@ export class LicenseMails implements OnModuleInit {
 
   onModuleInit(): void {
     const keyMail =
-      (subject: 'subject' | 'newSubject', opening: 'bought' | 'again' | 'replaced') =>
-      (id: string, language: Language) =>
+      (subject: 'subject' | 'newSubject', opening: Opening) => (id: string, language: Language) =>
         this.composeKeyMail(id, language, subject, opening);
     this.mail.register('license_key', keyMail('subject', 'bought'));
     this.mail.register('license_key_again', keyMail('subject', 'again'));
     this.mail.register('license_key_replaced', keyMail('newSubject', 'replaced'));
+    this.mail.register(IMPORTED_KEY_MAIL, keyMail('newSubject', 'imported'));
     this.mail.register('email_changed', async (_id, language) => this.composeEmailChanged(language));
     this.mail.register('activation_created', (id, language) => this.composeActivationCreated(id, language));
     this.mail.register('binding_released', (id, language) => this.composeActivationReleased(id, language));
@@ -81,7 +87,7 @@ export class LicenseMails implements OnModuleInit {
     id: string,
     language: Language,
     subject: 'subject' | 'newSubject',
-    opening: 'bought' | 'again' | 'replaced',
+    opening: Opening,
   ): Promise<MailMessage | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
     if (key === 'not_made_here')
@@ -99,8 +105,12 @@ export class LicenseMails implements OnModuleInit {
       const name = key.on_expiry === 'keep' ? names.updates : names.runs;
       facts.push([name, t(names.through, { day: language.formatLastDay(key.expires_at) })]);
     }
+    // A holder who asks for the key again may know only the key of the other system, which it replaces.
+    const end = opening === 'replaced' || opening === 'bought' ? null : key.previous_key_hint;
+    const lead =
+      end === null ? texts[opening === 'imported' ? 'again' : opening] : t(texts.imported, { product, end });
     const body: Block[] = [
-      t(texts[opening], { product }),
+      t(lead, { product }),
       { code: key.license_key },
       { facts },
       t(texts.activate, { product }),

@@ -15,17 +15,20 @@ type KeyFacts = Pick<License, 'id' | 'key_hash' | 'key_generation' | 'email' | '
   readonly purchase_state: PurchaseState | null;
 };
 
-type Row = KeyFacts & Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry'>;
+type Row = KeyFacts &
+  Pick<MailableKey, 'machines_allowed' | 'expires_at' | 'on_expiry' | 'previous_key_hint'>;
 
 /** The license key and the terms that are mailed to the holder. */
-export type MailableKey = Pick<Row, 'machines_allowed' | 'expires_at' | 'on_expiry'> & {
+export type MailableKey = Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry'> & {
   readonly email: string;
   readonly license_key: string;
+  /** The last four characters of the key of another system that this key replaces; null if it replaces none. */
+  readonly previous_key_hint: string | null;
 };
 
 const FIND_LICENSE = `
   select l.id, l.key_hash, l.key_generation, l.email, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status,
-         p.state as purchase_state
+         p.state as purchase_state, case when l.key_generation = 1 then l.previous_key_hint end as previous_key_hint
   from license l left join purchase p on p.id = l.purchase_id where l.id = $1`;
 
 /** Whether `mailableKey` would return the key of this license. */
@@ -43,8 +46,8 @@ export async function mailableKey(
   if (!license) return 'erased';
   const key = deriveMailable(keys, license);
   if (typeof key === 'string') return key;
-  const { machines_allowed, expires_at, on_expiry } = license;
-  return { ...key, machines_allowed, expires_at, on_expiry };
+  const { machines_allowed, expires_at, on_expiry, previous_key_hint } = license;
+  return { ...key, machines_allowed, expires_at, on_expiry, previous_key_hint };
 }
 
 /**

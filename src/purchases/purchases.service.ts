@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { execute, queryOne, queryRow } from '../database/sql.js';
+import { execute, queryOne, queryRows } from '../database/sql.js';
 import { endRefundedLicense } from '../releases/release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, utcDay } from '../core/clock.js';
@@ -36,14 +36,15 @@ export class PurchasesService {
   ) {}
 
   /**
-   * Records a report and its effects in one transaction: a license and its mail, or the end of a license.
+   * Records a report and its effects in one transaction: a license and its mail, or the end of the licenses. An imported transaction
+   * may have several; `license_id` is the first.
    * @param audit given if an operator records the purchase (`mooring purchase record`); reports of the processor have
    *   no audit event
    */
   async record(
     report: PurchaseReport,
     audit?: AuditContext,
-  ): Promise<{ state: PurchaseState; license_id: string | null }> {
+  ): Promise<{ state: PurchaseState; license_id: string | null; license_ids: string[] }> {
     const ids = this.keys.purchaseIds(report.transaction_id);
     const isErased = await this.erasures.wasErased(ids.purchase_id, ids.license_id);
     return this.dataSource.transaction(async (manager) => {
@@ -57,22 +58,19 @@ export class PurchasesService {
         const email = isErased ? null : report.email!;
         await this.issue(manager, { ...ids, purchase_id: before.id }, email, state);
       }
-      const license_id = await findLicenseId(manager, before.id);
-      if (state === 'refunded' && license_id) await endRefundedLicense(manager, license_id, now);
+      const license_ids = await findLicenseIds(manager, before.id);
+      if (state === 'refunded')
+        for (const license_id of license_ids) await endRefundedLicense(manager, license_id, now);
       if (audit) {
         const change = {
           purchase_id: before.id,
           status: report.status,
           ...(state !== before.state && { before: { status: before.state } }),
         };
-        await recordAudit(manager, audit, {
-          action: 'purchase.record',
-          license_id: license_id ?? undefined,
-          change,
-          at: now,
-        });
+        for (const license_id of license_ids.length > 0 ? license_ids : [undefined])
+          await recordAudit(manager, audit, { action: 'purchase.record', license_id, change, at: now });
       }
-      return { state, license_id };
+      return { state, license_id: license_ids[0] ?? null, license_ids };
     });
   }
 
@@ -114,11 +112,10 @@ async function lockPurchase(
 }
 
 /**
- * Finds the license of a purchase. `lockPurchase` cannot read it: a statement that waits for a lock reads all other rows as
- * they were before the wait.
+ * Finds the licenses of a purchase, in the order in which they are locked. `lockPurchase` cannot read them: a statement that waits
+ * for a lock reads all other rows as they were before the wait.
  */
-async function findLicenseId(manager: EntityManager, purchaseId: string): Promise<string | null> {
-  const sql = 'select id from license where purchase_id = $1';
-  const license = await queryRow<{ id: string }>(manager, sql, [purchaseId]);
-  return license?.id ?? null;
+async function findLicenseIds(manager: EntityManager, purchaseId: string): Promise<string[]> {
+  const sql = 'select id from license where purchase_id = $1 order by id';
+  return (await queryRows<{ id: string }>(manager, sql, [purchaseId])).map(({ id }) => id);
 }

@@ -12,13 +12,17 @@ test.each([
   `id: ${ID}`,
   `"Activation id": "${ID}",`,
   `urn:uuid:${ID}`,
-])('a search for %s is a search for the id in it, and then for the text as a transaction id', (text) => {
-  expect(readQueries(text)).toEqual([
-    { kind: 'activation_id', text: ID },
-    { kind: 'license_id', text: ID },
-    { kind: 'transaction_id', text },
-  ]);
-});
+])(
+  'a search for %s is a search for the id in it, and then for the text as a transaction id and a previous key',
+  (text) => {
+    expect(readQueries(text)).toEqual([
+      { kind: 'activation_id', text: ID },
+      { kind: 'license_id', text: ID },
+      { kind: 'transaction_id', text },
+      { kind: 'license_key', text },
+    ]);
+  },
+);
 
 test.each([
   'zoe@example.com',
@@ -42,9 +46,19 @@ test.each(["_o'neil+a@example.com", 'who?@example.com', 'two@signs@example.com',
   },
 );
 
-test.each(['txn_four', 'id: 4', '“txn_four”.', '0'.repeat(32), `${ID.replaceAll('-', '')}00`, `txn_${ID}`])(
+test.each(['txn_4', 'id: 4', '“txn_4”.', '12345678901'])(
   '%s is a transaction id and stays as it is',
   (text) => {
     expect(readQueries(text)).toEqual([{ kind: 'transaction_id', text }]);
+  },
+);
+
+test.each(['0'.repeat(32), `${ID.replaceAll('-', '')}00`, `txn_${ID}`, 'F00D-CAFE-1'])(
+  '%s is a transaction id, and then may be the key of another system',
+  (text) => {
+    expect(readQueries(text)).toEqual([
+      { kind: 'transaction_id', text },
+      { kind: 'license_key', text },
+    ]);
   },
 );

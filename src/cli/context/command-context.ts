@@ -95,7 +95,7 @@ export async function createPurchasesService(context: CommandContext): Promise<P
 }
 
 /** Opens the license keys. @throws ConfigError if the database was made with another secret */
-async function openLicenseKeys({ config, clock, dataSource }: CommandContext): Promise<LicenseKeys> {
+export async function openLicenseKeys({ config, clock, dataSource }: CommandContext): Promise<LicenseKeys> {
   const keys = await readLicenseKeys(config);
   await requireSecretOfDatabase(dataSource, keys, config, clock.now());
   return keys;

@@ -7,7 +7,12 @@ import { licenseKeyHash } from '../../keys/license-key.js';
 import { hasValidCheckSymbol, readLicenseKey, withServicePrefix } from '../../keys/license-key-text.js';
 import type { StaffStatus } from '../../licenses/license.rules.js';
 import type { LicenseChange } from '../../licenses/licenses.service.js';
-import { createLicensesService, withDatabase, type CommandContext } from '../context/command-context.js';
+import {
+  createLicensesService,
+  openLicenseKeys,
+  withDatabase,
+  type CommandContext,
+} from '../context/command-context.js';
 import { importCommand } from './license-import.js';
 import { argumentOrInput } from '../terminal/argument-or-input.js';
 import {
@@ -64,7 +69,7 @@ export function licenseCommands(license: Command): void {
     .command('show')
     .argument(
       '[id|key|transaction]',
-      "the license's id, its key, or the processor's id of its purchase; - reads it from standard input; without it, the terminal asks",
+      "the license's id, its key, the key it had before an import, or the processor's id of its purchase; - reads it from standard input; without it, the terminal asks",
     )
     .description('print a license and its machines')
     .action(show);
@@ -165,20 +170,28 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
 }
 
 /** Finds a license by its id, its key or the transaction id of its purchase. @throws CommandError if no license is found */
-async function findLicense({ config, dataSource }: CommandContext, idOrKey: string): Promise<LicenseView> {
+async function findLicense(context: CommandContext, idOrKey: string): Promise<LicenseView> {
+  const { config, dataSource } = context;
   const key = readLicenseKey(idOrKey);
   const key_hash = key && licenseKeyHash(withServicePrefix(key, config.licenseKeyPrefix));
-  const query = isUuid(idOrKey) ? { id: idOrKey } : key_hash && { key_hash };
+  const query = isUuid(idOrKey) ? { id: idOrKey } : key_hash && { key: [key_hash, null] as const };
   const found = query ? await findLicenses(dataSource, query) : [];
   // A transaction id can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
-  if (view) return view;
+  // The hash of a previous key needs LICENSE_KEY_SECRET, which no other search reads.
+  const [imported] = view ? [view] : await findByPreviousKey(context, idOrKey);
+  if (imported) return imported;
   const hasTypo = key !== null && !hasValidCheckSymbol(key);
   throw new CommandError(
     hasTypo
       ? 'No license has this key. One character looks mistyped.'
       : 'No license has this id, key or transaction.',
   );
+}
+
+async function findByPreviousKey(context: CommandContext, text: string): Promise<LicenseView[]> {
+  const [, previous_key_hash] = (await openLicenseKeys(context)).hashesOfTyped(text);
+  return previous_key_hash ? findLicenses(context.dataSource, { key: [null, previous_key_hash] }) : [];
 }
 
 function keyText({ license_id, license_key }: { license_id: string; license_key: string }): string {
@@ -198,6 +211,7 @@ function licenseText(view: LicenseView): string {
         (view.is_address_lost ? 'unknown since a restore: set it with license set --email' : 'erased'),
     ],
     ['Key', `ends in ${view.key_hint}`],
+    ...(view.previous_key_hint === null ? [] : [['Replaces', `the key ending in ${view.previous_key_hint}`]]),
     ['Machines', `${view.machines_in_use} of ${view.machines_allowed} in use`],
     expiryRow(view),
     ['Issued', view.created_at],

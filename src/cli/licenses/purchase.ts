@@ -41,7 +41,7 @@ async function record({ transaction, email, status }: RecordOptions, command: Co
   const text = aligned([
     ['Transaction', transaction],
     ['State', recorded.state],
-    ['License', recorded.license_id ?? 'none'],
+    ['License', recorded.license_ids.join(', ') || 'none'],
   ]);
   print(command, { transaction_id: transaction, ...recorded }, text);
 }

@@ -2,7 +2,7 @@ import type { LicenseQuery } from '../../activation/license-overview.js';
 import type { OnExpiry } from '../../core/config.js';
 import { oneOf, optional, textField } from '../../core/field.js';
 import { emailField } from '../../fields/email.js';
-import { licenseKeyField } from '../../fields/license-key.js';
+import { licenseKeyOrPreviousField } from '../../fields/license-key.js';
 import { expiryField, machinesAllowedField, onExpiryField } from '../../fields/license-terms.js';
 import { MAX_TRANSACTION_ID_LENGTH } from '../../fields/max-transaction-id-length.js';
 import { reasonField } from '../../fields/reason.js';
@@ -26,7 +26,7 @@ export class SearchRequest {
   @Member(optional(emailField))
   email?: string;
 
-  @Member(optional(licenseKeyField))
+  @Member(optional(licenseKeyOrPreviousField))
   license_key?: string;
 
   @Member(optional(searchedTransactionId))
@@ -80,7 +80,7 @@ export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): Licen
   const { email, license_key, license_id, transaction_id, activation_id } = request;
   const query: LicenseQuery = {
     ...(email !== undefined && { email }),
-    ...(license_key !== undefined && { key_hash: keys.hash(license_key) }),
+    ...(license_key !== undefined && { key: keys.hashesOfTyped(license_key) }),
     ...(license_id !== undefined && { id: license_id }),
     ...(transaction_id !== undefined && { transaction_id }),
     ...(activation_id !== undefined && { activation_id }),

@@ -1,5 +1,6 @@
 import { MAX_TRANSACTION_ID_LENGTH } from '../../../src/fields/max-transaction-id-length.js';
 import { readLicenseKey } from '../../../src/keys/license-key-text.js';
+import { readPreviousKey } from '../../../src/keys/previous-key-text.js';
 import { withoutSeparators } from '../../../src/keys/typed-text.js';
 
 /** The members of a search (`LicenseSearch` in docs/openapi.yaml). */
@@ -25,15 +26,21 @@ const AFTER_ADDRESS = /(?:[>?][^@]*|[\s\p{Cf}\p{P}\p{S}]+)$/u;
 export function readQueries(text: string): [Query, ...Query[]] {
   if (text.includes('@'))
     return [{ kind: 'email', text: text.replace(BEFORE_ADDRESS, '').replace(AFTER_ADDRESS, '') }];
-  const transaction: Query = { kind: 'transaction_id', text };
   const id = UUID.exec(withoutSeparators(text.replace(LABELS, '')))
     ?.slice(1)
     .join('-');
-  if (id) return [{ kind: 'activation_id', text: id }, { kind: 'license_id', text: id }, transaction];
-  if (readLicenseKey(text) !== null) {
-    const key: Query = { kind: 'license_key', text };
-    // The service refuses a longer transaction id, such as a mail with a key.
-    return text.length > MAX_TRANSACTION_ID_LENGTH ? [key] : [key, transaction];
-  }
-  return [transaction];
+  const transaction: Query = { kind: 'transaction_id', text };
+  const key: Query = { kind: 'license_key', text };
+  const keys = readLicenseKey(text) === null ? [] : [key];
+  // Any text may be the key that another system issued before an import. Some systems have UUIDs as keys.
+  const previousKeys = keys.length === 0 && readPreviousKey(text) !== null ? [key] : [];
+  // The service refuses a longer transaction id, such as a mail with a key.
+  const transactions = text.length > MAX_TRANSACTION_ID_LENGTH && keys.length > 0 ? [] : [transaction];
+  const ids: Query[] = id
+    ? [
+        { kind: 'activation_id', text: id },
+        { kind: 'license_id', text: id },
+      ]
+    : [];
+  return [...ids, ...keys, ...transactions, ...previousKeys] as [Query, ...Query[]];
 }
