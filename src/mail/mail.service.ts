@@ -52,6 +52,30 @@ export async function enqueueMail(
   );
 }
 
+/** The priority of mails that were queued in large numbers: after all others, because jobs with a lower number run first. */
+const BULK_PRIORITY = 1;
+const ENQUEUE_MAILS = `
+  select count(*) from graphile_worker.add_jobs(array(
+    select row($1, json_build_object('mail_id', mail_id, 'about', about), null, run_at, null, $2 || ' ' || about, ${BULK_PRIORITY}, null)
+      ::graphile_worker.job_spec
+    from unnest($3::uuid[], $4::uuid[], $5::timestamptz[]) as mail (about, mail_id, run_at)))`;
+
+/**
+ * Enqueues many mails of a kind in the caller's transaction, each with a time before which it is not sent. Any other mail that is
+ * due is sent first.
+ * @param kind as in `enqueueMail` @param mails what each mail is about, as in `enqueueMail`, and its time
+ */
+export async function enqueueMails(
+  manager: EntityManager,
+  kind: string,
+  mails: readonly { readonly about: string; readonly runAt: Date }[],
+): Promise<void> {
+  if (mails.length === 0) return;
+  const [abouts, times] = [mails.map(({ about }) => about), mails.map(({ runAt }) => runAt)];
+  const ids = mails.map(() => uuidv4());
+  await execute(manager, ENQUEUE_MAILS, [MAIL_TASK_PREFIX + kind, kind, abouts, ids, times]);
+}
+
 /** How the mails of a kind are sent. */
 interface MailKindOptions {
   /** The worker pool; the default is `main`. */

@@ -1,34 +1,83 @@
-import { isUtf8 } from 'node:buffer';
-import { open, stat, type FileHandle } from 'node:fs/promises';
-import { basename } from 'node:path';
-import { pipeline } from 'node:stream';
-import type { Command } from 'commander';
-import { CsvError, parse } from 'csv-parse';
+import { Option, type Command } from 'commander';
 import { importColumns, importLicenses, ImportError, type ImportRow } from '../../licenses/license-import.js';
+import { IMPORT_FIELDS, VENDORS } from '../../vendor-import/vendors.js';
 import { withDatabase } from '../context/command-context.js';
-import { progressBar } from '../terminal/progress-bar.js';
-import {
-  auditContextOf,
-  fromWorkingDirectory,
-  fileError,
-  print,
-  CommandError,
-  printMessage,
-} from '../terminal/output.js';
+import { machines, onExpiry, oneOf, wholeNumber } from '../terminal/options.js';
+import { auditContextOf, fromWorkingDirectory, print, printMessage, UsageError } from '../terminal/output.js';
+import { csvRows, openFile } from './csv-rows.js';
+import { collectFilters, collectMaps } from './import-options.js';
+import { importExportFile, isOfAnotherVendor, sendKeys, type ExportImportOptions } from './export-import.js';
 
-/** The largest size of a row. Without a limit, a missing closing quotation mark would make the rest of the file one row. */
-const MAX_ROW_BYTES = 16_384;
+const VENDOR_OPTION = new Option('--from <vendor>', 'whose export the file is').choices(Object.keys(VENDORS));
+/** Options that have no effect on the import of license keys. */
+const EXPORT_OPTIONS = ['only', 'dates', 'machines', 'onExpiry', 'dryRun', 'refused'] as const;
 
 /** Adds the command `license import`. */
 export function importCommand(license: Command): void {
   license
     .command('import')
-    .argument('<file>', 'CSV with license_key, email and, if wanted, machines_allowed, expires_at, on_expiry')
-    .description('import licenses with the keys that their holders have; no mail is sent')
-    .action(importFile);
+    .argument('[file]', 'CSV with license_key, email and, if wanted, machines_allowed, expires_at, on_expiry')
+    .description(
+      'import licenses with the keys that their holders have, without a mail; or, with --from or --map, the export of another vendor, whose holders get new keys by mail',
+    )
+    .addOption(VENDOR_OPTION)
+    .option(
+      '--map <column=field>',
+      `a column of the file and what it is: ${IMPORT_FIELDS.join(', ')}; repeatable`,
+      collectMaps,
+    )
+    .option(
+      '--only <column=value>',
+      'import only the rows with this value, such as one product; repeatable',
+      collectFilters,
+    )
+    .option(
+      '--dates <order>',
+      'the order of dates such as 03/04/2027: mdy or dmy',
+      oneOf('--dates', ['mdy', 'dmy']),
+    )
+    .option('--machines <n>', 'the machines of a license for which the file has no limit', machines)
+    .option(
+      '--on-expiry <what>',
+      'what happens at the expiry: stop, or keep running the versions it covers',
+      onExpiry,
+    )
+    .option('--dry-run', 'print what would be imported, and change nothing')
+    .option(
+      '--refused <file>',
+      'where the refused rows are written (default: the name of the file and .refused.csv)',
+    )
+    .option('--no-mail', 'send no mails with new keys; license import --send sends them later')
+    .option('--send', 'mail the new keys of imported licenses that were not mailed yet; without a file')
+    .option(
+      '--mails-per-minute <n>',
+      'the pace of the mails with new keys',
+      wholeNumber('--mails-per-minute', 1, 60_000),
+      120,
+    )
+    .action(chooseImport);
 }
 
-async function importFile(name: string, _options: unknown, command: Command): Promise<void> {
+async function chooseImport(
+  file: string | undefined,
+  options: ExportImportOptions & { readonly send?: true },
+  command: Command,
+): Promise<void> {
+  if (options.send) {
+    if (file !== undefined || isOfAnotherVendor(options))
+      throw new UsageError(
+        '--send is for licenses that are imported already: give no file, --from or --map with it.',
+      );
+    return sendKeys(options, command);
+  }
+  if (file === undefined) throw new UsageError('Give the file to import.');
+  if (isOfAnotherVendor(options)) return importExportFile(file, options, command);
+  if (EXPORT_OPTIONS.some((name) => options[name] !== undefined))
+    throw new UsageError('The other options need --from or --map, which say how the file is read.');
+  return importFile(file, command);
+}
+
+async function importFile(name: string, command: Command): Promise<void> {
   const path = fromWorkingDirectory(name);
   await using file = await openFile(path);
   try {
@@ -51,95 +100,3 @@ async function importRows(rows: AsyncGenerator<ImportRow, undefined>, command: C
     await rows.return(undefined);
   }
 }
-
-async function openFile(path: string): Promise<FileHandle> {
-  const refuse = (error: unknown): never => {
-    throw fileError(path, error);
-  };
-  // The type is checked before the file is opened, because opening a pipe would wait for its writer.
-  if (!(await stat(path).catch(refuse)).isFile()) throw new CommandError(`${path} is not a file.`);
-  return open(path).catch(refuse);
-}
-
-/** Reads a CSV file as a stream, with a progress bar. Yields the rows that are not empty, the header first. */
-async function* csvRows(file: FileHandle, path: string): AsyncGenerator<ImportRow, undefined> {
-  const showProgress = progressBar(basename(path));
-  let line = 1;
-  const parser = parse({
-    bom: true,
-    delimiter: await delimiterOf(file),
-    max_record_size: MAX_ROW_BYTES,
-    record_delimiter: '\n',
-    relax_column_count: true,
-    trim: true,
-    // `lines` is the line in which a row ends. Messages name the line in which the row begins.
-    on_record: (cells, { lines }) => {
-      const row = Object.assign(cells, { line });
-      line = lines + 1;
-      return row;
-    },
-  });
-  // The loop below throws an error of the file or of the parser, so the callback ignores it.
-  pipeline(textOf(file, path, showProgress), parser, () => undefined);
-  try {
-    for await (const cells of parser as AsyncIterable<string[] & { line: number }>) {
-      if (cells.some((cell) => cell.trim() !== '')) yield { line: cells.line, cells };
-    }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    throw invalidRow(path, line);
-  } finally {
-    // Removes the progress bar.
-    showProgress(1, 1);
-  }
-  return undefined;
-}
-
-/** Finds the delimiter: the first comma or semicolon in the header, because no column name contains one of them. */
-async function delimiterOf(file: FileHandle): Promise<string> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
-  return /[,;]/.exec(buffer.toString('latin1', 0, bytesRead))?.[0] ?? ',';
-}
-
-/** Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines. @throws CommandError if it is not UTF-8 or not CSV */
-async function* textOf(
-  file: FileHandle,
-  path: string,
-  onProgress: (done: number, total: number) => void,
-): AsyncGenerator<string> {
-  const { size } = await file.stat();
-  let done = 0;
-  let line = 1;
-  let rest: Buffer = Buffer.alloc(0);
-  const decode = (bytes: Buffer): string => {
-    if (!isUtf8(bytes)) {
-      throw new CommandError(
-        `${path}, line ${line + firstInvalidLine(bytes)}: this is not UTF-8; save the file in that encoding.`,
-      );
-    }
-    const text = bytes.toString().replaceAll(/\r\n?/g, '\n');
-    line += text.split('\n').length - 1;
-    return text;
-  };
-  for await (const chunk of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
-    const bytes = Buffer.concat([rest, chunk]);
-    // A `\r` in the last byte does not count as a line end yet, because it may be the first half of `\r\n`.
-    const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r', -2)) + 1;
-    yield decode(bytes.subarray(0, end));
-    rest = bytes.subarray(end);
-    if (rest.length > MAX_ROW_BYTES) throw invalidRow(path, line);
-    onProgress((done += chunk.length), size);
-  }
-  yield decode(rest);
-}
-
-/** Returns the index of the first line that is not UTF-8. */
-function firstInvalidLine(bytes: Buffer): number {
-  const lines = bytes.toString('latin1').split(/\r\n?|\n/);
-  return lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1')));
-}
-
-const invalidRow = (path: string, line: number) =>
-  new CommandError(
-    `${path}, line ${line}: a quotation mark is missing or out of place, or the row is too long.`,
-  );

@@ -1,0 +1,118 @@
+import { isUtf8 } from 'node:buffer';
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { pipeline } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import type { ImportRow } from '../../licenses/license-import.js';
+import { CommandError, fileError } from '../terminal/output.js';
+import { progressBar } from '../terminal/progress-bar.js';
+
+/** How the rows of a CSV file are read. */
+interface CsvOptions {
+  /** The characters of which the first one in the header is the delimiter. */
+  readonly delimiters?: RegExp;
+  /** The largest size of a row. Without a limit, a missing closing quotation mark would make the rest of the file one row. */
+  readonly maxRowBytes?: number;
+}
+
+const DEFAULTS = { delimiters: /[,;]/, maxRowBytes: 16_384 } as const;
+
+/** Opens a file to read it. @throws CommandError if it is none, or cannot be read */
+export async function openFile(path: string): Promise<FileHandle> {
+  const refuse = (error: unknown): never => {
+    throw fileError(path, error);
+  };
+  // The type is checked before the file is opened, because opening a pipe would wait for its writer.
+  if (!(await stat(path).catch(refuse)).isFile()) throw new CommandError(`${path} is not a file.`);
+  return open(path).catch(refuse);
+}
+
+/** Reads a CSV file as a stream, with a progress bar. Yields the rows that are not empty, the header first. */
+export async function* csvRows(
+  file: FileHandle,
+  path: string,
+  { delimiters, maxRowBytes }: CsvOptions = {},
+): AsyncGenerator<ImportRow, undefined> {
+  const maxBytes = maxRowBytes ?? DEFAULTS.maxRowBytes;
+  const showProgress = progressBar(basename(path));
+  let line = 1;
+  const parser = parse({
+    bom: true,
+    delimiter: await delimiterOf(file, delimiters ?? DEFAULTS.delimiters),
+    max_record_size: maxBytes,
+    record_delimiter: '\n',
+    relax_column_count: true,
+    trim: true,
+    // `lines` is the line in which a row ends. Messages name the line in which the row begins.
+    on_record: (cells, { lines }) => {
+      const row = Object.assign(cells, { line });
+      line = lines + 1;
+      return row;
+    },
+  });
+  // The loop below throws an error of the file or of the parser, so the callback ignores it.
+  pipeline(textOf(file, path, showProgress, maxBytes), parser, () => undefined);
+  try {
+    for await (const cells of parser as AsyncIterable<string[] & { line: number }>) {
+      if (cells.some((cell) => cell.trim() !== '')) yield { line: cells.line, cells };
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw invalidRow(path, line);
+  } finally {
+    // Removes the progress bar.
+    showProgress(1, 1);
+  }
+  return undefined;
+}
+
+/** Finds the delimiter: the first of them in the header outside quotation marks. No column name without these contains one. */
+async function delimiterOf(file: FileHandle, delimiters: RegExp): Promise<string> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
+  const header = buffer.toString('latin1', 0, bytesRead).replaceAll(/"[^"]*"/g, '');
+  return delimiters.exec(header)?.[0] ?? ',';
+}
+
+/** Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines. @throws CommandError if it is not UTF-8 or not CSV */
+export async function* textOf(
+  file: FileHandle,
+  path: string,
+  onProgress: (done: number, total: number) => void,
+  maxLineBytes: number,
+): AsyncGenerator<string> {
+  const { size } = await file.stat();
+  let done = 0;
+  let line = 1;
+  let rest: Buffer = Buffer.alloc(0);
+  const decode = (bytes: Buffer): string => {
+    if (!isUtf8(bytes)) {
+      throw new CommandError(
+        `${path}, line ${line + firstInvalidLine(bytes)}: this is not UTF-8; save the file in that encoding.`,
+      );
+    }
+    const text = bytes.toString().replaceAll(/\r\n?/g, '\n');
+    line += text.split('\n').length - 1;
+    return text;
+  };
+  for await (const chunk of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
+    const bytes = Buffer.concat([rest, chunk]);
+    // A `\r` in the last byte does not count as a line end yet, because it may be the first half of `\r\n`.
+    const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r', -2)) + 1;
+    yield decode(bytes.subarray(0, end));
+    rest = bytes.subarray(end);
+    if (rest.length > maxLineBytes) throw invalidRow(path, line);
+    onProgress((done += chunk.length), size);
+  }
+  yield decode(rest);
+}
+
+/** Returns the index of the first line that is not UTF-8. */
+function firstInvalidLine(bytes: Buffer): number {
+  const lines = bytes.toString('latin1').split(/\r\n?|\n/);
+  return lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1')));
+}
+
+const invalidRow = (path: string, line: number) =>
+  new CommandError(
+    `${path}, line ${line}: a quotation mark is missing or out of place, or the row is too long.`,
+  );

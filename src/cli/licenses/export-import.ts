@@ -1,0 +1,171 @@
+import type { Command } from 'commander';
+import type { OnExpiry } from '../../core/config.js';
+import { MACHINES_ALLOWED } from '../../core/config.js';
+import type { DayOrder } from '../../vendor-import/dates.js';
+import { importExport } from '../../vendor-import/import-export.js';
+import type { ImportReport } from '../../vendor-import/import-report.js';
+import { countKeysToMail, KeyMailSchedule, mailImportedKeys } from '../../vendor-import/key-mails.js';
+import { columnName } from '../../vendor-import/source-row.js';
+import { exportFormat, type VendorName } from '../../vendor-import/vendors.js';
+import { createErasureService, readLicenseKeys, withDatabase } from '../context/command-context.js';
+import {
+  aligned,
+  auditContextOf,
+  CommandError,
+  fromWorkingDirectory,
+  print,
+  printMessage,
+  UsageError,
+  wantsJson,
+} from '../terminal/output.js';
+import { openFile } from './csv-rows.js';
+import { openExport, type ExportRow } from './export-rows.js';
+import type { ColumnMaps, RowFilters } from './import-options.js';
+import { RefusedFile } from './refused-file.js';
+
+/** The options of `license import` for the export of another vendor. */
+export interface ExportImportOptions {
+  readonly from?: VendorName;
+  readonly map?: ColumnMaps;
+  readonly only?: RowFilters;
+  readonly dates?: DayOrder;
+  readonly machines?: number;
+  readonly onExpiry?: OnExpiry;
+  readonly dryRun?: true;
+  readonly refused?: string;
+  readonly mail: boolean;
+  readonly mailsPerMinute: number;
+}
+
+/** Whether the file is the export of another vendor, and no file of license keys. */
+export const isOfAnotherVendor = ({ from, map }: Pick<ExportImportOptions, 'from' | 'map'>): boolean =>
+  from !== undefined || map !== undefined;
+
+/** Imports the export of another vendor, and prints a report. The exit status is 1 if a row was refused. */
+export async function importExportFile(
+  name: string,
+  options: ExportImportOptions,
+  command: Command,
+): Promise<void> {
+  if (options.refused === '-' && wantsJson(command))
+    throw new UsageError('--refused - and --json cannot be combined: both would be on standard output.');
+  const path = fromWorkingDirectory(name);
+  const format = exportFormat(options.from, options.map ?? {});
+  await using file = await openFile(path);
+  const { header, rows } = await openExport(file, path, format);
+  const refusedPath = options.refused ?? `${path}.refused.${header ? 'csv' : 'json'}`;
+  const refusedFile = options.dryRun
+    ? undefined
+    : new RefusedFile(options.refused === '-' ? '-' : fromWorkingDirectory(refusedPath), header);
+  const filters = Object.entries(options.only ?? {}).map(([column, value]) => [
+    columnName(column),
+    value.toLowerCase(),
+  ]);
+  try {
+    const report = await withDatabase(async (context) => {
+      const { config, clock, dataSource } = context;
+      const erasures = await createErasureService(context);
+      const now = clock.now();
+      const parts = {
+        keys: await readLicenseKeys(config),
+        audit: auditContextOf(command),
+        now,
+        mails: options.mail
+          ? await KeyMailSchedule.after(dataSource, now, options.mailsPerMinute)
+          : undefined,
+        wasErased: (id: string) => erasures.wasErased(id),
+      };
+      return importExport(dataSource, rows, parts, {
+        read: {
+          format,
+          now,
+          defaultMachines: options.machines ?? config.defaultMachinesPerLicense,
+          unlimitedMachines: options.machines ?? MACHINES_ALLOWED.max,
+          onExpiry: options.onExpiry ?? config.defaultOnExpiry,
+          dayOrder: options.dates,
+        },
+        isDryRun: options.dryRun ?? false,
+        isSelected: (row) =>
+          filters.every(([column, value]) => row.cell(column!)?.trim().toLowerCase() === value),
+        onRefused: async (row: ExportRow, { place, reason }) => {
+          printMessage(`${place}: ${reason}`);
+          await refusedFile?.add(row, reason);
+        },
+      });
+    });
+    const refused_file = (await refusedFile?.close()) ?? null;
+    printReport(command, { ...report, refused_file }, options);
+    if (report.refused > 0)
+      throw new CommandError(
+        report.refused === 1 ? 'One row was refused.' : `${report.refused} rows were refused.`,
+      );
+  } catch (error) {
+    await refusedFile?.discard();
+    throw error;
+  } finally {
+    // Ending the generator removes the progress bar, also if a step failed before all rows were read.
+    await rows.return(undefined);
+  }
+}
+
+/** Queues the mails with the new keys of imported licenses that were not mailed yet. */
+export async function sendKeys(
+  { dryRun, mailsPerMinute }: Pick<ExportImportOptions, 'dryRun' | 'mailsPerMinute'>,
+  command: Command,
+): Promise<void> {
+  const mails = await withDatabase(async ({ clock, dataSource }) => {
+    const now = clock.now();
+    if (dryRun) return countKeysToMail(dataSource, now);
+    return mailImportedKeys(dataSource, await KeyMailSchedule.after(dataSource, now, mailsPerMinute), now);
+  });
+  const verb = dryRun ? 'would be queued' : 'are queued';
+  print(
+    command,
+    { dry_run: dryRun ?? false, mails },
+    `${mails} mails with new keys ${verb}, ${mailsPerMinute} a minute${dryRun ? '' : ', as soon as the service runs'}.`,
+  );
+}
+
+type PrintedReport = ImportReport & { readonly refused_file: string | null };
+
+function printReport(command: Command, report: PrintedReport, options: ExportImportOptions): void {
+  if (options.refused === '-') printMessage(reportText(report, options));
+  else print(command, report, reportText(report, options));
+}
+
+function reportText(
+  report: PrintedReport,
+  { dryRun, machines, mailsPerMinute }: ExportImportOptions,
+): string {
+  const count = (name: string, number: number, more = ''): [string, string][] =>
+    number === 0 ? [] : [[name, `${number}${more}`]];
+  const licenses = report.statuses.map(({ in_file, becomes, licenses }): [string, string] => [
+    `  ${in_file}`,
+    `${licenses} become ${becomes}`,
+  ]);
+  const skipped = Object.entries(report.skipped_by_reason).flatMap(([reason, number]) =>
+    count(`  ${reason}`, number),
+  );
+  const formats = Object.entries(report.date_formats).flatMap(([format, number]) =>
+    count(`  ${format}`, number),
+  );
+  return aligned([
+    ['Rows', String(report.rows)],
+    [dryRun ? 'Would be imported' : 'Imported', String(report.imported)],
+    ...licenses,
+    ...count(
+      '  without a limit of machines',
+      report.without_machine_limit,
+      ` get ${machines ?? MACHINES_ALLOWED.max}`,
+    ),
+    ...count('Linked to a license of the same transaction', report.linked),
+    ...count('Imported before', report.already_imported),
+    ...count('Repeated in the file', report.repeated),
+    ...count('Purchases with a new state', report.raised_purchases),
+    ...count('Skipped', report.skipped),
+    ...skipped,
+    ['Refused', `${report.refused}${report.refused_file ? `, in ${report.refused_file}` : ''}`],
+    ...(formats.length > 0 ? [['Dates', ''] as [string, string], ...formats] : []),
+    [dryRun ? 'Mails to send' : 'Mails queued', `${report.mails}, ${mailsPerMinute} a minute`],
+  ]);
+}

@@ -1,0 +1,108 @@
+import type { FileHandle } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { columnName, type SourceRow } from '../../vendor-import/source-row.js';
+import type { ExportFormat } from '../../vendor-import/vendors.js';
+import { CommandError } from '../terminal/output.js';
+import { progressBar } from '../terminal/progress-bar.js';
+import { csvRows } from './csv-rows.js';
+import { jsonDocuments } from './json-documents.js';
+import { jsonRows } from './json-rows.js';
+
+/** The largest row of an export. It has many more columns than the file of an import of keys, and comments of buyers. */
+const MAX_ROW_BYTES = 262_144;
+
+/** A row of a file, which can be written to another file as it was. */
+export interface ExportRow extends SourceRow {
+  /** The cells of a CSV file in their order, or the values of a JSON file by their paths. */
+  readonly content: readonly string[] | Readonly<Record<string, string>>;
+}
+
+/** The rows of an export, and the header of a CSV file. */
+export interface ExportRows {
+  /** The names of the columns of a CSV file; undefined for JSON. */
+  readonly header: readonly string[] | undefined;
+  readonly rows: AsyncGenerator<ExportRow, undefined>;
+}
+
+/** Opens the rows of an export, CSV or JSON by its first character. @throws CommandError if a needed column is missing */
+export async function openExport(file: FileHandle, path: string, format: ExportFormat): Promise<ExportRows> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
+  const isJson = /^\uFEFF?\s*[[{]/.test(buffer.toString('utf8', 0, bytesRead));
+  return isJson ? { header: undefined, rows: readJson(file, path, format) } : openCsv(file, path, format);
+}
+
+async function* readJson(
+  file: FileHandle,
+  path: string,
+  { resourceType }: ExportFormat,
+): AsyncGenerator<ExportRow, undefined> {
+  const showProgress = progressBar(basename(path));
+  try {
+    const documents = jsonDocuments(jsonText(file, path, showProgress), path);
+    for await (const row of jsonRows(documents, resourceType)) yield { ...row, content: row.values };
+  } finally {
+    // Removes the progress bar.
+    showProgress(1, 1);
+  }
+  return undefined;
+}
+
+async function* jsonText(
+  file: FileHandle,
+  path: string,
+  onProgress: (done: number, total: number) => void,
+): AsyncGenerator<string> {
+  const { size } = await file.stat();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let done = 0;
+  try {
+    for await (const chunk of file.createReadStream({
+      autoClose: false,
+      start: 0,
+    }) as AsyncIterable<Buffer>) {
+      yield decoder.decode(chunk, { stream: true });
+      onProgress((done += chunk.length), size);
+    }
+    yield decoder.decode();
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
+    throw new CommandError(`${path} is not UTF-8; save the file in that encoding.`);
+  }
+}
+
+async function openCsv(file: FileHandle, path: string, format: ExportFormat): Promise<ExportRows> {
+  const lines = csvRows(file, path, { delimiters: /[,;\t]/, maxRowBytes: MAX_ROW_BYTES });
+  const header = (await lines.next()).value?.cells ?? [];
+  const names = new Map(header.map((name, i) => [columnName(name), i]));
+  for (const field of ['previous_key', 'email'] as const) {
+    const columns = format.columns[field] ?? [];
+    if (columns.some((column) => names.has(column))) continue;
+    await lines.return(undefined);
+    const map = `--map "COLUMN=${field}" names another one`;
+    throw new CommandError(
+      columns.length === 0
+        ? `No column is known for ${field}: name it with --map "COLUMN=${field}".`
+        : `${path} has no column for ${field}; looked for ${columns.join(', ')} (without spaces and punctuation). ${map}.`,
+    );
+  }
+  async function* rows(): AsyncGenerator<ExportRow, undefined> {
+    try {
+      for await (const { line, cells } of lines) yield csvRow(`line ${line}`, names, cells);
+    } finally {
+      await lines.return(undefined);
+    }
+    return undefined;
+  }
+  return { header, rows: rows() };
+}
+
+// Gumroad writes an apostrophe before a cell that a spreadsheet would take for a formula.
+const FORMULA_QUOTE = /^'(?=[=+\-@%|])/;
+
+function csvRow(place: string, names: ReadonlyMap<string, number>, cells: readonly string[]): ExportRow {
+  const cell = (column: string) => {
+    const index = names.get(column);
+    return index === undefined ? undefined : (cells[index] ?? '').replace(FORMULA_QUOTE, '');
+  };
+  return { place, cell, content: cells };
+}

@@ -1,0 +1,35 @@
+import { IMPORT_FIELDS, type ImportField } from '../../vendor-import/vendors.js';
+import { UsageError } from '../terminal/output.js';
+
+/** The columns that `--map` names, by what they are. */
+export type ColumnMaps = Readonly<Partial<Record<ImportField, string>>>;
+
+/** The values that `--only` demands, by the names of their columns. */
+export type RowFilters = Readonly<Record<string, string>>;
+
+/** Collects the values of `--map "License Key=previous_key"`. */
+export function collectMaps(text: string, before: ColumnMaps | undefined): ColumnMaps {
+  const [column, name] = splitAtLast(text, '--map', 'COLUMN=FIELD');
+  const field = IMPORT_FIELDS.find((known) => known === name);
+  if (!field) throw new UsageError(`--map ends with one of ${IMPORT_FIELDS.join(', ')}.`);
+  if (before?.[field] !== undefined) throw new UsageError(`--map names two columns for ${field}.`);
+  return { ...before, [field]: column };
+}
+
+/** Collects the values of `--only "Item Name=My App"`. */
+export function collectFilters(text: string, before: RowFilters | undefined): RowFilters {
+  const [column, value] = splitAtFirst(text);
+  return { ...before, [column]: value };
+}
+
+function splitAtLast(text: string, option: string, shape: string): [string, string] {
+  const at = text.lastIndexOf('=');
+  if (at < 1 || at === text.length - 1) throw new UsageError(`${option} must be ${shape}.`);
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+}
+
+function splitAtFirst(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError('--only must be COLUMN=VALUE.');
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+}

@@ -1,0 +1,90 @@
+import { CommandError } from '../terminal/output.js';
+
+/** The largest size of one document. A longer one, such as a file with a single list of all licenses, would fill the memory. */
+const MAX_DOCUMENT_CHARACTERS = 64 * 1024 * 1024;
+
+/** A JSON value of a file, and the line in which it begins. */
+export interface JsonDocument {
+  readonly line: number;
+  readonly value: unknown;
+}
+
+/**
+ * Reads the JSON values of a file one after the other: pages of an API that were saved one behind the other, JSON Lines, or the
+ * items of one list. The values are parsed one at a time, so the memory does not grow with the file.
+ * @throws CommandError with the line of a value that is not JSON
+ */
+export async function* jsonDocuments(
+  chunks: AsyncIterable<string>,
+  path: string,
+): AsyncGenerator<JsonDocument> {
+  const splitter = new Splitter();
+  for await (const chunk of chunks) {
+    for (const { line, text } of splitter.add(chunk)) yield { line, value: parsed(text, path, line) };
+    if (splitter.hasOtherText) throw new CommandError(`${path}: this is not JSON, or not a list of objects.`);
+    if (splitter.waitingCharacters > MAX_DOCUMENT_CHARACTERS)
+      throw new CommandError(
+        `${path}, line ${splitter.line}: this value is too large; save the pages of the list one behind the other.`,
+      );
+  }
+  if (splitter.waitingCharacters > 0)
+    throw new CommandError(
+      `${path}, line ${splitter.line}: the file ends before this JSON value is complete.`,
+    );
+}
+
+function parsed(text: string, path: string, line: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CommandError(`${path}, line ${line}: this is not JSON.`);
+  }
+}
+
+/** Splits a text into its objects. A list around them, and the commas between them, are ignored. */
+class Splitter {
+  /** The line in which the present object begins. */
+  line = 1;
+  /** Whether there is text outside the objects and the list. */
+  hasOtherText = false;
+  #text = '';
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+  #currentLine = 1;
+
+  get waitingCharacters(): number {
+    return this.#text.length;
+  }
+
+  *add(chunk: string): Generator<{ line: number; text: string }> {
+    let start = this.#depth > 0 ? 0 : -1;
+    for (let i = 0; i < chunk.length; i += 1) {
+      const character = chunk[i]!;
+      if (character === '\n') this.#currentLine += 1;
+      if (this.#isInString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (character === '\\') this.#isEscaped = true;
+        else if (character === '"') this.#isInString = false;
+      } else if (this.#depth === 0 && /[^\s,[\]{\uFEFF]/.test(character)) {
+        this.hasOtherText = true;
+      } else if (character === '"') {
+        this.#isInString = true;
+      } else if (character === '{') {
+        if (this.#depth === 0) {
+          start = i;
+          this.line = this.#currentLine;
+        }
+        this.#depth += 1;
+      } else if (character === '}' && this.#depth > 0) {
+        this.#depth -= 1;
+        if (this.#depth === 0) {
+          yield { line: this.line, text: this.#text + chunk.slice(start, i + 1) };
+          this.#text = '';
+          start = -1;
+        }
+      }
+    }
+    if (start >= 0) this.#text += chunk.slice(start);
+  }
+}

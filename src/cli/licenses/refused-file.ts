@@ -1,0 +1,80 @@
+import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { rename, rm } from 'node:fs/promises';
+import { CommandError, fileError } from '../terminal/output.js';
+import type { ExportRow } from './export-rows.js';
+
+/**
+ * The file of the refused rows, with the reason in a last column. It can be mended and imported again. It is created with the first
+ * refused row, under another name until it is complete.
+ */
+export class RefusedFile {
+  #stream: WriteStream | undefined;
+
+  /**
+   * @param path `-` for standard output @param header the names of the columns of a CSV file; undefined for JSON
+   * @throws CommandError if the file exists: it may have been mended
+   */
+  constructor(
+    readonly path: string,
+    private readonly header: readonly string[] | undefined,
+  ) {
+    if (path !== '-' && existsSync(path))
+      throw new CommandError(
+        `${path} exists already, from an earlier import: import it or move it away first.`,
+      );
+  }
+
+  async add({ content }: ExportRow, reason: string): Promise<void> {
+    if (!this.#stream) await this.#open();
+    const line = Array.isArray(content)
+      ? csvLine([...this.#padded(content as readonly string[]), reason])
+      : `${JSON.stringify({ ...content, refused: reason })}\n`;
+    await this.#write(line);
+  }
+
+  /** Closes the file. @returns its path; null if no row was refused */
+  async close(): Promise<string | null> {
+    if (!this.#stream) return null;
+    if (this.path !== '-') {
+      this.#stream.end();
+      await once(this.#stream, 'close');
+      await rename(this.#part, this.path);
+    }
+    return this.path;
+  }
+
+  /** Removes the incomplete file after a failure. */
+  async discard(): Promise<void> {
+    this.#stream?.destroy();
+    if (this.path !== '-') await rm(this.#part, { force: true });
+  }
+
+  get #part(): string {
+    return `${this.path}.part`;
+  }
+
+  async #open(): Promise<void> {
+    if (this.path === '-') this.#stream = process.stdout as unknown as WriteStream;
+    else {
+      // The rows have keys and addresses.
+      this.#stream = createWriteStream(this.#part, { mode: 0o600 });
+      await once(this.#stream, 'open').catch((error: unknown) => {
+        throw fileError(this.#part, error);
+      });
+    }
+    if (this.header) await this.#write(csvLine([...this.header, 'refused']));
+  }
+
+  async #write(line: string): Promise<void> {
+    if (!this.#stream!.write(line)) await once(this.#stream!, 'drain');
+  }
+
+  /** A row may have fewer cells than the header. */
+  #padded(cells: readonly string[]): readonly string[] {
+    return Array.from({ length: this.header!.length }, (_, i) => cells[i] ?? '');
+  }
+}
+
+const csvLine = (cells: readonly string[]): string =>
+  `${cells.map((cell) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`;

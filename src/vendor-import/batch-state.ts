@@ -1,0 +1,82 @@
+import type { EntityManager } from 'typeorm';
+import { queryRows } from '../database/sql.js';
+import type { PurchaseState } from '../licenses/license.rules.js';
+import type { ExportedLicense } from './read-license.js';
+
+/** A license of an export, with all that is derived from its previous key and its transaction. */
+export interface DerivedLicense extends ExportedLicense {
+  readonly place: string;
+  readonly id: string;
+  readonly previous_key_hash: Buffer;
+  /** The id of the purchase; null without a transaction. */
+  readonly purchase_id: string | null;
+}
+
+/** A license of a purchase that was in the database before the batch. */
+export interface LicenseOfPurchase {
+  readonly id: string;
+  readonly purchase_id: string;
+  readonly email: string | null;
+  readonly is_erased: boolean;
+  has_previous_key: boolean;
+}
+
+/** A purchase of the batch as it was in the database before. */
+export interface PurchaseBefore {
+  readonly id: string;
+  readonly transaction_id: string;
+  readonly state: PurchaseState;
+  readonly paid: boolean;
+  readonly licenses: readonly LicenseOfPurchase[];
+}
+
+/** What the database has of the licenses of a batch. */
+export interface BatchState {
+  /** The ids of the known licenses, and the hex digits of the known hashes of previous keys. */
+  readonly known: ReadonlySet<string>;
+  /** By transaction id. */
+  readonly purchases: ReadonlyMap<string, PurchaseBefore>;
+}
+
+const SELECT_KNOWN = `
+  select id::text as known from license where id = any($1)
+  union all select encode(previous_key_hash, 'hex') from license
+  where previous_key_hash is not null and previous_key_hash in (select unnest($2::bytea[]))`;
+const SELECT_PURCHASES =
+  'select id, transaction_id, state, paid from purchase where transaction_id = any($1) order by id';
+const SELECT_LICENSES = `
+  select id, purchase_id, email, email is null and address_lost_at is null as is_erased,
+    previous_key_hash is not null as has_previous_key
+  from license where purchase_id = any($1) order by created_at, id`;
+
+/**
+ * Reads what the database has of the licenses of a batch.
+ * @param isLocked whether the purchases are locked until the end of the transaction: before licenses, as a purchase report does
+ */
+export async function readBatchState(
+  manager: EntityManager,
+  licenses: readonly DerivedLicense[],
+  isLocked: boolean,
+): Promise<BatchState> {
+  const transactions = [...new Set(licenses.flatMap(({ transaction_id }) => transaction_id ?? []))];
+  const lock = isLocked ? ' for update' : '';
+  const purchases = await queryRows<Omit<PurchaseBefore, 'licenses'>>(manager, SELECT_PURCHASES + lock, [
+    transactions,
+  ]);
+  const purchaseIds = purchases.map(({ id }) => id);
+  const ofPurchases = await queryRows<LicenseOfPurchase>(manager, SELECT_LICENSES, [purchaseIds]);
+  const known = await queryRows<{ known: string }>(manager, SELECT_KNOWN, [
+    licenses.map(({ id }) => id),
+    licenses.map(({ previous_key_hash }) => previous_key_hash),
+  ]);
+  const byPurchase = Map.groupBy(ofPurchases, ({ purchase_id }) => purchase_id);
+  return {
+    known: new Set(known.map((row) => row.known)),
+    purchases: new Map(
+      purchases.map((purchase) => [
+        purchase.transaction_id,
+        { ...purchase, licenses: byPurchase.get(purchase.id) ?? [] },
+      ]),
+    ),
+  };
+}

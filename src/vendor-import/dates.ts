@@ -1,0 +1,94 @@
+import { parseMoment } from '../core/clock.js';
+import { Invalid } from '../core/field.js';
+
+/** The order of day and month in a date such as 03/04/2024, which only the seller knows. */
+export type DayOrder = 'mdy' | 'dmy';
+
+/** A date of an export, and the name of the format in which it was written. */
+export interface ReadDate {
+  readonly date: Date;
+  readonly format: string;
+}
+
+const TIME = String.raw`(?:,?[ T](\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?(?: ?([AaPp][Mm]))?(?: ?(Z|UTC|GMT|[+-]\d{2}:?\d{2}))?)?`;
+const ISO = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})${TIME}$`);
+const SLASHES = new RegExp(String.raw`^(\d{1,2})([/.])(\d{1,2})\2(\d{4})${TIME}$`);
+const MONTH_FIRST = new RegExp(String.raw`^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})${TIME}$`);
+const DAY_FIRST = new RegExp(String.raw`^(\d{1,2})\.? ([A-Za-z]{3,9})\.? (\d{4})${TIME}$`);
+const EPOCH = /^(\d{9,10})(\d{3})?$/;
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+const NO_DATE = new Invalid(
+  'must be a date such as 2027-01-04, 2027-01-04 12:00:00 UTC, 01/31/2027, Jan 4, 2027, or a number of seconds since 1970',
+);
+const AMBIGUOUS = new Invalid(
+  'may be in either of two months: give the order of day and month with --dates mdy or dmy',
+);
+
+/**
+ * Reads a date in one of the formats that exports use. A time without a zone is in UTC. A date such as 03/04/2024 is refused unless
+ * the order is given: a guess would move an expiry by months.
+ * @param order of dates with slashes or dots; undefined if it is not known
+ */
+export function readDate(text: string, order?: DayOrder): ReadDate | Invalid {
+  const epoch = EPOCH.exec(text);
+  if (epoch)
+    return dated(
+      new Date(Number(epoch[1]) * 1_000),
+      epoch[2] ? 'milliseconds since 1970' : 'seconds since 1970',
+    );
+  const iso = ISO.exec(text);
+  if (iso) return joined(iso[1]!, iso[2]!, iso[3]!, iso.slice(4), 'YYYY-MM-DD');
+  const slashes = SLASHES.exec(text);
+  if (slashes) return readSlashes(slashes, order);
+  const named = MONTH_FIRST.exec(text);
+  if (named) return joined(named[3]!, monthOf(named[1]!), named[2]!, named.slice(4), 'Mon D, YYYY');
+  const dayFirst = DAY_FIRST.exec(text);
+  if (dayFirst)
+    return joined(dayFirst[3]!, monthOf(dayFirst[2]!), dayFirst[1]!, dayFirst.slice(4), 'D Mon YYYY');
+  return NO_DATE;
+}
+
+function readSlashes(
+  [, first = '', separator = '', second = '', year = '', ...time]: RegExpExecArray,
+  order: DayOrder | undefined,
+): ReadDate | Invalid {
+  // No country writes the month first with dots.
+  const known = separator === '.' ? 'dmy' : order;
+  const isEqual = Number(first) === Number(second);
+  const found = known ?? (Number(first) > 12 ? 'dmy' : Number(second) > 12 || isEqual ? 'mdy' : undefined);
+  if (!found) return AMBIGUOUS;
+  const [month, day] = found === 'mdy' ? [first, second] : [second, first];
+  const name = found === 'mdy' ? ['MM', 'DD', 'YYYY'] : ['DD', 'MM', 'YYYY'];
+  return joined(year, month, day, time, name.join(separator));
+}
+
+/** @returns the number of an English month as text; `00` if the name is none */
+function monthOf(name: string): string {
+  const index = MONTHS.indexOf(name.slice(0, 3).toLowerCase());
+  return String(index + 1);
+}
+
+function joined(
+  year: string,
+  month: string,
+  day: string,
+  [time, half, zone]: readonly (string | undefined)[],
+  format: string,
+): ReadDate | Invalid {
+  const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+  if (time === undefined) return dated(parseMoment(date), format);
+  const [hours = '', minutes = '', seconds = '00'] = time.split(':');
+  const hour = half === undefined ? Number(hours) : toHour(Number(hours), half);
+  const offset = zone === undefined || /^[ZUG]/.test(zone) ? 'Z' : zone.replace(/^(...):?/, '$1:');
+  const moment = parseMoment(`${date}T${String(hour).padStart(2, '0')}:${minutes}:${seconds}${offset}`);
+  return dated(moment, `${format} hh:mm${zone === undefined ? ' (read as UTC)' : ' with its zone'}`);
+}
+
+/** The hour of a 12-hour clock; 24, which is no hour, for one that the clock does not have. */
+function toHour(hour: number, half: string): number {
+  if (hour < 1 || hour > 12) return 24;
+  return (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0);
+}
+
+const dated = (date: Date | null, format: string): ReadDate | Invalid => (date ? { date, format } : NO_DATE);

@@ -1,0 +1,140 @@
+import { hash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { licenseStatus } from '../licenses/license.rules.js';
+import type { DerivedLicense } from './batch-state.js';
+import { ReportCounter, type ImportReport, type RefusedRow } from './import-report.js';
+import { withoutTransaction, type RowPlan } from './plan-batch.js';
+import { readLicense, type ExportedLicense, type ReadOptions } from './read-license.js';
+import type { SourceRow } from './source-row.js';
+import { checkBatch, storeBatch, type BatchResult, type ImportParts } from './store-batch.js';
+
+/** The number of rows that one transaction stores. */
+const BATCH_ROWS = 2_000;
+/** How often a batch is stored again because a report of the payment processor stored one of its transactions meanwhile. */
+const MAX_ATTEMPTS = 5;
+
+export interface ImportOptions<Row extends SourceRow> {
+  readonly read: ReadOptions;
+  readonly isDryRun: boolean;
+  /** Whether a row is of the product; other rows are skipped. */
+  readonly isSelected: (row: Row) => boolean;
+  readonly onRefused: (row: Row, refused: RefusedRow) => Promise<void>;
+}
+
+/**
+ * Imports the rows of an export, in batches of one transaction each. A row that is imported already is never imported again: the id
+ * of its license is derived from its previous key. So an import that was interrupted is continued by starting it again
+ * (docs/decisions/0048).
+ */
+export async function importExport<Row extends SourceRow>(
+  dataSource: DataSource,
+  rows: AsyncIterable<Row>,
+  parts: ImportParts,
+  options: ImportOptions<Row>,
+): Promise<ImportReport> {
+  const importer = new Importer(dataSource, parts, options);
+  for await (const row of rows) await importer.add(row);
+  return importer.finish();
+}
+
+/** A license that waits for its batch, with the row that it was read from. */
+interface Waiting<Row> {
+  readonly row: Row;
+  readonly license: DerivedLicense;
+}
+
+class Importer<Row extends SourceRow> {
+  readonly #counter = new ReportCounter();
+  /** Where in the file each previous key was seen first, and a digest of its address and transaction. */
+  readonly #seen = new Map<string, { readonly place: string; readonly digest: string }>();
+  #waiting: Waiting<Row>[] = [];
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly parts: ImportParts,
+    private readonly options: ImportOptions<Row>,
+  ) {}
+
+  async add(row: Row): Promise<void> {
+    this.#counter.count('rows');
+    if (!this.options.isSelected(row)) return this.#counter.skip('not selected by --only');
+    const read = readLicense(row, this.options.read);
+    if ('skip' in read) return this.#counter.skip(read.skip);
+    if ('refusal' in read) return this.#refuse(row, read.refusal);
+    const license = this.#derive(row.place, read.license);
+    const earlier = this.#earlierRow(license);
+    if (earlier?.isEqual) return this.#counter.count('repeated');
+    if (earlier)
+      return this.#refuse(
+        row,
+        `this key is already in ${earlier.place}, with another address or transaction`,
+      );
+    if (this.#waiting.push({ row, license }) === BATCH_ROWS) await this.#store();
+  }
+
+  async finish(): Promise<ImportReport> {
+    await this.#store();
+    return this.#counter.report(this.options.isDryRun);
+  }
+
+  #derive(place: string, license: ExportedLicense): DerivedLicense {
+    const { keys } = this.parts;
+    return {
+      ...license,
+      place,
+      id: keys.importedLicenseId(license.previous_key),
+      previous_key_hash: keys.hashPrevious(license.previous_key),
+      purchase_id:
+        license.transaction_id === null ? null : keys.purchaseIds(license.transaction_id).purchase_id,
+    };
+  }
+
+  #earlierRow({
+    place,
+    id,
+    email,
+    transaction_id,
+  }: DerivedLicense): { place: string; isEqual: boolean } | undefined {
+    const digest = hash('md5', `${email}\n${transaction_id ?? ''}`, 'base64');
+    const earlier = this.#seen.get(id);
+    if (earlier) return { place: earlier.place, isEqual: earlier.digest === digest };
+    this.#seen.set(id, { place, digest });
+    return undefined;
+  }
+
+  async #refuse(row: Row, reason: string): Promise<void> {
+    const refused = { place: row.place, reason };
+    this.#counter.refuse(refused);
+    await this.options.onRefused(row, refused);
+  }
+
+  async #store(): Promise<void> {
+    const batch = this.#waiting;
+    if (batch.length === 0) return;
+    this.#waiting = [];
+    const { rows, raisedPurchases } = await this.#storeRows(batch.map(({ license }) => license));
+    this.#counter.raisePurchases(raisedPurchases);
+    for (const [i, plan] of rows.entries()) await this.#count(batch[i]!.row, plan);
+  }
+
+  async #storeRows(licenses: readonly DerivedLicense[], attempt = 1): Promise<BatchResult> {
+    if (this.options.isDryRun) return checkBatch(this.dataSource.manager, licenses, this.parts);
+    try {
+      return await this.dataSource.transaction((manager) => storeBatch(manager, licenses, this.parts));
+    } catch (error) {
+      if ((error as { code?: string }).code !== UNIQUE_VIOLATION || attempt === MAX_ATTEMPTS) throw error;
+      return this.#storeRows(licenses, attempt + 1);
+    }
+  }
+
+  async #count(row: Row, plan: RowPlan): Promise<void> {
+    if (plan.outcome === 'refused') return this.#refuse(row, plan.refusal);
+    if (plan.outcome === 'known') return this.#counter.count('already_imported');
+    if (plan.outcome === 'linked') return this.#counter.count('linked');
+    this.#counter.import(licenseStatus(withoutTransaction(plan.license)), plan.license.read);
+    if (plan.isMailed && this.parts.mails) this.#counter.count('mails');
+  }
+}
+
+/** The SQLSTATE of a statement that violates a unique index. */
+const UNIQUE_VIOLATION = '23505';

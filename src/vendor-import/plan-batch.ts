@@ -1,0 +1,104 @@
+import { licenseStatus, type PurchaseState, type StaffStatus } from '../licenses/license.rules.js';
+import { higherState } from '../purchases/purchase.rules.js';
+import type { BatchState, DerivedLicense, PurchaseBefore } from './batch-state.js';
+import type { ExportedLicense } from './read-license.js';
+
+/** What becomes of a row: a new license, a license that exists and gets its previous key, nothing because it is known, or a refusal. */
+export type RowPlan =
+  | { readonly outcome: 'new'; readonly license: DerivedLicense; readonly isMailed: boolean }
+  | { readonly outcome: 'linked'; readonly license: DerivedLicense; readonly licenseId: string }
+  | { readonly outcome: 'known'; readonly license: DerivedLicense }
+  | { readonly outcome: 'refused'; readonly license: DerivedLicense; readonly refusal: string };
+
+/** A purchase of the batch, as it is after the batch. */
+export interface PlannedPurchase {
+  readonly id: string;
+  readonly transaction_id: string;
+  readonly email: string;
+  readonly state: PurchaseState;
+  /** The purchase in the database; undefined if it is new. */
+  readonly before: PurchaseBefore | undefined;
+}
+
+const ERASED = 'the holder of this license was erased, so it is not imported again';
+
+/** Decides what becomes of each row of a batch. @param isErased whether an erasure of TOMBSTONE_FILE names one of the ids */
+export function planRows(
+  licenses: readonly DerivedLicense[],
+  { known, purchases }: BatchState,
+  isErased: ReadonlySet<string>,
+  now: Date,
+): RowPlan[] {
+  return licenses.map((license): RowPlan => {
+    if (known.has(license.id) || known.has(license.previous_key_hash.toString('hex')))
+      return { outcome: 'known', license };
+    if (isErased.has(license.id) || isErased.has(license.purchase_id ?? ''))
+      return { outcome: 'refused', license, refusal: ERASED };
+    const purchase = purchases.get(license.transaction_id ?? '');
+    const linked = purchase && planOfSoldLicense(license, purchase);
+    if (linked) return linked;
+    const state = purchase ? higherState(purchase.state, license.purchase_state) : license.purchase_state;
+    return { outcome: 'new', license, isMailed: isNewKeyMailed({ ...license, purchase_state: state }, now) };
+  });
+}
+
+/**
+ * Decides about a row whose transaction is in the database. A license that a report of the processor issued is the same license, and
+ * its buyer has its key: it gets the previous key. Licenses that have a previous key are others of the same transaction.
+ * @returns undefined if the row is a new license of the transaction
+ */
+function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: PurchaseBefore): RowPlan | undefined {
+  const refused = (refusal: string): RowPlan => ({ outcome: 'refused', license, refusal });
+  if (licenses.some(({ is_erased }) => is_erased)) return refused(ERASED);
+  if (paid && licenses.length === 0)
+    return refused('the license of this transaction was erased, or deleted after its retention period');
+  const sold = licenses.find(({ has_previous_key }) => !has_previous_key);
+  if (!sold) return undefined;
+  if (sold.email !== license.email)
+    return refused('a license was issued for this transaction already, for another address');
+  sold.has_previous_key = true;
+  return { outcome: 'linked', license, licenseId: sold.id };
+}
+
+/** Whether the new key of an imported license is mailed: only if a machine could be activated with it. */
+function isNewKeyMailed(license: ExportedLicense, now: Date): boolean {
+  const { on_expiry, expires_at } = license;
+  const hasEnded = on_expiry === 'stop' && expires_at !== null && expires_at <= now;
+  return licenseStatus(withoutTransaction(license)) === 'active' && !hasEnded;
+}
+
+/** The states of a license. Without a transaction there is no purchase that could have a state, so staff's status takes it over. */
+export function withoutTransaction({ transaction_id, staff_status, purchase_state }: ExportedLicense): {
+  staff_status: StaffStatus;
+  purchase_state: PurchaseState | null;
+} {
+  if (transaction_id !== null) return { staff_status, purchase_state };
+  if (purchase_state === 'refunded') return { staff_status: 'revoked', purchase_state: null };
+  const isSuspended = purchase_state === 'disputed' && staff_status === 'active';
+  return { staff_status: isSuspended ? 'suspended' : staff_status, purchase_state: null };
+}
+
+/**
+ * Returns the purchases of a batch, one for each transaction, in the order in which they are locked. The highest state
+ * counts. A row that is known can raise the state of its purchase: an export of a later day may have a refund.
+ */
+export function planPurchases(rows: readonly RowPlan[], { purchases }: BatchState): PlannedPurchase[] {
+  const changes = new Map<string, PlannedPurchase>();
+  for (const { outcome, license } of rows) {
+    const { transaction_id, purchase_id, email, purchase_state } = license;
+    if (outcome === 'refused' || transaction_id === null || purchase_id === null) continue;
+    const before = purchases.get(transaction_id);
+    // Retention may have deleted the purchase of a known license.
+    if (outcome === 'known' && !before) continue;
+    const earlier = changes.get(transaction_id);
+    const state = higherState(earlier?.state ?? before?.state ?? 'paid', purchase_state);
+    changes.set(transaction_id, {
+      id: before?.id ?? purchase_id,
+      transaction_id,
+      email: earlier?.email ?? email,
+      state,
+      before,
+    });
+  }
+  return [...changes.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}

@@ -1,0 +1,17 @@
+/** A row of an export: a line of a CSV file, or an object of a JSON file. */
+export interface SourceRow {
+  /** Where the row begins, for messages: `line 7`, or `line 3, item 17`. */
+  readonly place: string;
+  /** Returns the text of a cell; undefined if the file has no such column. @param column in the form of `columnName` */
+  cell(this: void, column: string): string | undefined;
+}
+
+/**
+ * Returns the form in which names of columns are compared, without case, spaces and punctuation: `License Key`, `license_key` and
+ * `licenseKey` are one column.
+ */
+export const columnName = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '');

@@ -1,0 +1,185 @@
+import type { EntityManager } from 'typeorm';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
+import { utcDay } from '../core/clock.js';
+import { execute, queryRows } from '../database/sql.js';
+import type { LicenseKeys } from '../keys/license-keys.js';
+import { previousKeyHint } from '../keys/previous-key-text.js';
+import { endedAt } from '../licenses/license.rules.js';
+import { endRefundedLicense } from '../releases/release.service.js';
+import { readBatchState, type BatchState, type DerivedLicense } from './batch-state.js';
+import type { KeyMailSchedule } from './key-mails.js';
+import {
+  planPurchases,
+  planRows,
+  withoutTransaction,
+  type PlannedPurchase,
+  type RowPlan,
+} from './plan-batch.js';
+
+/** What all batches of an import share. */
+export interface ImportParts {
+  readonly keys: LicenseKeys;
+  readonly audit: AuditContext;
+  readonly now: Date;
+  /** Undefined if no mail is sent. */
+  readonly mails: KeyMailSchedule | undefined;
+  /** Whether an erasure of TOMBSTONE_FILE names one of the ids. */
+  readonly wasErased: (id: string) => Promise<boolean>;
+}
+
+/** The result of a batch. */
+export interface BatchResult {
+  readonly rows: readonly RowPlan[];
+  /** The number of purchases whose state the file raised, such as to `refunded`. */
+  readonly raisedPurchases: number;
+}
+
+/** Decides about the rows of a batch, and writes nothing. */
+export async function checkBatch(
+  manager: EntityManager,
+  licenses: readonly DerivedLicense[],
+  parts: ImportParts,
+): Promise<BatchResult> {
+  const { rows, purchases } = await plan(manager, licenses, parts, false);
+  return { rows, raisedPurchases: purchases.filter(isRaised).length };
+}
+
+/** Writes the rows of a batch in the caller's transaction: purchases, licenses, the mails with the new keys, and an audit event. */
+export async function storeBatch(
+  manager: EntityManager,
+  licenses: readonly DerivedLicense[],
+  parts: ImportParts,
+): Promise<BatchResult> {
+  // Only one import runs at a time: two with the same keys in another order would deadlock. This lock does not block requests.
+  await execute(manager, 'lock table license in share update exclusive mode');
+  const { rows, purchases } = await plan(manager, licenses, parts, true);
+  await writePurchases(manager, purchases, parts.now);
+  const linked = rows.flatMap((row) => (row.outcome === 'linked' ? row : []));
+  for (const { licenseId, license } of linked)
+    await execute(manager, LINK_PREVIOUS_KEY, [licenseId, ...previousKey(license)]);
+  const added = rows.flatMap((row) => (row.outcome === 'new' ? row : []));
+  const mailed = parts.mails ? added.flatMap(({ isMailed, license }) => (isMailed ? license.id : [])) : [];
+  await insertLicenses(
+    manager,
+    added.map(({ license }) => license),
+    new Set(mailed),
+    purchases,
+    parts,
+  );
+  for (const { before, state } of purchases) {
+    if (state !== 'refunded' || before?.state === 'refunded') continue;
+    for (const { id } of before?.licenses ?? []) await endRefundedLicense(manager, id, parts.now);
+  }
+  await parts.mails?.enqueue(manager, mailed);
+  const raisedPurchases = purchases.filter(isRaised).length;
+  const change = {
+    licenses: added.length,
+    linked: linked.length,
+    raised_purchases: raisedPurchases,
+    mails: mailed.length,
+  };
+  if (added.length + linked.length + raisedPurchases > 0)
+    await recordAudit(manager, parts.audit, { action: 'license.import', change, at: parts.now });
+  return { rows, raisedPurchases };
+}
+
+/** Whether the row of a purchase in the database is changed. */
+const isChanged = ({ before, state }: PlannedPurchase) =>
+  before !== undefined && (before.state !== state || !before.paid);
+const isRaised = ({ before, state }: PlannedPurchase) => before !== undefined && before.state !== state;
+
+async function plan(
+  manager: EntityManager,
+  licenses: readonly DerivedLicense[],
+  { now, wasErased }: ImportParts,
+  isLocked: boolean,
+): Promise<{ rows: RowPlan[]; purchases: PlannedPurchase[] }> {
+  const state: BatchState = await readBatchState(manager, licenses, isLocked);
+  const erased = new Set<string>();
+  for (const id of licenses.flatMap(({ id, purchase_id }) => [id, purchase_id ?? []].flat()))
+    if (await wasErased(id)) erased.add(id);
+  const rows = planRows(licenses, state, erased, now);
+  return { rows, purchases: planPurchases(rows, state) };
+}
+
+const previousKey = ({ previous_key_hash, previous_key }: DerivedLicense) => [
+  previous_key_hash,
+  previousKeyHint(previous_key),
+];
+
+const LINK_PREVIOUS_KEY = 'update license set previous_key_hash = $2, previous_key_hint = $3 where id = $1';
+// A report of the processor may insert the same purchase meanwhile: then the statement fails on its transaction id, the batch is
+// rolled back, and the import can be started again.
+const INSERT_PURCHASES = `
+  insert into purchase (id, transaction_id, email, state, recorded_on, paid)
+  select *, $5::date, true from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])`;
+const RAISE_PURCHASES = `
+  update purchase p set state = given.state, paid = true, email = case when p.paid then p.email else given.email end
+  from unnest($1::uuid[], $2::text[], $3::text[]) as given (id, email, state) where p.id = given.id`;
+
+async function writePurchases(
+  manager: EntityManager,
+  purchases: readonly PlannedPurchase[],
+  now: Date,
+): Promise<void> {
+  const columns = (
+    list: readonly PlannedPurchase[],
+    ...names: ('id' | 'transaction_id' | 'email' | 'state')[]
+  ) => names.map((name) => list.map((purchase) => purchase[name]));
+  const [added, changed] = [purchases.filter(({ before }) => !before), purchases.filter(isChanged)];
+  const addedColumns = columns(added, 'id', 'transaction_id', 'email', 'state');
+  if (added.length > 0) await execute(manager, INSERT_PURCHASES, [...addedColumns, utcDay(now)]);
+  if (changed.length > 0) await execute(manager, RAISE_PURCHASES, columns(changed, 'id', 'email', 'state'));
+}
+
+const LICENSE_COLUMNS = [
+  ['id', 'uuid'],
+  ['key_hash', 'bytea'],
+  ['key_hint', 'text'],
+  ['email', 'text'],
+  ['staff_status', 'text'],
+  ['machines_allowed', 'integer'],
+  ['expires_at', 'timestamptz'],
+  ['on_expiry', 'text'],
+  ['purchase_id', 'uuid'],
+  ['created_at', 'timestamptz'],
+  ['ended_at', 'timestamptz'],
+  ['previous_key_hash', 'bytea'],
+  ['previous_key_hint', 'text'],
+  ['new_key_mailed_at', 'timestamptz'],
+] as const;
+const INSERT_LICENSES = `
+  insert into license (${LICENSE_COLUMNS.map(([name]) => name).join(', ')}, end_changed_at)
+  select *, $${LICENSE_COLUMNS.length + 1}::timestamptz
+  from unnest(${LICENSE_COLUMNS.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
+
+async function insertLicenses(
+  manager: EntityManager,
+  licenses: readonly DerivedLicense[],
+  mailed: ReadonlySet<string>,
+  purchases: readonly PlannedPurchase[],
+  { keys, now }: ImportParts,
+): Promise<void> {
+  if (licenses.length === 0) return;
+  const byTransaction = new Map(purchases.map((purchase) => [purchase.transaction_id, purchase] as const));
+  const rows = licenses.map((license) => {
+    const { id, email, machines_allowed, expires_at, on_expiry, transaction_id } = license;
+    const { key_hash, key_hint } = keys.derive(id, 1);
+    const purchase = byTransaction.get(transaction_id ?? '');
+    const states = withoutTransaction({
+      ...license,
+      purchase_state: purchase?.state ?? license.purchase_state,
+    });
+    const [previous_key_hash, previous_key_hint] = previousKey(license);
+    return {
+      id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, previous_key_hash, previous_key_hint,
+      staff_status: states.staff_status,
+      purchase_id: purchase?.id ?? null,
+      created_at: license.purchased_at ?? now,
+      ended_at: endedAt({ ...states, email, ended_at: null }, now),
+      new_key_mailed_at: mailed.has(id) ? now : null,
+    }; // prettier-ignore
+  });
+  const values = LICENSE_COLUMNS.map(([name]) => rows.map((row) => row[name]));
+  await queryRows(manager, INSERT_LICENSES, [...values, now]);
+}

@@ -1,0 +1,122 @@
+import { columnName } from './source-row.js';
+
+/** What a row says about a license, in the names that `--map` uses. */
+export const IMPORT_FIELDS = [
+  'previous_key',
+  'email',
+  'transaction_id',
+  'status',
+  'expires_at',
+  'purchased_at',
+  'machines_allowed',
+  'quantity',
+] as const;
+export type ImportField = (typeof IMPORT_FIELDS)[number];
+
+/** A column whose value is a yes or a no, and the status word that one of them means. */
+type Flag = readonly [column: string, valueThatCounts: boolean, word: string];
+
+/** How the rows of an export are read. */
+export interface ExportFormat {
+  /** The columns of each field. The first one that is not empty counts; of `status` all count. */
+  readonly columns: Readonly<Partial<Record<ImportField, readonly string[]>>>;
+  readonly flags?: readonly Flag[];
+  /** Whether an empty cell of `machines_allowed` means any number of machines. */
+  readonly isEmptyLimitUnlimited?: boolean;
+  /** Whether the export also lists sales without a license: a row without a key is then no license. */
+  readonly listsSales?: boolean;
+  /** Rows with a yes in this column repeat an earlier one, such as the later payments of a subscription. */
+  readonly repeatColumn?: string;
+  /** The type of the resources that are licenses, in a JSON:API document. */
+  readonly resourceType?: string;
+}
+
+/** The exports of the vendors. docs/operations/license-import.md names the document from which each column is known. */
+export const VENDORS = {
+  lemonsqueezy: {
+    resourceType: 'license-keys',
+    columns: {
+      previous_key: ['key', 'license key'],
+      email: ['user email', 'customer email', 'email'],
+      transaction_id: ['order id'],
+      status: ['status', 'order.status'],
+      expires_at: ['expires at'],
+      purchased_at: ['created at'],
+      machines_allowed: ['activation limit'],
+    },
+    flags: [
+      ['disabled', true, 'disabled'],
+      ['order.refunded', true, 'refunded'],
+    ],
+    isEmptyLimitUnlimited: true,
+  },
+  gumroad: {
+    listsSales: true,
+    repeatColumn: 'Recurring Charge?',
+    columns: {
+      previous_key: ['License Key'],
+      email: ['Giftee Email', 'Purchase Email', 'Buyer Email', 'Email'],
+      transaction_id: ['Purchase ID'],
+      expires_at: ['Subscription End Date'],
+      purchased_at: ['Purchase Time (UTC timezone)', 'Purchase Date'],
+      quantity: ['Quantity'],
+    },
+    flags: [
+      ['Fully Refunded?', true, 'refunded'],
+      ['Disputed?', true, 'disputed'],
+      ['Dispute Won?', true, 'dispute won'],
+      ['Access Revoked?', true, 'revoked'],
+      ['License Key Enabled?', false, 'disabled'],
+    ],
+  },
+  paddle: {
+    listsSales: true,
+    columns: {
+      previous_key: ['License Code', 'License'],
+      email: ['Customer Email'],
+      transaction_id: ['Order ID', 'Transaction ID'],
+      status: ['Order Status'],
+      purchased_at: ['Date Sent'],
+      quantity: ['Quantity'],
+    },
+  },
+  keygen: {
+    resourceType: 'licenses',
+    columns: {
+      previous_key: ['key'],
+      email: ['owner.email', 'user.email', 'metadata.email'],
+      transaction_id: ['metadata.transaction_id', 'metadata.order_id'],
+      status: ['status'],
+      expires_at: ['expiry'],
+      purchased_at: ['created'],
+      machines_allowed: ['max machines'],
+    },
+    flags: [['suspended', true, 'suspended']],
+    isEmptyLimitUnlimited: true,
+  },
+} as const satisfies Record<string, ExportFormat>;
+export type VendorName = keyof typeof VENDORS;
+
+/** The names of the fields and columns of a file that no vendor made, for `--map` alone. */
+const ANY_FORMAT: ExportFormat = { columns: {} };
+
+/**
+ * Returns the format of a file, with all column names in the form of `columnName`.
+ * @param vendor undefined if all columns are mapped @param maps the columns that `--map` names, which replace those of the vendor
+ */
+export function exportFormat(
+  vendor: VendorName | undefined,
+  maps: Readonly<Partial<Record<ImportField, string>>>,
+): ExportFormat {
+  const format: ExportFormat = vendor === undefined ? ANY_FORMAT : VENDORS[vendor];
+  const names = {
+    ...format.columns,
+    ...Object.fromEntries(Object.entries(maps).map(([field, name]) => [field, [name]])),
+  };
+  return {
+    ...format,
+    columns: Object.fromEntries(Object.entries(names).map(([field, list]) => [field, list.map(columnName)])),
+    flags: (format.flags ?? []).map(([column, value, word]) => [columnName(column), value, word]),
+    ...(format.repeatColumn !== undefined && { repeatColumn: columnName(format.repeatColumn) }),
+  };
+}
