@@ -1,0 +1,292 @@
+// Makes exports in the formats that the vendors document (docs/operations/license-import.md), from a seed.
+
+/** The moment to which the ages of the licenses refer; every purchase is before it, and every coming expiry long after it. */
+const NOW = Date.UTC(2026, 9, 1);
+const DAY_MS = 86_400_000;
+
+/** @returns a function that returns random whole numbers below n, by the algorithm mulberry32 */
+function randomNumbers(seed) {
+  let state = seed;
+  return (n) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % n;
+  };
+}
+
+/**
+ * The kinds of licenses by their share in percent, and the status that each becomes. The rest is active.
+ * @type {readonly (readonly [kind: string, percent: number, becomes: string])[]}
+ */
+const KINDS = [
+  ['refunded', 4, 'refunded'],
+  ['disabled', 2, 'suspended'],
+  ['expired', 10, 'active'],
+  ['active', 84, 'active'],
+];
+
+/**
+ * Makes an export.
+ * @param {'lemonsqueezy' | 'gumroad' | 'paddle' | 'keygen'} vendor
+ * @param {{ rows: number, seed: number }} size the number of licenses; an export also has rows that are none
+ * @returns {{ text: string, extension: string, licenses: { key: string, email: string, transaction: string | null, becomes: string }[] }}
+ *   the file, and its licenses with the status that each becomes
+ */
+export function makeExport(vendor, { rows, seed }) {
+  const random = randomNumbers(seed);
+  const sales = Array.from({ length: rows }, (_, i) => sale(vendor, i, random));
+  // The two keys of an order are refunded together.
+  for (let i = 6; i < rows; i += 7) {
+    const { kind, expiresAt } = sales[i - 1];
+    Object.assign(sales[i], { kind, expiresAt });
+  }
+  const { text, extension } = FORMATS[vendor](sales, random);
+  return {
+    text,
+    extension,
+    licenses: sales.map(({ key, email, transaction, kind }) => ({
+      key,
+      email,
+      transaction: vendor === 'keygen' ? null : String(transaction),
+      becomes: becomesOf(vendor, kind),
+    })),
+  };
+}
+
+/** Only a part of the formats can say each of the kinds. */
+function becomesOf(vendor, kind) {
+  if (vendor === 'paddle') return 'active';
+  if (vendor === 'keygen' && kind === 'refunded') return 'suspended';
+  return KINDS.find(([name]) => name === kind)[2];
+}
+
+function sale(vendor, i, random) {
+  const kind = kindOf(random(100));
+  const purchasedAt = NOW - random(1500 * 24) * 3_600_000;
+  const expiresAt =
+    kind === 'expired'
+      ? NOW - random(200) * DAY_MS
+      : random(3) === 0
+        ? NOW + (60 + random(400)) * DAY_MS
+        : null;
+  // Every seventh order has two keys, in successive rows.
+  const order = i % 7 === 6 ? i - 1 : i;
+  return {
+    kind,
+    key: KEYS[vendor](random),
+    email: `buyer${order}.${vendor}@example.com`,
+    transaction: TRANSACTIONS[vendor](order),
+    purchasedAt: new Date(purchasedAt),
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    limit: random(4) === 0 ? null : 1 + random(5),
+    quantity: 1 + (random(10) === 0 ? random(4) : 0),
+  };
+}
+
+function kindOf(percent) {
+  let below = 0;
+  return KINDS.find(([, share]) => percent < (below += share))[0];
+}
+
+const symbols = (random, alphabet, n) =>
+  Array.from({ length: n }, () => alphabet[random(alphabet.length)]).join('');
+const HEX = '0123456789abcdef';
+const UPPER_HEX = '0123456789ABCDEF';
+const groups = (random, alphabet, count, length) =>
+  Array.from({ length: count }, () => symbols(random, alphabet, length)).join('-');
+
+const KEYS = {
+  lemonsqueezy: (random) =>
+    [8, 4, 4, 4, 12]
+      .map((length) => symbols(random, HEX, length))
+      .join('-')
+      .replace(/^(.{14})./, '$14'),
+  gumroad: (random) => groups(random, UPPER_HEX, 4, 8),
+  paddle: (random) => groups(random, UPPER_HEX, 5, 8),
+  keygen: (random) => `${groups(random, UPPER_HEX, 5, 6)}-V3`,
+};
+
+const TRANSACTIONS = {
+  lemonsqueezy: (i) => 1_000_000 + i,
+  gumroad: (i) => `${Buffer.from(`sale ${i}`).toString('base64url')}==`,
+  paddle: (i) => `${20_000_000 + i}-${30_000_000 + i}`,
+  keygen: () => '',
+};
+
+const csv = (lines) =>
+  `${lines.map((cells) => cells.map((cell) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')).join('\n')}\n`;
+
+const FORMATS = {
+  lemonsqueezy: (sales) => ({ text: pages(sales, 100, lemonSqueezyPage), extension: 'json' }),
+  keygen: (sales) => ({
+    text: pages(sales, 100, keygenUsers) + pages(sales, 100, keygenLicenses),
+    extension: 'json',
+  }),
+  gumroad: (sales, random) => ({ text: csv(gumroadLines(sales, random)), extension: 'csv' }),
+  paddle: (sales) => ({ text: `\uFEFF${csv(paddleLines(sales))}`, extension: 'csv' }),
+};
+
+const pages = (sales, size, page) =>
+  Array.from({ length: Math.ceil(sales.length / size) }, (_, i) =>
+    JSON.stringify(
+      page(sales.slice(i * size, (i + 1) * size), i * size),
+      undefined,
+      i % 2 === 0 ? 2 : undefined,
+    ),
+  ).join('\n');
+
+/** As Lemon Squeezy writes times: with microseconds. */
+const microseconds = (date) => date && date.toISOString().replace('Z', '000Z');
+
+const lemonSqueezyPage = (sales, offset) => ({
+  meta: { page: { currentPage: offset / 100 + 1, perPage: 100 } },
+  jsonapi: { version: '1.0' },
+  data: sales.map((sale, i) => ({
+    type: 'license-keys',
+    id: String(offset + i + 1),
+    attributes: {
+      store_id: 1,
+      customer_id: offset + i,
+      order_id: sale.transaction,
+      order_item_id: offset + i,
+      product_id: 1,
+      user_name: 'Ada Lovelace',
+      user_email: sale.email,
+      key: sale.key,
+      key_short: `XXXX-${sale.key.slice(-12)}`,
+      activation_limit: sale.limit,
+      instances_count: 0,
+      disabled: sale.kind === 'disabled' ? 1 : 0,
+      status: { active: 'active', refunded: 'inactive' }[sale.kind] ?? sale.kind,
+      status_formatted: 'Active',
+      expires_at: microseconds(sale.expiresAt),
+      created_at: microseconds(sale.purchasedAt),
+      updated_at: microseconds(sale.purchasedAt),
+    },
+    relationships: {
+      store: { links: { related: 'https://api.lemonsqueezy.com/v1/license-keys/1/store' } },
+      order: { data: { type: 'orders', id: String(sale.transaction) } },
+    },
+  })),
+  included: sales
+    .filter(({ kind }) => kind === 'refunded')
+    .map((sale) => ({
+      type: 'orders',
+      id: String(sale.transaction),
+      attributes: {
+        identifier: '104e18a2-d755-4d4b-80c4-a6c1dcbe1c10',
+        user_email: sale.email,
+        status: 'refunded',
+        refunded: true,
+        total: 1999,
+      },
+    })),
+});
+
+const keygenUsers = (sales, offset) => ({
+  data: sales.map(({ email }, i) => ({
+    id: `user-${offset + i}`,
+    type: 'users',
+    attributes: { fullName: null, email, status: 'ACTIVE', role: 'user', metadata: {} },
+  })),
+});
+
+const keygenLicenses = (sales, offset) => ({
+  data: sales.map((sale, i) => ({
+    id: `license-${offset + i}`,
+    type: 'licenses',
+    attributes: {
+      name: null,
+      key: sale.key,
+      expiry: sale.expiresAt && sale.expiresAt.toISOString(),
+      status: { active: 'ACTIVE', expired: 'EXPIRED' }[sale.kind] ?? 'SUSPENDED',
+      uses: 0,
+      suspended: ['disabled', 'refunded'].includes(sale.kind),
+      maxMachines: sale.limit,
+      metadata: {},
+      created: sale.purchasedAt.toISOString(),
+      updated: sale.purchasedAt.toISOString(),
+    },
+    relationships: { owner: { data: { type: 'users', id: `user-${offset + i}` } } },
+  })),
+});
+
+/** The columns of Gumroad's sales export that matter here, in its order and among others. */
+const GUMROAD_COLUMNS = [
+  'Purchase ID', 'Item Name', 'Buyer Name', 'Purchase Email', 'Buyer Email', 'Do not contact?', 'Purchase Date',
+  'Purchase Time (UTC timezone)', 'Subtotal ($)', 'Sale Price ($)', 'Country', 'Refunded?', 'Partial Refund ($)',
+  'Fully Refunded?', 'Disputed?', 'Dispute Won?', 'Access Revoked?', 'Variants', 'Recurring Charge?', 'Product ID',
+  'Order Number', 'Giftee Email', 'Quantity', 'Recurrence', 'Subscription End Date', 'Review', 'License Key',
+  'License Key Activation Count', 'License Key Enabled?', 'Payment Type',
+]; // prettier-ignore
+
+function gumroadLines(sales, random) {
+  const line = (sale, more = {}) => {
+    const day = sale.purchasedAt.toISOString().slice(0, 10);
+    const flag = (kind) => (sale.kind === kind ? '1' : '0');
+    const cells = {
+      'Purchase ID': sale.transaction,
+      'Item Name': 'My "App", for Mac',
+      'Buyer Name': "'=Ada",
+      'Purchase Email': sale.email,
+      'Buyer Email': '',
+      'Do not contact?': '0',
+      'Purchase Date': day,
+      'Purchase Time (UTC timezone)': `${day} ${sale.purchasedAt.toISOString().slice(11, 19)} UTC`,
+      'Subtotal ($)': '19.99',
+      'Sale Price ($)': '19.99',
+      'Refunded?': flag('refunded'),
+      'Partial Refund ($)': '0.0',
+      'Fully Refunded?': flag('refunded'),
+      'Disputed?': '0',
+      'Dispute Won?': '0',
+      'Access Revoked?': '0',
+      'Recurring Charge?': '0',
+      Quantity: String(sale.quantity),
+      'Subscription End Date': sale.kind === 'expired' ? sale.expiresAt.toISOString().slice(0, 10) : '',
+      Review: random(20) === 0 ? 'Works,\nthank you' : '',
+      'License Key': sale.key,
+      'License Key Activation Count': '1',
+      'License Key Enabled?': sale.kind === 'disabled' ? '0' : '1',
+      'Payment Type': 'Card',
+      ...more,
+    };
+    return GUMROAD_COLUMNS.map((name) => cells[name] ?? '');
+  };
+  const lines = sales.flatMap((sale) => [
+    line(sale),
+    // A later payment of a subscription, and a sale of a product without license keys.
+    ...(random(25) === 0
+      ? [line(sale, { 'Purchase ID': `${sale.transaction}r`, 'Recurring Charge?': '1' })]
+      : []),
+    ...(random(25) === 0 ? [line(sale, { 'Purchase ID': `${sale.transaction}b`, 'License Key': '' })] : []),
+  ]);
+  const totals = GUMROAD_COLUMNS.map(
+    (name) => ({ 'Purchase ID': 'Totals', 'Sale Price ($)': '1234.5' })[name] ?? '',
+  );
+  return [GUMROAD_COLUMNS, ...lines, totals];
+}
+
+const paddleLines = (sales) => [
+  [
+    'Order ID',
+    'Product ID',
+    'Product Name',
+    'Customer Email',
+    'License Code',
+    'Date Sent',
+    'Paddle Issued License',
+    'Paddle License ID',
+  ],
+  ...sales.map((sale, i) => [
+    sale.transaction,
+    '512345',
+    'My App',
+    sale.email,
+    sale.key,
+    sale.purchasedAt.toISOString().slice(0, 19).replace('T', ' '),
+    '1',
+    String(70_000_000 + i),
+  ]),
+];

@@ -1,0 +1,33 @@
+// Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. For the export of each vendor it
+// imports a file in one run, and another one in a run that is killed again and again. Then each holder signs in by the old key.
+import { parseArgs } from 'node:util';
+import { option, parseWholeNumbers } from '../command.mjs';
+import { postgresVersion, runPageBench } from '../run.mjs';
+import { report } from './report.mjs';
+import { importKilled, importOnce, signInAll, VENDORS } from './steps.mjs';
+
+await runPageBench(import.meta.url, { page: 'import.md', parseOptions, measureAll, report });
+
+function parseOptions() {
+  const options = {
+    rows: option('100000'),
+    'kill-rows': option('10000'),
+    seed: option('1'),
+    write: { type: 'boolean' },
+  };
+  const { rows, 'kill-rows': killRows, seed, write } = parseArgs({ options }).values;
+  return { ...parseWholeNumbers({ rows, killRows, seed }), write };
+}
+
+async function measureAll({ url, folder, processes, progress }, { rows, killRows, seed }) {
+  progress(`seed ${seed}`);
+  const context = { url, folder, progress, processes };
+  const vendors = [];
+  for (const vendor of VENDORS) {
+    const once = await importOnce(context, vendor, { rows, seed });
+    const killed = await importKilled(context, vendor, { rows: killRows, seed: seed + 1 });
+    const signIns = await signInAll(context, killed);
+    vendors.push({ vendor, once, killed, signIns });
+  }
+  return { version: await postgresVersion(url), vendors };
+}

@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { node24, root, ScriptError } from '../../scripts/prepare.mjs';
+import { endProcess } from '../load/processes.mjs';
+import { makeExport } from './exports.mjs';
+
+export const VENDORS = ['lemonsqueezy', 'gumroad', 'paddle', 'keygen'];
+/** How many sign-ins are in progress at once. */
+const CONCURRENCY = 8;
+/** How many times an import is killed; the next run ends by itself. */
+const KILLS = 12;
+/** The longest time after the first stored batch of a run, or after the start of every fourth run, until it is killed. */
+const KILL_WITHIN_MS = { batch: 400, start: 3_000 };
+/** The interval at which a run is watched for its first batch. */
+const WATCH_INTERVAL_MS = 20;
+
+/** Imports an export in one run. @returns the size of the file, the time, the peak of the memory, and the report of the command */
+export async function importOnce(context, vendor, size) {
+  const database = await newDatabase(context, `once_${vendor}`);
+  const { file, licenses } = writeExport(context, vendor, size, 'once');
+  const run = await startImport(database, vendor, file);
+  const result = await run.ended;
+  if (result.code !== 0)
+    throw new ScriptError(`the import of ${vendor} ended with ${result.code}: ${result.stderr}`);
+  context.progress(`${vendor}: ${licenses.length} rows in ${Math.round(result.ms)} ms`);
+  await check(database, licenses);
+  return { rows: licenses.length, bytes: statSync(file).size, ...result };
+}
+
+/** Imports an export while the command is killed at random moments and started again. */
+export async function importKilled(context, vendor, size) {
+  const database = await newDatabase(context, `killed_${vendor}`);
+  const { file, licenses } = writeExport(context, vendor, size, 'killed');
+  let state = size.seed;
+  const random = (n) => ((state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff) >> 8) % n;
+  const stored = [];
+  while (stored.length < KILLS) {
+    const run = await startImport(database, vendor, file);
+    const isEarly = stored.length % 4 === 0;
+    if (!isEarly) await untilMoreThan(stored.at(-1) ?? 0, database, run.child);
+    await pause(random(isEarly ? KILL_WITHIN_MS.start : KILL_WITHIN_MS.batch));
+    run.child.kill('SIGKILL');
+    const { code, stderr } = await run.ended;
+    if (code === 0) break;
+    if (code !== null) throw new ScriptError(`the import of ${vendor} ended with ${code}: ${stderr}`);
+    stored.push(await countLicenses(database));
+  }
+  await (
+    await startImport(database, vendor, file)
+  ).ended;
+  const { report } = await (await startImport(database, vendor, file)).ended;
+  if (report.imported !== 0 || report.already_imported !== licenses.length)
+    throw new ScriptError(`another run imported ${report.imported} licenses again`);
+  context.progress(`${vendor}: killed ${stored.length} times, with ${stored.join(', ')} licenses stored`);
+  await check(database, licenses);
+  return { vendor, database, licenses, stored };
+}
+
+/** Signs in each holder by the old key and the address, and tries each key with the address of another holder. */
+export async function signInAll({ processes, progress }, { vendor, database, licenses }) {
+  const service = await processes.startService({
+    ...database.settings,
+    NODE_ENV: 'development',
+    LOG_LEVEL: 'warn',
+  });
+  const url = `http://localhost:${service.port}`;
+  const started = performance.now();
+  const signIn = async (email, license_key) => {
+    const response = await fetch(`${url}/portal/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: url, 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ email, license_key }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  let [next, signedIn, refused] = [0, 0, 0];
+  const work = async () => {
+    for (let i = next++; i < licenses.length; i = next++) {
+      const { key, email } = licenses[i];
+      if ((await signIn(email.toUpperCase(), ` ${key.toLowerCase()} `)) === 204) signedIn += 1;
+      if (i % 10 === 0 && (await signIn('stranger@example.com', key)) === 404) refused += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  const ms = performance.now() - started;
+  if (signedIn !== licenses.length)
+    throw new ScriptError(`${signedIn} of ${licenses.length} holders signed in`);
+  progress(`${vendor}: ${signedIn} holders signed in; ${refused} strangers with their keys were refused`);
+  await endProcess(service.child);
+  return { signedIn, refused, ms };
+}
+
+/** Waits until a running import has stored another batch, or has ended. */
+async function untilMoreThan(licenses, database, child) {
+  while (child.exitCode === null && (await countLicenses(database)) <= licenses)
+    await pause(WATCH_INTERVAL_MS);
+}
+
+/** Creates a migrated database, and the settings of a command and a service that use it. */
+async function newDatabase({ url, folder }, name) {
+  const { migrate } = await import('../../dist/database/migrations.js');
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  await migrate(own.href);
+  const settings = {
+    DATABASE_URL: own.href,
+    DATA_DIR: join(folder, name),
+    LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+  };
+  return { url: own.href, settings };
+}
+
+function writeExport({ folder }, vendor, size, name) {
+  const { text, extension, licenses } = makeExport(vendor, size);
+  const file = join(folder, `${vendor}-${name}.${extension}`);
+  writeFileSync(file, text);
+  return { file, licenses };
+}
+
+/** Starts the command. @returns the process, and a promise of its exit code, its time, its report and the peak of its memory */
+async function startImport({ settings }, vendor, file) {
+  const started = performance.now();
+  const args = ['--import', new URL('peak-memory.mjs', import.meta.url).href, join(root, 'dist/cli.js')];
+  const child = spawn(node24(), [...args, 'license', 'import', file, '--from', vendor, '--json'], {
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(
+    ([stdout, stderr, [code]]) => ({
+      code,
+      stderr,
+      ms: performance.now() - started,
+      report: code === 0 ? JSON.parse(stdout) : undefined,
+      peakMemory: Number(/peak memory (\d+) KiB/.exec(stderr)?.[1] ?? 0) * 1024,
+    }),
+  );
+  return { child, ended };
+}
+
+async function query({ url }, sql, values) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(sql, values);
+  await client.end();
+  return rows;
+}
+
+const countLicenses = async (database) =>
+  (await query(database, 'select count(*)::int as licenses from license'))[0].licenses;
+
+/** Checks that the database has each license once, with its status, its purchase and its mail. */
+async function check(database, licenses) {
+  // A killed command leaves its last transaction to PostgreSQL, which ends it.
+  await pause(100);
+  const rows = await query(
+    database,
+    `select l.email, p.transaction_id, case when p.state = 'refunded' then 'refunded' else l.staff_status end as status,
+       l.new_key_mailed_at is not null as mailed,
+       (select count(*)::int from graphile_worker.jobs where key = 'license_key_imported ' || l.id) as jobs
+     from license l left join purchase p on p.id = l.purchase_id`,
+  );
+  const name = (license) =>
+    [license.email, license.transaction, license.becomes, license.becomes === 'active'].join(' ');
+  const expected = licenses.map(name).toSorted();
+  const found = rows
+    .map(({ email, transaction_id, status, mailed, jobs }) =>
+      [email, transaction_id, status, mailed && jobs === 1].join(' '),
+    )
+    .toSorted();
+  const different = expected.findIndex((line, i) => line !== found[i]);
+  if (expected.length !== found.length || different >= 0)
+    throw new ScriptError(
+      `${found.length} licenses in place of ${expected.length}; the first difference: ${expected[different]} | ${found[different]}`,
+    );
+}
