@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { IMPORTED_KEY_MAIL } from '../../src/licenses/license-mails.js';
+import { enqueueMails } from '../../src/mail/mail.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { MailHarness, PUBLIC_URL } from './harness.js';
 import type { Received } from './smtp-server.js';
@@ -47,6 +50,21 @@ const kinds: Record<string, { subject: string; trigger: (email: string) => Promi
     subject: 'Your new license key for Example App',
     trigger: async (email) =>
       harness.licenses.rekey((await harness.service.issue({ email })).license_id, AUDIT_CONTEXT),
+  },
+  license_key_imported: {
+    subject: 'Your new license key for Example App',
+    trigger: async (email) => {
+      const { license_id } = await harness.service.issue({ email });
+      await harness.service.sql(
+        `update license set previous_key_hash = sha256(id::text::bytea), previous_key_hint = '4F2A' where id = $1`,
+        [license_id],
+      );
+      await harness.service.app
+        .get(DataSource)
+        .transaction((manager) =>
+          enqueueMails(manager, IMPORTED_KEY_MAIL, [{ about: license_id, runAt: new Date() }]),
+        );
+    },
   },
   email_changed: {
     subject: 'The e-mail address of your license for Example App has changed',
@@ -110,7 +128,7 @@ describe.each(Object.entries(kinds))('%s', (kind, { subject, trigger }) => {
   });
 });
 
-test.each(['license_key', 'license_key_again', 'license_key_replaced'])(
+test.each(['license_key', 'license_key_again', 'license_key_replaced', 'license_key_imported'])(
   'the license key in the mail %s activates a machine',
   async (kind) => {
     const email = `${kind}@example.com`;

@@ -60,6 +60,7 @@ describe('the mails about a license', () => {
     machines_allowed: 3,
     expires_at: null,
     purchase_state: null,
+    previous_key_hint: null,
   };
 
   function mailsOf(...rows: object[]): Mails {
@@ -204,11 +205,22 @@ describe('the mails about a license', () => {
     expect(queryValues).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
   });
 
+  test.each(['license_key_imported', 'license_key_again'])(
+    '%s says which key of another system the new key replaces',
+    async (kind) => {
+      const mail = await mailsOf({ ...license, previous_key_hint: '4F2A' }).compose(kind);
+      expect(mail!.text).toContain(
+        `Your license for Example App has a new key. It replaces your key ending in 4F2A. This is the new key:\n\n    ${license_key}\n`,
+      );
+    },
+  );
+
   test('are these, and no other', () => {
     expect(mailsOf().kinds).toEqual([
       'license_key',
       'license_key_again',
       'license_key_replaced',
+      'license_key_imported',
       'email_changed',
       'activation_created',
       'binding_released',

@@ -711,6 +711,7 @@ export const messages = {
       license_key: 'License key',
       license_key_again: 'License key, again',
       license_key_replaced: 'New license key',
+      license_key_imported: 'New key of an imported license',
       email_changed: 'Changed e-mail address',
       activation_created: 'Activated machine',
       binding_released: 'Released machine',

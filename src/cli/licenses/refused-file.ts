@@ -46,8 +46,10 @@ export class RefusedFile {
 
   /** Removes the incomplete file after a failure. */
   async discard(): Promise<void> {
-    this.#stream?.destroy();
-    if (this.path !== '-') await rm(this.#part, { force: true });
+    if (!this.#stream || this.path === '-') return;
+    // A write that is in progress fails then.
+    this.#stream.on('error', () => undefined).destroy();
+    await rm(this.#part, { force: true });
   }
 
   get #part(): string {

@@ -1,0 +1,309 @@
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Service } from '../support/harness.js';
+import { Terminal, type Run } from '../support/processes/cli-harness.js';
+import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from '../support/vendor-exports.js';
+
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  service = await Service.start();
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+afterAll(async () => {
+  terminal.close();
+  await service.close();
+});
+
+let files = 0;
+/** Writes a file with this content. @returns its name */
+function write(content: string, extension = 'csv'): string {
+  const name = `${(files += 1)}.${extension}`;
+  writeFileSync(terminal.file(name), content);
+  return name;
+}
+
+const importFile = (name: string, ...args: string[]): Promise<Run> =>
+  terminal.run(['license', 'import', name, ...args, '--json']);
+const licensesOf = (domain: string) =>
+  service.sql(
+    `select l.email, l.previous_key_hint, l.staff_status, l.machines_allowed, l.expires_at, l.created_at, l.on_expiry,
+       l.ended_at is not null as ended, l.new_key_mailed_at is not null as mailed, p.transaction_id, p.state, p.paid, p.email as buyer
+     from license l left join purchase p on p.id = l.purchase_id where l.email like $1 order by l.email, l.previous_key_hint`,
+    [`%@${domain}`],
+  );
+const mails = () =>
+  service.sql<{ about: string; priority: number; wait: number }>(
+    `select split_part(key, ' ', 2) as about, priority, extract(epoch from run_at - now())::float8 as wait
+     from graphile_worker._private_jobs where key like 'license_key_imported %' order by run_at`,
+  );
+
+test('the pages of Lemon Squeezy are imported with their orders', async () => {
+  const { code, json } = await importFile(write(LEMON_SQUEEZY, 'json'), '--from', 'lemonsqueezy');
+  expect({ code, json }).toMatchObject({
+    code: 0,
+    json: { rows: 4, imported: 4, refused: 0, mails: 1, without_machine_limit: 3, refused_file: null },
+  });
+  expect(json.statuses).toEqual([
+    { in_file: 'active + refunded', becomes: 'refunded', licenses: 2 },
+    { in_file: 'active', becomes: 'active', licenses: 1 },
+    { in_file: 'disabled + paid', becomes: 'suspended', licenses: 1 },
+  ]);
+  const common = {
+    expires_at: null,
+    created_at: new Date('2021-05-24T14:15:07Z'),
+    on_expiry: 'keep',
+    paid: true,
+  };
+  const refunded = {
+    ...common, email: 'bob@lemon.example', buyer: 'bob@lemon.example', staff_status: 'active', machines_allowed: 100_000, ended: true,
+    mailed: false, transaction_id: '2', state: 'refunded',
+  }; // prettier-ignore
+  expect(await licensesOf('lemon.example')).toEqual([
+    {
+      ...common, email: 'ada@lemon.example', buyer: 'ada@lemon.example', previous_key_hint: '8ABE', staff_status: 'active',
+      machines_allowed: 5, ended: false, mailed: true, transaction_id: '1', state: 'paid',
+    },
+    { ...refunded, previous_key_hint: '0002' },
+    { ...refunded, previous_key_hint: '0003' },
+    {
+      ...common, email: 'eve@lemon.example', buyer: 'eve@lemon.example', previous_key_hint: '0004', staff_status: 'suspended',
+      machines_allowed: 100_000, ended: false, mailed: false, transaction_id: '4', state: 'paid',
+    },
+  ]); // prettier-ignore
+});
+
+test('the sales export of Gumroad is imported without later payments, other products and the totals', async () => {
+  const { code, json } = await importFile(
+    write(GUMROAD),
+    '--from',
+    'gumroad',
+    '--machines',
+    '2',
+    '--on-expiry',
+    'stop',
+  );
+  expect({ code, json }).toMatchObject({
+    code: 0,
+    json: {
+      rows: 6, imported: 3, skipped: 3, mails: 1,
+      skipped_by_reason: { 'no license key: a sale of something else': 2, 'a later payment for a license of the file': 1 },
+      date_formats: { 'YYYY-MM-DD hh:mm with its zone': 2, 'YYYY-MM-DD': 1 },
+    },
+  }); // prettier-ignore
+  expect(await licensesOf('gumroad.example')).toMatchObject([
+    { email: '+eve@gumroad.example', staff_status: 'suspended', state: 'paid', machines_allowed: 2 },
+    {
+      email: 'ada@gumroad.example',
+      machines_allowed: 4,
+      on_expiry: 'stop',
+      transaction_id: 'a==',
+      mailed: true,
+    },
+    { email: 'bob@gumroad.example', state: 'refunded', ended: true, mailed: false },
+  ]);
+});
+
+describe('the report of Paddle', () => {
+  test('is imported for one product; a row with an ambiguous date is refused, and can be mended and imported', async () => {
+    const name = write(PADDLE);
+    const only = ['--from', 'paddle', '--only', 'Product Name=My App'];
+    const first = await importFile(name, ...only);
+    const reason =
+      'purchased_at may be in either of two months: give the order of day and month with --dates mdy or dmy';
+    expect(first).toMatchObject({ code: 1, stderr: `line 3: ${reason}\nOne row was refused.\n` });
+    expect(first.json).toMatchObject({
+      imported: 1,
+      refused: 1,
+      skipped_by_reason: { 'not selected by --only': 1 },
+      refused_rows: [{ place: 'line 3', reason }],
+      refused_file: terminal.file(`${name}.refused.csv`),
+    });
+    const refused = `${name}.refused.csv`;
+    expect(statSync(terminal.file(refused)).mode & 0o777).toBe(0o600);
+    expect(readFileSync(terminal.file(refused), 'utf8').split('\n')).toEqual([
+      'Order ID,Product ID,Product Name,Customer Email,License Code,Date Sent,Paddle Issued License,Paddle License ID,refused',
+      `1002-2002,5,My App,bob@paddle.example,ABCDEF02-23456789-ABCDEF02,03/04/2023,1,8,${reason}`,
+      '',
+    ]);
+    // It may have been mended, so the next run of the first file does not replace it.
+    expect(await importFile(name, ...only)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `${terminal.file(refused)} exists already, from an earlier import: import it or move it away first.\n`,
+    });
+    expect(await importFile(refused, '--from', 'paddle', '--dates', 'mdy')).toMatchObject({
+      code: 0,
+      json: { imported: 1 },
+    });
+    rmSync(terminal.file(refused));
+    expect(await importFile(name, ...only, '--dates', 'mdy')).toMatchObject({
+      code: 0,
+      json: { imported: 0, already_imported: 2 },
+    });
+    expect(await licensesOf('paddle.example')).toMatchObject([
+      {
+        email: 'ada@paddle.example',
+        previous_key_hint: 'EF01',
+        transaction_id: '1001-2001',
+        created_at: new Date('2023-05-01T10:00:00Z'),
+      },
+      { email: 'bob@paddle.example', created_at: new Date('2023-03-04T00:00:00Z') },
+    ]);
+  });
+});
+
+test('the licenses of Keygen have the addresses of their users; a row without one is refused', async () => {
+  const name = write(KEYGEN, 'json');
+  const { code, json, stderr } = await importFile(name, '--from', 'keygen', '--no-mail');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: 'line 2, item 3: email is missing\nOne row was refused.\n',
+  });
+  expect(json).toMatchObject({ imported: 2, refused: 1, mails: 0 });
+  expect(await licensesOf('keygen.example')).toMatchObject([
+    {
+      email: 'ada@keygen.example',
+      machines_allowed: 2,
+      transaction_id: null,
+      expires_at: new Date('2027-09-09T21:16:13Z'),
+      mailed: false,
+    },
+    { email: 'bob@keygen.example', staff_status: 'suspended', machines_allowed: 100_000 },
+  ]);
+  const refused = JSON.parse(readFileSync(terminal.file(`${name}.refused.json`), 'utf8')) as Record<
+    string,
+    string
+  >;
+  expect(refused).toMatchObject({
+    id: 'l3',
+    key: 'C1B6DE-39A6E3-DE1529-8559A0-4AF595-V3',
+    refused: 'email is missing',
+  });
+  const mended = write(JSON.stringify({ ...refused, 'owner.email': 'eve@keygen.example' }), 'json');
+  expect(await importFile(mended, '--from', 'keygen', '--no-mail')).toMatchObject({
+    code: 0,
+    json: { imported: 1 },
+  });
+});
+
+test('--send mails the new keys that --no-mail did not, once, at the given pace and after all other mails', async () => {
+  const send = (...args: string[]) => terminal.json(['license', 'import', '--send', ...args]);
+  expect(await send('--dry-run')).toEqual({ dry_run: true, mails: 2 });
+  const before = new Set((await mails()).map(({ about }) => about));
+  expect(await send('--mails-per-minute', '60')).toEqual({ dry_run: false, mails: 2 });
+  expect(await send()).toEqual({ dry_run: false, mails: 0 });
+  const added = (await mails()).filter(({ about }) => !before.has(about));
+  expect(added.map(({ priority }) => priority)).toEqual([1, 1]);
+  expect(added[1]!.wait - added[0]!.wait).toBeCloseTo(1, 2);
+});
+
+test('any other file is read with --map', async () => {
+  const name = write(
+    'Serial\tContact\tNr\tSeats\nSERIAL-0001-ABCD\tada@own.example\tT 1\t2\nSERIAL-0002-ABCD\tbob@own.example\tT2\t4\n',
+  );
+  const map = ['Serial=previous_key', 'contact=email', 'Nr=transaction_id', 'Seats=machines_allowed'].flatMap(
+    (m) => ['--map', m],
+  );
+  const { code, json, stderr } = await importFile(name, ...map);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr:
+      'line 2: transaction_id must be a string of 1 to 200 characters, without spaces\nOne row was refused.\n',
+  });
+  expect(json).toMatchObject({ imported: 1 });
+  expect(await licensesOf('own.example')).toMatchObject([
+    { email: 'bob@own.example', machines_allowed: 4, transaction_id: 'T2' },
+  ]);
+});
+
+test('--dry-run tells the same, and changes nothing', async () => {
+  const name = write(
+    PADDLE.replaceAll('ABCDEF0', 'FEDCBA0')
+      .replaceAll('@paddle', '@dry')
+      .replaceAll(/100(\d)-/g, '900$1-'),
+  );
+  const counts =
+    'select (select count(*)::int from license) as l, (select count(*)::int from purchase) as p, (select count(*)::int from audit_event) as a';
+  const before = await service.sql(counts);
+  const queued = (await mails()).map(({ about }) => about);
+  const dry = await importFile(name, '--from', 'paddle', '--dry-run');
+  expect(await service.sql(counts)).toEqual(before);
+  // The service has sent some of the mails meanwhile.
+  expect(queued).toEqual(expect.arrayContaining((await mails()).map(({ about }) => about)));
+  expect(existsSync(terminal.file(`${name}.refused.csv`))).toBe(false);
+  const real = await importFile(name, '--from', 'paddle');
+  expect([dry.code, dry.stderr]).toEqual([real.code, real.stderr]);
+  expect({ ...dry.json, dry_run: false, refused_file: expect.anything() }).toEqual(real.json);
+});
+
+test('a repeated row counts once; the same key for another address is refused', async () => {
+  const name = write(
+    'key,email\nREPEATED-KEY-1,ada@twice.example\nrepeated key 1,Ada@twice.example\nREPEATED-KEY-1,bob@twice.example\n',
+  );
+  const { code, json } = await importFile(name, '--map', 'key=previous_key', '--map', 'email=email');
+  expect({ code, json }).toMatchObject({
+    code: 1,
+    json: {
+      imported: 1,
+      repeated: 1,
+      refused_rows: [
+        { place: 'line 4', reason: 'this key is already in line 2, with another address or transaction' },
+      ],
+    },
+  });
+});
+
+describe('a wrong use is refused in one sentence', () => {
+  test.each<[string, string[], number, RegExp]>([
+    ['no file', [], 2, /^Give the file to import\.$/],
+    [
+      'an unknown vendor',
+      ['x.csv', '--from', 'fastspring'],
+      2,
+      /Allowed choices are lemonsqueezy, gumroad, paddle, keygen\.$/,
+    ],
+    ['an unknown field', ['x.csv', '--map', 'A=key'], 2, /^--map ends with one of previous_key, email, /],
+    [
+      'a field named twice',
+      ['x.csv', '--map', 'A=email', '--map', 'B=email'],
+      2,
+      /^--map names two columns for email\.$/,
+    ],
+    ['options of the other import', ['x.csv', '--dry-run'], 2, /^The other options need --from or --map/],
+    ['--send with a file', ['x.csv', '--send'], 2, /^--send is for licenses that are imported already/],
+    ['a file that does not exist', ['x.csv', '--from', 'paddle'], 1, /x\.csv does not exist/],
+    [
+      'two results on standard output',
+      ['x.csv', '--from', 'paddle', '--refused', '-', '--json'],
+      2,
+      /cannot be combined/,
+    ],
+  ])('%s', async (_name, args, code, sentence) => {
+    const run = await terminal.run(['license', 'import', ...args]);
+    expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
+    expect(run.stderr.trim()).toMatch(sentence);
+  });
+
+  test('a file without the columns of the vendor', async () => {
+    const { code, stderr } = await importFile(
+      write('Name,Email\nAda,ada@example.com\n'),
+      '--from',
+      'gumroad',
+    );
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /has no column for previous_key; looked for licensekey .*--map "COLUMN=previous_key" names another one\.\n$/,
+    );
+  });
+
+  test.each([
+    ['{"data": [', /ends before this JSON value is complete/],
+    ['[{"a": 1}, oops]', /this is not JSON, or not a list/],
+    ['{"a": nope}', /line 1: this is not JSON/],
+  ])('JSON that is cut off or wrong: %s', async (content, sentence) => {
+    const { code, stderr } = await importFile(write(content, 'json'), '--from', 'keygen');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(sentence);
+  });
+});

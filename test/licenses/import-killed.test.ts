@@ -1,0 +1,92 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Browser } from '../license-portal/harness.js';
+import { Service } from '../support/harness.js';
+import { importFromBench } from '../support/import-from-bench.js';
+import { CLI, Terminal } from '../support/processes/cli-harness.js';
+
+// MOORING_SEED=… repeats the files; the moments of the kills vary.
+const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
+console.info(`MOORING_SEED=${seed}`);
+
+/** Two and a half batches. */
+const ROWS = 5_000;
+/** The longest time after a stored batch until the command is killed. */
+const MAX_DELAY_MS = 200;
+
+interface GeneratedLicense {
+  readonly key: string;
+  readonly email: string;
+  readonly transaction: string | null;
+  readonly becomes: string;
+}
+
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  service = await Service.start();
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+afterAll(async () => {
+  terminal.close();
+  await service.close();
+});
+
+const count = async () =>
+  (await service.sql<{ count: number }>('select count(*)::int from license'))[0]!.count;
+
+/** Starts the import, waits until it has stored another batch, and kills it at a random moment after that. @returns its exit code */
+async function importAndKill(file: string): Promise<number | null> {
+  const before = await count();
+  const child = terminal.start(CLI, ['license', 'import', file, '--from', 'gumroad']);
+  const ended = Promise.all([once(child, 'close'), text(child.stdout!), text(child.stderr!)]);
+  while (child.exitCode === null && (await count()) === before) await wait(10);
+  await wait(randomInt(MAX_DELAY_MS));
+  child.kill('SIGKILL');
+  const [[code]] = await ended;
+  return code as number | null;
+}
+
+test('an import that is killed is continued by starting it again: no license is lost, none is imported twice', async () => {
+  const { makeExport } = await importFromBench('import/exports.mjs');
+  const file = makeExport('gumroad', { rows: ROWS, seed }) as { text: string; licenses: GeneratedLicense[] };
+  const { licenses } = file;
+  writeFileSync(terminal.file('sales.csv'), file.text);
+  const codes = [await importAndKill('sales.csv'), await importAndKill('sales.csv')];
+  expect(codes).toContain(null);
+  const last = await terminal.json(['license', 'import', 'sales.csv', '--from', 'gumroad']);
+  expect(last.imported + last.already_imported).toBe(ROWS);
+  const again = await terminal.json(['license', 'import', 'sales.csv', '--from', 'gumroad']);
+  expect(again).toMatchObject({ imported: 0, already_imported: ROWS, refused: 0, mails: 0 });
+
+  const nameOf = ({ email, transaction, becomes }: GeneratedLicense) => [
+    email,
+    transaction,
+    becomes,
+    becomes === 'active',
+  ];
+  const rows = await service.sql<{ email: string; transaction_id: string; status: string; mailed: boolean }>(
+    `select l.email, p.transaction_id, case when p.state = 'refunded' then p.state else l.staff_status end as status,
+       l.new_key_mailed_at is not null as mailed from license l join purchase p on p.id = l.purchase_id`,
+  );
+  const found = rows.map(({ email, transaction_id, status, mailed }) =>
+    [email, transaction_id, status, mailed].join(),
+  );
+  expect(found.toSorted()).toEqual(licenses.map((license) => nameOf(license).join()).toSorted());
+  // A mail that is sent meanwhile has no job any more.
+  const [jobs] = await service.sql<{ jobs: number; kinds: number }>(
+    `select count(*)::int as jobs, count(distinct key)::int as kinds from graphile_worker._private_jobs
+     where key like 'license_key_imported %'`,
+  );
+  expect(jobs!.kinds).toBe(jobs!.jobs);
+  expect(jobs!.jobs).toBeLessThanOrEqual(licenses.filter(({ becomes }) => becomes === 'active').length);
+
+  for (const { key, email } of licenses.filter((_license, i) => i % 250 === 0))
+    expect(
+      (await new Browser(service).call('POST', '/session', { email, license_key: key.toLowerCase() })).status,
+    ).toBe(204);
+});

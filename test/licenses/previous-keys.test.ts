@@ -1,0 +1,245 @@
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { erase, staffHeaders } from '../erasure/harness.js';
+import { Browser } from '../license-portal/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  service = await Service.start();
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+afterAll(async () => {
+  terminal.close();
+  await service.close();
+});
+
+let files = 0;
+interface Imported {
+  readonly key: string;
+  readonly email: string;
+  readonly transaction?: string;
+  readonly status?: string;
+}
+
+/** Imports licenses. @returns the report */
+async function importLicenses(...licenses: Imported[]) {
+  const name = `${(files += 1)}.csv`;
+  const lines = licenses.map(({ key, email, transaction = '', status = '' }) =>
+    [key, email, transaction, status].join(),
+  );
+  writeFileSync(terminal.file(name), ['key,email,order,status', ...lines].join('\n'));
+  const maps = ['key=previous_key', 'email=email', 'order=transaction_id', 'status=status'];
+  const run = await terminal.run([
+    'license',
+    'import',
+    name,
+    ...maps.flatMap((map) => ['--map', map]),
+    '--json',
+  ]);
+  return run.json as {
+    imported: number;
+    linked: number;
+    already_imported: number;
+    raised_purchases: number;
+    refused_rows: unknown[];
+  };
+}
+
+const signIn = (email: string, license_key: string) =>
+  new Browser(service).call('POST', '/session', { email, license_key });
+const idOf = async (email: string) =>
+  (await service.sql<{ id: string }>('select id from license where email = $1 order by id', [email])).map(
+    ({ id }) => id,
+  );
+const licenses = () => service.app.get(LicensesService);
+const purchases = () => service.app.get(PurchasesService);
+
+test('before an import, a text that is no license key is refused as such; afterwards it may be an old one', async () => {
+  const old = 'F00D-CAFE-0001-AB';
+  expect((await signIn('ada@example.com', old)).json).toMatchObject({
+    code: 'invalid_request',
+    errors: [{ pointer: '/license_key', detail: 'must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX' }],
+  });
+  expect(await importLicenses({ key: old, email: 'first@example.com' })).toMatchObject({ imported: 1 });
+  expect((await signIn('ada@example.com', old)).json).toMatchObject({ code: 'license_not_found' });
+  expect((await signIn('first@example.com', 'F00D-CAFE-0002-AB')).json).toMatchObject({
+    code: 'license_not_found',
+  });
+  expect((await signIn('first@example.com', 'short')).json).toMatchObject({ code: 'invalid_request' });
+});
+
+describe('an imported license', () => {
+  const key = '80e15db5-c796-436b-850c-8f9c98a48abe';
+  const email = 'holder@example.com';
+  beforeAll(() => importLicenses({ key, email }));
+
+  test.each([key, key.toUpperCase(), ` ${key.replaceAll('-', ' ')} `, `“${key}”`])(
+    'is opened in the portal by its old key, as people type it: %s',
+    async (typed) => {
+      const holder = await new Browser(service).signInByKey({
+        email: 'Holder@Example.com',
+        license_key: typed,
+      });
+      const { json } = await holder.call('GET', '/session');
+      expect(json).toMatchObject({
+        signed_in_by: 'key',
+        licenses: [{ id: (await idOf(email))[0], is_key_mailable: true }],
+      });
+    },
+  );
+
+  test('is found by staff and by license show under its old key', async () => {
+    const [id] = await idOf(email);
+    const headers = await staffHeaders(service);
+    const search = await service.call('POST', '/support/api/licenses/search', { license_key: key }, headers);
+    expect(search.json.licenses).toMatchObject([{ id, email, previous_key_hint: '8ABE' }]);
+    expect(await terminal.json(['license', 'show', key.toUpperCase()])).toMatchObject({
+      id,
+      previous_key_hint: '8ABE',
+    });
+    const { stdout } = await terminal.run(['license', 'show', key]);
+    expect(stdout).toMatch(/^Replaces +the key ending in 8ABE$/m);
+  });
+
+  test('is not activated by its old key, and is activated by the new one', async () => {
+    const license = { email, license_key: key };
+    expect((await service.activate(license, 'machine')).json).toMatchObject({ code: 'invalid_request' });
+    const [id] = await idOf(email);
+    const license_key = await licenses().currentKey(id!);
+    expect((await service.activate({ email, license_key: license_key! }, 'machine')).status).toBe(201);
+  });
+
+  test('is not opened by its old key any more after its new key was replaced', async () => {
+    const [id] = await idOf(email);
+    await licenses().rekey(id!, AUDIT_CONTEXT);
+    expect((await signIn(email, key)).json).toMatchObject({ code: 'license_not_found' });
+    expect(await terminal.json(['license', 'show', key])).toMatchObject({ id });
+  });
+});
+
+describe('the refund of an old transaction', () => {
+  test('ends each of its licenses', async () => {
+    const email = 'two@example.com';
+    await importLicenses(
+      { key: 'TWO-KEYS-0001', email, transaction: 'order-2' },
+      { key: 'TWO-KEYS-0002', email, transaction: 'order-2' },
+    );
+    const ids = await idOf(email);
+    const { json } = await terminal.run([
+      'purchase',
+      'record',
+      '--transaction',
+      'order-2',
+      '--status',
+      'refunded',
+      '--json',
+    ]);
+    expect(json).toEqual({
+      transaction_id: 'order-2',
+      state: 'refunded',
+      license_id: ids[0],
+      license_ids: ids,
+    });
+    for (const id of ids)
+      expect(await terminal.json(['license', 'show', id])).toMatchObject({ status: 'refunded' });
+    const ended = await service.sql(
+      'select id from license where email = $1 and ended_at is not null order by id',
+      [email],
+    );
+    expect(ended).toEqual(ids.map((id) => ({ id })));
+    expect(
+      await service.sql(
+        "select license_id from audit_event where action = 'purchase.record' order by license_id",
+      ),
+    ).toEqual(ids.map((license_id) => ({ license_id })));
+  });
+
+  test('in a newer export ends the imported license', async () => {
+    const license = { key: 'LATE-REFUND-1', email: 'late@example.com', transaction: 'order-late' };
+    await importLicenses(license);
+    const report = await importLicenses({ ...license, status: 'refunded' });
+    expect(report).toMatchObject({ imported: 0, already_imported: 1, raised_purchases: 1 });
+    expect(await terminal.json(['license', 'show', 'order-late'])).toMatchObject({ status: 'refunded' });
+  });
+});
+
+describe('a transaction that the processor reported before the import', () => {
+  test('keeps its license, which gets the old key, and is not mailed again', async () => {
+    const email = 'both@example.com';
+    const { license_id } = await purchases().record({ transaction_id: 'both', status: 'paid', email });
+    expect(await importLicenses({ key: 'BOTH-0001-ABCD', email, transaction: 'both' })).toMatchObject({
+      imported: 0,
+      linked: 1,
+    });
+    expect(await idOf(email)).toEqual([license_id]);
+    expect((await signIn(email, 'both 0001 abcd')).status).toBe(204);
+    expect(await importLicenses({ key: 'BOTH-0001-ABCD', email, transaction: 'both' })).toMatchObject({
+      already_imported: 1,
+    });
+  });
+
+  test('and that a report repeats after the import issues no second license', async () => {
+    const email = 'again@example.com';
+    await importLicenses({ key: 'AGAIN-0001-ABCD', email, transaction: 'again' });
+    await purchases().record({ transaction_id: 'again', status: 'paid', email });
+    expect(await idOf(email)).toHaveLength(1);
+  });
+
+  test('as refunded, before it was paid, ends the license as it is imported', async () => {
+    await purchases().record({ transaction_id: 'ended', status: 'refunded' });
+    await importLicenses({ key: 'ENDED-0001-ABCD', email: 'ended@example.com', transaction: 'ended' });
+    expect(await terminal.json(['license', 'show', 'ended'])).toMatchObject({
+      status: 'refunded',
+      email: 'ended@example.com',
+    });
+  });
+
+  test('for another address is refused', async () => {
+    await purchases().record({ transaction_id: 'other', status: 'paid', email: 'one@example.com' });
+    const { refused_rows } = await importLicenses({
+      key: 'OTHER-0001-ABCD',
+      email: 'other@example.com',
+      transaction: 'other',
+    });
+    expect(refused_rows).toEqual([
+      { place: 'line 2', reason: 'a license was issued for this transaction already, for another address' },
+    ]);
+  });
+});
+
+test('an erasure removes the old key, and the same file does not bring the holder back', async () => {
+  const email = 'erased@example.com';
+  const rows = [
+    { key: 'ERASED-0001-ABCD', email, transaction: 'erased' },
+    { key: 'ERASED-0002-ABCD', email },
+  ];
+  await importLicenses(...rows);
+  const ids = await idOf(email);
+  await erase(service, email);
+  const columns = 'select previous_key_hash, previous_key_hint, email from license where id = any($1)';
+  expect(await service.sql(columns, [ids])).toEqual(
+    ids.map(() => ({ previous_key_hash: null, previous_key_hint: null, email: null })),
+  );
+  expect((await signIn(email, rows[0]!.key)).json).toMatchObject({ code: 'license_not_found' });
+  expect(await importLicenses(...rows, { ...rows[0]!, key: 'ERASED-0003-ABCD' })).toMatchObject({
+    imported: 0,
+    already_imported: 2,
+    refused_rows: [
+      { place: 'line 4', reason: 'the holder of this license was erased, so it is not imported again' },
+    ],
+  });
+  expect(await idOf(email)).toEqual([]);
+});
+
+test('the export of the data of a holder has the end of the old key', async () => {
+  const email = 'export@example.com';
+  await importLicenses({ key: 'EXPORT-0001-4F2A', email });
+  const holder = await new Browser(service).signInByCode(email);
+  const { json } = await holder.call('GET', '/export');
+  expect(json.licenses).toMatchObject([{ previous_key_hint: '4F2A' }]);
+});
