@@ -95,7 +95,7 @@ describe('an imported license', () => {
 
   test('is found by staff and by license show under its old key', async () => {
     const [id] = await idOf(email);
-    const headers = await staffHeaders(service);
+    const headers = await staffHeaders(service, 'support');
     const search = await service.call('POST', '/support/api/licenses/search', { license_key: key }, headers);
     expect(search.json.licenses).toMatchObject([{ id, email, previous_key_hint: '8ABE' }]);
     expect(await terminal.json(['license', 'show', key.toUpperCase()])).toMatchObject({

@@ -33,6 +33,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   erasure: only('fields', 'licenses', 'staff', 'languages', 'keys', 'audit', 'mail'),
   retention: only('erasure', 'telemetry', 'licenses', 'audit'),
   purchases: only('fields', 'erasure', 'releases', 'licenses', 'keys', 'audit'),
+  'vendor-import': only('fields', 'purchases', 'releases', 'licenses', 'keys', 'audit', 'mail'),
   'license-portal': only(
     'fields',
     'erasure',

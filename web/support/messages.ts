@@ -198,6 +198,7 @@ export const messages = {
       holder: 'Holder',
       allOfHolder: 'All licenses of this holder',
       keyHint: 'Key ends in',
+      previousKeyHint: 'Replaces the key ending in',
       expiry: 'Expiry',
       machines: 'Machines',
       purchase: 'Purchase',

@@ -255,7 +255,7 @@ export interface HolderLicense {
   readonly machines_in_use: number;
   /** How many machines the holder may release without support just now. */
   readonly self_releases_left: number;
-  /** Whether the key can be mailed. It cannot if the license was imported, if the key secret has changed, or if the license is revoked or refunded. */
+  /** Whether the key can be mailed. It cannot if the key was imported, if the key secret has changed, or if the license is revoked or refunded. */
   readonly is_key_mailable: boolean;
   readonly activations: readonly HolderActivation[];
 }
@@ -305,6 +305,7 @@ export interface LicenseDetailAnswer {
   readonly license: {
     readonly id: string;
     readonly key_hint: string;
+    readonly previous_key_hint: string | null;
     readonly email: string | null;
     readonly is_address_lost: boolean;
     readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
@@ -328,6 +329,7 @@ export interface LicenseDetailAnswer {
 export interface LicenseLine {
   readonly id: string;
   readonly key_hint: string;
+  readonly previous_key_hint: string | null;
   readonly email: string | null;
   readonly is_address_lost: boolean;
   readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
@@ -346,6 +348,8 @@ export interface LicenseView {
   readonly id: string;
   /** The last two symbols of the key. */
   readonly key_hint: string;
+  /** The last four characters of the key that another system issued before the license was imported; null without one. */
+  readonly previous_key_hint: string | null;
   /** Null if the holder was erased, or if a restore lost the address. */
   readonly email: string | null;
   /** Whether a restore lost the address. The license stays valid, but activates no further machine until staff set its `email` again. */

@@ -29,6 +29,11 @@ export function Facts({ license }: { license: LicenseDetail }) {
       <Fact name={facts.keyHint}>
         <Copyable class="mono" text={license.key_hint} what={messages.copy.keyHint} />
       </Fact>
+      {license.previous_key_hint !== null && (
+        <Fact name={facts.previousKeyHint}>
+          <span class="mono">{license.previous_key_hint}</span>
+        </Fact>
+      )}
       <Fact name={facts.machines}>
         <MachinesInUse license={license} />
       </Fact>
