@@ -85,14 +85,14 @@ export async function signInAll({ processes, progress }, { vendor, database, lic
     for (let i = next++; i < licenses.length; i = next++) {
       const { key, email } = licenses[i];
       if ((await signIn(email.toUpperCase(), ` ${key.toLowerCase()} `)) === 204) signedIn += 1;
-      if (i % 10 === 0 && (await signIn('stranger@example.com', key)) === 404) refused += 1;
+      if (i % 10 === 0 && (await signIn('another@example.com', key)) === 404) refused += 1;
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
   const ms = performance.now() - started;
   if (signedIn !== licenses.length)
     throw new ScriptError(`${signedIn} of ${licenses.length} holders signed in`);
-  progress(`${vendor}: ${signedIn} holders signed in; ${refused} strangers with their keys were refused`);
+  progress(`${vendor}: ${signedIn} holders signed in; ${refused} wrong addresses were refused`);
   await endProcess(service.child);
   return { signedIn, refused, ms };
 }

@@ -130,7 +130,7 @@ describe('the report of Paddle', () => {
     expect(await importFile(name, ...only)).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `${terminal.file(refused)} exists already, from an earlier import: import it or move it away first.\n`,
+      stderr: `${terminal.file(refused)} exists already, from an earlier import: import it, or give another name with --refused.\n`,
     });
     expect(await importFile(refused, '--from', 'paddle', '--dates', 'mdy')).toMatchObject({
       code: 0,

@@ -21,7 +21,7 @@ export class RefusedFile {
   ) {
     if (path !== '-' && existsSync(path))
       throw new CommandError(
-        `${path} exists already, from an earlier import: import it or move it away first.`,
+        `${path} exists already, from an earlier import: import it, or give another name with --refused.`,
       );
   }
 
