@@ -50,6 +50,7 @@ describe('license', () => {
       key_hint: license_key.slice(-2),
       email: 'grace@example.com',
       is_address_lost: false,
+      previous_key_hint: null,
       status: 'active',
       expires_at: null,
       on_expiry: 'keep',

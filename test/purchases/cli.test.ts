@@ -54,7 +54,12 @@ describe('purchase record', () => {
   test('creates a license for a paid purchase, and its mail waits as a job without personal data', async () => {
     const recorded = await terminal.json(withEmail('cli-paid', 'paid'));
     const license_id = expect.stringMatching(UUID_V7);
-    expect(recorded).toEqual({ transaction_id: 'cli-paid', state: 'paid', license_id });
+    expect(recorded).toEqual({
+      transaction_id: 'cli-paid',
+      state: 'paid',
+      license_id,
+      license_ids: [recorded.license_id],
+    });
     expect(await jobs()).toEqual([
       {
         key: `license_key ${recorded.license_id}`,
@@ -77,6 +82,7 @@ describe('purchase record', () => {
       transaction_id: 'cli-refund',
       state: 'refunded',
       license_id,
+      license_ids: [license_id],
     });
     expect(await terminal.json(record('cli-early', 'disputed'))).toEqual({
       transaction_id: 'cli-early',
@@ -157,6 +163,7 @@ describe('while a service is running', () => {
       transaction_id: 'cli-same',
       state: 'disputed',
       license_id,
+      license_ids: [license_id],
     });
     await sendReport(service, 'cli-same', 'dispute_won');
     expect((await terminal.json(withEmail('cli-same', 'paid'))).state).toBe('dispute_won');

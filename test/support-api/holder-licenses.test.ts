@@ -77,7 +77,13 @@ test("the licenses of a license's holder are listed with their properties, and n
   );
   const { status, json } = await list(older.license_id);
   expect(status).toBe(200);
-  const commonProperties = { email, is_address_lost: false, status: 'active', on_expiry: 'keep' };
+  const commonProperties = {
+    email,
+    is_address_lost: false,
+    status: 'active',
+    on_expiry: 'keep',
+    previous_key_hint: null,
+  };
   expect(json).toEqual({
     email,
     counts: { active: 2, suspended: 0, revoked: 0, refunded: 0 },

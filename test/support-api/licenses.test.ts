@@ -54,6 +54,7 @@ describe('issuing', () => {
       key_hint: license_key.slice(-2),
       email: 'new@example.com',
       is_address_lost: false,
+      previous_key_hint: null,
       status: 'active',
       expires_at: null,
       on_expiry: 'keep',

@@ -131,6 +131,7 @@ test('a search lists the newest license first, and of each the active activation
     key_hint: newer.license_key.slice(-2),
     email,
     is_address_lost: false,
+    previous_key_hint: null,
     status: 'active',
     expires_at: '2027-05-01T00:00:00Z',
     on_expiry: 'keep',
