@@ -88,6 +88,7 @@ describe('purchase record', () => {
       transaction_id: 'cli-early',
       state: 'disputed',
       license_id: null,
+      license_ids: [],
     });
     expect((await terminal.run(record('cli-early', 'refunded'))).stdout).toBe(
       'Transaction  cli-early\nState        refunded\nLicense      none\n',

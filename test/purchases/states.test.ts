@@ -255,7 +255,7 @@ test('a manual report is recorded in the audit trail with its purchase and licen
   };
   await reportAll('came', 'paid', 'refunded');
   expect(await entries()).toEqual([]);
-  expect(await record('disputed')).toEqual({ state: 'disputed', license_id: null });
+  expect(await record('disputed')).toEqual({ state: 'disputed', license_id: null, license_ids: [] });
   const { state, license_id } = await record('paid');
   expect([state, license_id]).toEqual(['disputed', (await licenseOf('by-hand')).license_id]);
   const [{ id: purchase_id }] = (await service.sql(
