@@ -7,7 +7,7 @@ import { Authenticator } from '../test/support/http/authenticator.js';
 import { activation, AUDIT_CONTEXT, machineId, Service, type Answer } from '../test/support/harness.js';
 import { documentedRoutes } from '../test/support/http/openapi.js';
 import { Browser as Holder, wrongCode } from '../test/license-portal/harness.js';
-import { publish } from '../test/manifest/publish.js';
+import { publish, signOnTop } from '../test/manifest/publish.js';
 import { Browser as Staff, signInStaff } from '../test/support-api/harness.js';
 import { whileGone, whileLocked } from '../test/support/tables.js';
 import { ORIGIN } from '../test/support/http/cookie-client.js';
@@ -178,6 +178,9 @@ describe('Prism accepts the documented answers', () => {
     await call('POST', `erasures/${json.erasure.id}/run`, 200, 'erasures/{id}/run');
     for (const path of ['erasures', 'fleet', 'fleet?weeks=2', 'audit', 'manifests', 'retention', 'service'])
       await call('GET', path, 200, path.split('?')[0]);
+    const refresh = await signOnTop(direct, '4.0.0');
+    await call('POST', 'manifests?dry_run=true', 200, 'manifests', refresh);
+    await call('POST', 'manifests', 200, 'manifests', refresh);
     await insertCrash();
     const resolved = { state: 'resolved', resolved_in: '3.2.1', reason };
     const groupTemplate = 'fleet/crash-groups/{crash_sig}';
@@ -318,6 +321,10 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     const headers = { ...(await bearer('admin')), 'if-match': '"0000000000000000"' };
     const body = { machines_allowed: 2, reason: 'Grew.' };
     return service.call('PATCH', `/support/api/licenses/${license_id}`, body, headers);
+  },
+  manifest_refused: async () => {
+    const document = await publish(direct, '9.0.0', '2030-01-01T00:00:00Z');
+    return service.call('POST', '/support/api/manifests', document, await bearer('admin'));
   },
   crash_group_changed: async () => {
     await insertCrash();

@@ -76,6 +76,7 @@ const VARIANTS: Partial<Record<ProblemCode, readonly Variant[]>> = {
     ],
   ],
   key_not_mailable: [[{ reason: 'not_made_here' }], [{ reason: 'refunded' }], [{ reason: 'erased' }]],
+  manifest_refused: [[{ reason: 'This manifest is already live: there is nothing to publish.' }]],
   too_many_requests: [[{}, { 'retry-after': '86400' }]],
   method_not_allowed: [[{}, { allow: 'GET, HEAD' }]],
 };

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
+import { ManifestModule } from '../manifest/manifest.module.js';
 import { ReleasesModule } from '../releases/releases.module.js';
 import { StaffModule } from '../staff/staff.module.js';
 import { ActivationsController } from './licenses/activations.controller.js';
@@ -21,6 +22,7 @@ import { RetentionController } from './retention.controller.js';
   imports: [
     KeysModule,
     LicensesModule,
+    ManifestModule,
     ReleasesModule,
     StaffModule,
     TypeOrmModule.forFeature([StoredCrashGroupState]),

@@ -145,6 +145,7 @@ describe('the document', () => {
       'GET /support/api/tokens',
       'POST /support/api/tokens/{id}/revoke',
       'GET /support/api/manifests',
+      'POST /support/api/manifests',
       'GET /support/api/retention',
       'GET /support/api/service',
       'GET /privacy/data',

@@ -60,6 +60,7 @@ const ROUTES: Readonly<Record<string, Audience>> = {
   'GET /support/api/audit/filters': 'staff',
   'GET /support/api/audit/export': 'staff',
   'GET /support/api/manifests': 'staff',
+  'POST /support/api/manifests': 'admin',
   'GET /support/api/retention': 'staff',
   'GET /support/api/service': 'staff',
   'GET /support/api/staff': 'admin',

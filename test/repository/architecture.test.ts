@@ -53,6 +53,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
     'activation',
     'staff',
     'licenses',
+    'manifest',
     'keys',
     'audit',
     'mail',
@@ -228,8 +229,13 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'mail/job-worker.ts': { 'graphile-worker': ['runTaskList'] }, // runs jobs in the database
   'mail/job-queue-logger.ts': { 'graphile-worker': ['Logger'] }, // logs what the library prints
 };
-/** The only files that may call `fetch`: commands of the operator, which call URLs that the operator gives. */
-const FETCHES = ['cli/doctor/network-checks.ts', 'cli/manifest/live-manifest.ts'];
+/** The only files that may call `fetch`: commands of operators and publishers, which call PUBLIC_URL, a given URL, or that of a signed image. */
+const FETCHES = [
+  'cli/doctor/network-checks.ts',
+  'cli/manifest/image-address.ts',
+  'cli/manifest/live-manifest.ts',
+  'cli/manifest/publishing.ts',
+];
 
 describe('outgoing connections', () => {
   const NETWORK_MODULES =
@@ -255,7 +261,7 @@ describe('outgoing connections', () => {
     expect(drivers.filter((path) => folderOf(path) !== 'database')).toEqual([]);
   });
 
-  test('only the command that reads a live manifest calls fetch, opens a web socket or imports an unlisted module dynamically', () => {
+  test('only the commands of the publisher call fetch, and no file opens a web socket or imports an unlisted module dynamically', () => {
     const calling = inAllFiles(({ path, tree }) =>
       [...nodesOf(tree)].some(
         (node) =>

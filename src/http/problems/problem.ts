@@ -56,8 +56,8 @@ export const PROBLEMS = {
     status: 413,
     client_action: 'fix',
     title: 'The body is too large',
-    when: 'The body is over 16 KiB, that of a purchase report over 64 KiB.',
-    detail: 'A body may hold at most 16 KiB, a purchase report at most 64 KiB.',
+    when: 'The body is over 16 KiB, that of a purchase report over 64 KiB, a manifest over 256 KiB.',
+    detail: 'A body may hold at most 16 KiB, a purchase report at most 64 KiB, a manifest at most 256 KiB.',
   },
   unsupported_media_type: {
     status: 415,
@@ -232,6 +232,13 @@ export const PROBLEMS = {
     title: 'The license was changed meanwhile',
     when: 'Support only: `if-match` names a `revision` of the license that is no longer the present one.',
     detail: 'This license was changed since you read it. Read it again before you change it.',
+  },
+  manifest_refused: {
+    status: 422,
+    client_action: 'fix',
+    title: 'This manifest is not published',
+    when: 'Support only: the manifest is not signed with a trusted key, or would harm clients or holders; `reason` says why in one sentence.',
+    detail: ({ reason }) => String(reason),
   },
   crash_group_changed: {
     status: 412,

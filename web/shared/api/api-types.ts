@@ -127,6 +127,12 @@ export interface DecisionMailsAnswer {
   readonly mails: readonly DecisionMails[];
 }
 
+export interface DiskImage {
+  readonly url: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
 export interface Erased {
   readonly licenses: number;
   readonly activations: number;
@@ -437,6 +443,12 @@ export interface Publication {
   readonly withdrawal: boolean;
 }
 
+export interface PublicationAnswer {
+  /** The content of the manifest that was live before; null if none was. */
+  readonly live: null | SignedManifest;
+  readonly next: SignedManifest;
+}
+
 export interface Purchase {
   readonly transaction_id: string;
   readonly state: 'paid' | 'disputed' | 'dispute_won' | 'refunded';
@@ -521,6 +533,25 @@ export interface ServiceStatusAnswer {
     readonly late: number;
     readonly failing: number;
   }[];
+}
+
+export interface SignedManifest {
+  readonly _type: 'update-manifest/v1';
+  readonly product: string;
+  readonly sequence: number;
+  readonly issued_at: string;
+  readonly expires_at: string;
+  readonly version: string;
+  readonly dmg: DiskImage;
+  readonly minimum_license_expiry: string | null;
+  /** Older versions for licenses that do not cover this one. For each lower minimum license expiry the newest version, newest first. */
+  readonly also_available: readonly {
+    readonly version: string;
+    readonly dmg: DiskImage;
+    readonly minimum_license_expiry: string | null;
+  }[];
+  /** SHA-256 of `signed` in the previous manifest; null in the first manifest. */
+  readonly previous: string | null;
 }
 
 export interface StaffAnswer {
