@@ -94,7 +94,9 @@ export class Vendor {
     writeFileSync(file, JSON.stringify(await makeManifest(publisher, VERSIONS[1], liveManifest)));
     const { sequences } = this.#expected;
     sequences[1] = 2;
-    await processes.runCommand([join(root, 'dist/cli.js'), 'manifest', 'publish', file], settings);
+    // No image is at the address.
+    const command = [join(root, 'dist/cli.js'), 'manifest', 'publish', '--no-fetch', file];
+    await processes.runCommand(command, settings);
     sequences[0] = 2;
   }
 

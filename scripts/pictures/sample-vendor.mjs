@@ -96,14 +96,16 @@ export class SampleVendor {
    */
   async publishVersions(folder, weeksAgo) {
     const dmg = join(folder, 'App.dmg');
-    writeFileSync(dmg, 'a disk image');
     for (const version of Object.keys(weeksAgo).slice(1)) {
       const manifest = join(folder, `${version}.json`);
+      // The last 512 bytes of a disk image begin with `koly`.
+      writeFileSync(dmg, `the image of ${version}${'koly'.padEnd(512)}`);
       const url = `https://dl.tidewater.example/Studio-${version}.dmg`;
       const key = join(this.#environment.DATA_DIR, 'keys/manifest-private.pem');
       const options = ['--dmg', dmg, '--version', version, '--url', url, '--key', key, '--out', manifest];
       this.mooring('manifest', 'sign', ...options);
-      this.mooring('manifest', 'publish', manifest);
+      // No image is at the address.
+      this.mooring('manifest', 'publish', '--no-fetch', manifest);
     }
     await this.#withDatabase(async (client) => {
       for (const [version, weeks] of Object.entries(weeksAgo)) await movePublication(client, version, weeks);

@@ -14,6 +14,7 @@ import {
   mailAddress,
   publicKeys,
   secret,
+  staffToken,
   webhookSecret,
   type MailAddress,
 } from './setting-values.js';
@@ -86,6 +87,7 @@ export class Config {
   readonly #licenseKeySecret: Buffer | undefined;
   readonly #smtpUrl: string | undefined;
   readonly #purchaseWebhookSecret: string | undefined;
+  readonly #staffToken: string | undefined;
 
   /** Reads each setting in a statement of its own, so the constructor is long. @throws SettingsError with all invalid settings */
   constructor(environment: Environment) {
@@ -135,6 +137,7 @@ export class Config {
     this.languagesDir = languagesDir && resolve(languagesDir);
     this.mailLanguage = settings.parse('MAIL_LANGUAGE', languageTag) ?? 'en';
     this.#purchaseWebhookSecret = settings.parse('PURCHASE_WEBHOOK_SECRET', webhookSecret);
+    this.#staffToken = settings.parse('STAFF_TOKEN', staffToken);
     if (this.isProduction) {
       // The texts are checked, because a setting that is given and invalid has its own error.
       const names = 'DATABASE_URL LICENSE_KEY_SECRET TOKEN_KEYS_DIR MANIFEST_PUBLIC_KEYS PUBLIC_URL PRODUCT';
@@ -171,5 +174,10 @@ export class Config {
   /** In base64, as in Standard Webhooks; undefined disables the route for purchases. */
   get purchaseWebhookSecret(): string | undefined {
     return this.#purchaseWebhookSecret;
+  }
+
+  /** The access token with which the command line publishes over https; undefined if it uses the database. */
+  get staffToken(): string | undefined {
+    return this.#staffToken;
   }
 }

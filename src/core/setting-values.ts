@@ -33,6 +33,13 @@ export function secret(name: string, text: string): Buffer {
   return bytes;
 }
 
+/** Parses an access token of staff. */
+export function staffToken(name: string, text: string): string {
+  if (!/^mst_[\w-]{43}$/.test(text))
+    throw new ConfigError(`${name} must be a token of \`mooring staff token\`, which begins with mst_.`);
+  return text;
+}
+
 /** Parses a secret of Standard Webhooks. @returns the secret in base64, without its prefix */
 export function webhookSecret(name: string, text: string): string {
   const base64 = text.replace(/^whsec_/, '');

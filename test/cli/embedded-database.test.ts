@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { MAIN, Terminal } from '../support/processes/cli-harness.js';
+import { DISK_IMAGE, MAIN, PUBLISH, Terminal } from '../support/processes/cli-harness.js';
 import { freePort } from '../support/processes/server-process.js';
 
 /** Runs the commands with the settings of development, and so with the embedded database. */
@@ -18,7 +18,7 @@ describe('with the embedded database', () => {
       'ada@example.com',
     ]);
     expect(existsSync(terminal.file('data/postgres/postmaster.pid'))).toBe(false);
-    expect((await terminal.json(['license', 'show', license_key])).id).toBe(license_id);
+    expect((await terminal.json(['license', 'show', license_key])).license_id).toBe(license_id);
   });
 
   test('status creates no token keys, and does not warn that there are none', async () => {
@@ -34,10 +34,10 @@ describe('with the embedded database', () => {
     const ended = new Promise((resolve) => server.once('exit', resolve));
     try {
       await untilPrinted(server, 'Mooring is ready');
-      writeFileSync(terminal.file('App.dmg'), 'an image');
+      writeFileSync(terminal.file('App.dmg'), DISK_IMAGE);
       const image = ['--dmg', 'App.dmg', '--version', '1.1.0', '--url', 'https://dl.example.com/App.dmg'];
       const signed = await terminal.run(['manifest', 'sign', ...image, '--first', '--json'], { env });
-      const publish = ['manifest', 'publish', '-'];
+      const publish = [...PUBLISH, '-'];
       const published = await terminal.json(publish, { env, stdin: signed.stdout });
       expect(published).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
       expect((await terminal.json(['status'], { env })).manifest).toMatchObject({ version: '1.1.0' });

@@ -52,7 +52,7 @@ test('the keys are usable with the settings of the file', async () => {
     env: { ...PRODUCTION_SETTINGS, ...settings, DATABASE_URL },
   });
   expect(readdirSync(settings.TOKEN_KEYS_DIR).toSorted()).toEqual(
-    [...listed.map(({ kid }: { kid: string }) => `${kid}.pem`), 'ring.json'].toSorted(),
+    [...listed.map(({ key_id }: { key_id: string }) => `${key_id}.pem`), 'ring.json'].toSorted(),
   );
 });
 

@@ -10,6 +10,7 @@ import {
   type ManifestContent,
 } from '../../src/keys/manifests/signed-manifest.js';
 import {
+  DISK_IMAGE,
   WITHOUT_SERVER,
   imageUrl,
   UNREACHABLE_URL,
@@ -45,7 +46,7 @@ describe('sign', () => {
       issued_at: expect.any(String),
       expires_at: expect.any(String),
       version: '1.0.0',
-      dmg: { url: imageUrl('1.0.0'), size: 8, sha256: hash('sha256', 'an image') },
+      dmg: { url: imageUrl('1.0.0'), size: DISK_IMAGE.length, sha256: hash('sha256', DISK_IMAGE) },
       minimum_license_expiry: '2027-01-04T00:00:00Z',
       also_available: [],
       previous: null,
@@ -77,7 +78,7 @@ describe('sign', () => {
     const otherDatabase = await createDatabase();
     try {
       const env = { DATABASE_URL: otherDatabase.url };
-      await terminal.json(['manifest', 'publish', 'first.json'], { env });
+      await terminal.publish('first.json', { env });
       // Empty or absent, it is unset: the database is read before the default address, at which a service answers here.
       const { port: PORT } = new URL(server.url);
       for (const PUBLIC_URL of [UNREACHABLE_URL, ' ', undefined]) {
@@ -132,7 +133,8 @@ describe('sign', () => {
   test('refuses a live manifest that no known key has signed, unless --public-key names the key', async () => {
     const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
     const { public_key } = await terminal.json(keygen);
-    const document = await terminal.json(signArgsWithoutKey('1.0.0', '--first', '--key', 'untrusted.pem'), {
+    const key = ['--key', 'untrusted.pem', '--public-key', public_key as string];
+    const document = await terminal.json(signArgsWithoutKey('1.0.0', '--first', ...key), {
       env: WITHOUT_SERVER,
     });
     const built = signArgs(

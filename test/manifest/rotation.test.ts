@@ -3,7 +3,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MooringClient, type UpdateCheck } from '../../client/src/client.js';
 import { thumbprint, publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
-import { WITHOUT_SERVER, Terminal, signArgsWithoutKey, type Run } from '../support/processes/cli-harness.js';
+import {
+  DISK_IMAGE,
+  PUBLISH,
+  WITHOUT_SERVER,
+  Terminal,
+  signArgsWithoutKey,
+  type Run,
+} from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
 /** The keys of one product in their order, all made by `keygen`. */
@@ -25,7 +32,7 @@ beforeAll(async () => {
     const keygen = ['manifest', 'keygen', '--out', `${name}.pem`, '--no-passphrase'];
     publicKeys[name] = (await terminal.json(keygen, SIGNER)).public_key;
   }
-  writeFileSync(terminal.file('App.dmg'), 'an image');
+  writeFileSync(terminal.file('App.dmg'), DISK_IMAGE);
   service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: trusting('k1', 'k2') } });
   terminal.env['DATABASE_URL'] = service.databaseUrl;
   terminal.env['PUBLIC_URL'] = service.url;
@@ -169,7 +176,8 @@ const idOf = (name: Name) => thumbprint(publicKeyFromX(publicKeys[name]!));
 const SIGNER = { env: WITHOUT_SERVER };
 
 function signArgs(names: readonly Name[], version: string, ...moreArgs: string[]): string[] {
-  const keys = names.flatMap((name) => ['--key', `${name}.pem`]);
+  // `/v1/keys` of the running service lists only k1 and k2, so each key is named.
+  const keys = names.flatMap((name) => ['--key', `${name}.pem`, '--public-key', publicKeys[name]!]);
   return signArgsWithoutKey(version, ...keys, ...moreArgs);
 }
 
@@ -184,7 +192,7 @@ async function publish(
   ...moreArgs: string[]
 ): Promise<Run> {
   writeFileSync(terminal.file('manifest.json'), JSON.stringify(document));
-  const run = await terminal.run(['manifest', 'publish', 'manifest.json', '--json', ...moreArgs], {
+  const run = await terminal.run([...PUBLISH, 'manifest.json', '--json', ...moreArgs], {
     env: { MANIFEST_PUBLIC_KEYS: trusting(...names) },
   });
   if (run.code === 0) documents.push(document);

@@ -31,12 +31,12 @@ const configuration = read('deploy/haproxy.cfg').replaceAll(/^\s*#.*$/gm, '');
 const names = (pattern: RegExp, content: string) =>
   new Set([...content.matchAll(pattern)].map(([, name]) => name!));
 
-test('an instance is given every setting that it reads, except the data folder, and no other setting', () => {
+test('an instance is given every setting that it reads, except the data folder and the token of a publisher, and no other setting', () => {
   const settings = settingNames();
   expect(settings.size).toBeGreaterThan(30);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
-  // In production nothing is stored in the data folder.
-  expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR']);
+  // In production nothing is stored in the data folder. On the server, `manifest publish` needs no token.
+  expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR', 'STAFF_TOKEN']);
 });
 
 test('each setting that .env may have is described in .env.example', () => {

@@ -41,7 +41,7 @@ async function prepareManifest(image: string): Promise<{ dmg: object; peakBytes:
     });`;
   await writeFile(terminal.file('report.mjs'), report);
   const out = `${image}.prepared`;
-  const options = ['--version', '1.0', '--url', 'https://dl.example.com/App.dmg', '--first'];
+  const options = ['--version', '1.0', '--url', 'https://dl.example.com/App.dmg', '--first', '--any-format'];
   const run = await terminal.run(['manifest', 'sign', '--dmg', image, ...options, '--prepare', out], {
     env: { NODE_OPTIONS: `--import=${pathToFileURL(terminal.file('report.mjs')).href}` },
   });
@@ -68,7 +68,7 @@ test.each([1, MIB - 1, MIB, MIB + 1, 3 * MIB + 17])(
     const file = await createSparseFile('some.dmg', bytes);
     const lines: number[][] = [];
     const read = await readImage(file, (...progress) => lines.push(progress));
-    expect(read).toEqual({ size: bytes, sha256: hash('sha256', await readFile(file)) });
+    expect(read).toEqual({ size: bytes, sha256: hash('sha256', await readFile(file)), isDiskImage: false });
     // The progress increases up to the size of the image.
     expect(lines.map(([done]) => done)).toEqual(lines.map(([done]) => done!).toSorted((a, b) => a - b));
     expect(lines.at(-1)).toEqual([bytes, bytes]);

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Config } from '../../core/config.js';
+import type { Config } from '../../core/config.js';
 import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { fromWorkingDirectory, fileError, CommandError } from '../terminal/output.js';
+import { publisherConfig } from './signing-keys.js';
 
 const RESPONSE_TIMEOUT_MS = 10_000;
 
@@ -28,6 +29,11 @@ export async function readManifestFile(file: string): Promise<unknown> {
   );
 }
 
+/** Reads the document in a file or at a URL; null if the server at the URL answers that no manifest is published. */
+export function readDocumentAt(fileOrUrl: string): Promise<unknown> {
+  return /^https?:\/\//.test(fileOrUrl) ? fetchManifest(fileOrUrl) : readManifestFile(fileOrUrl);
+}
+
 /** Fetches the document at a URL; null if the server answers that no manifest is published. */
 export async function fetchManifest(url: string): Promise<unknown> {
   const { ok, status, body } = await fetchText(url);
@@ -36,7 +42,8 @@ export async function fetchManifest(url: string): Promise<unknown> {
   throw new CommandError(`${url} answered with status ${status}.`);
 }
 
-async function fetchText(url: string): Promise<{ ok: boolean; status: number; body: string }> {
+/** Fetches the text at a URL, without following redirects. @throws CommandError if the address does not answer */
+export async function fetchText(url: string): Promise<{ ok: boolean; status: number; body: string }> {
   // A connection that stays open would keep the process running.
   const headers = { connection: 'close' };
   try {
@@ -50,20 +57,21 @@ async function fetchText(url: string): Promise<{ ok: boolean; status: number; bo
   }
 }
 
+/** Whether PUBLIC_URL is set. As in `Config`, an empty setting counts as unset. */
+export const isPublicUrlSet = () => Boolean(process.env['PUBLIC_URL']?.trim());
+
 /**
  * Finds the live manifest: in the file or at the URL `previous` if it is given, else at the public address, else in the database.
  * Without PUBLIC_URL the database is read before the public address. @throws CommandError if no manifest is found
  */
 export async function findLive(previous: string | undefined, config: Config): Promise<FoundManifest> {
   if (previous !== undefined) {
-    const isUrl = /^https?:\/\//.test(previous);
-    const document = isUrl ? await fetchManifest(previous) : await readManifestFile(previous);
+    const document = await readDocumentAt(previous);
     if (document === null) throw new CommandError(`Nothing is published at ${previous}: sign with --first.`);
     return { document, from: previous };
   }
   const url = `${config.publicUrl}/v1/manifest`;
-  // As in `Config`, an empty setting counts as unset.
-  const isConfigured = Boolean(process.env['PUBLIC_URL']?.trim());
+  const isConfigured = isPublicUrlSet();
   // If PUBLIC_URL is set and DATABASE_URL is not, a public address that does not answer is an error, because a manifest may be live
   // there.
   const isOptional = !isConfigured || config.databaseUrl !== undefined;
@@ -88,8 +96,14 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   );
 }
 
+/** Reads the live manifest from the database, or from the public address if no database is known; null if there is none. */
+export function readCurrentManifest(): Promise<unknown> {
+  const config = publisherConfig();
+  return hasDatabase(config) ? readLiveManifest() : fetchManifest(`${config.publicUrl}/v1/manifest`);
+}
+
 /** Reads the live manifest, as it is served, from the database; null if there is none. */
-export function readLiveManifest(config?: Config): Promise<unknown> {
+function readLiveManifest(config?: Config): Promise<unknown> {
   return withManifests(async ({ live }) => live && (JSON.parse(live.body) as unknown), config);
 }
 

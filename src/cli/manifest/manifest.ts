@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { parseSigned, readDocument } from '../../keys/manifests/signed-manifest.js';
-import { readLiveManifest, readManifestFile } from './live-manifest.js';
+import { readCurrentManifest, readDocumentAt } from './live-manifest.js';
 import { makeKeyFile } from './signing-keys.js';
 import { publish } from './publish.js';
 import { refresh, withdraw } from './refresh.js';
@@ -20,6 +20,9 @@ import { newPassphrase } from '../terminal/passphrase.js';
 import { aligned, fromWorkingDirectory, print, CommandError, UsageError } from '../terminal/output.js';
 
 const FILE_ARGUMENT = ['<file>', 'the manifest; - is standard input'] as const;
+const DOCUMENT_ARGUMENT = ['<file|url>', 'the manifest, or its address; - is standard input'] as const;
+/** Each instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). */
+const SERVED_WITHIN_SECONDS = 6;
 const PASSPHRASE_OPTION = [
   '--passphrase-fd <n>',
   'read the passphrase from this file descriptor',
@@ -34,8 +37,8 @@ interface KeygenOptions {
 }
 
 /**
- * Adds the commands of `manifest`, for the publisher. Only `publish` needs a database. The other commands work without a service and
- * a database if their arguments and options name the files that they read.
+ * Adds the commands of `manifest`, for the publisher. Only `publish` needs a database, or STAFF_TOKEN and a service. The other commands
+ * work without both if their arguments and options name the files that they read.
  */
 export function manifestCommands(manifest: Command): void {
   manifest
@@ -58,7 +61,7 @@ export function manifestCommands(manifest: Command): void {
     .action(withdraw);
   manifest
     .command('verify')
-    .argument(...FILE_ARGUMENT)
+    .argument(...DOCUMENT_ARGUMENT)
     .description('verify the signatures and the expiry of a manifest')
     .option('--public-key <x>', 'a key to trust; may be repeated', publicKeys('--public-key'))
     .action(verify);
@@ -67,11 +70,18 @@ export function manifestCommands(manifest: Command): void {
     .argument(...FILE_ARGUMENT)
     .description('make a signed manifest the live one')
     .option('--withdraw', 'withdraw the live version: the manifest goes back to an earlier one')
-    .option('--dry-run', 'check the manifest, print what would change, and change nothing')
+    .option('--dry-run', 'make all checks, print what would change, and change nothing')
+    .option('--no-fetch', 'do not download the image to compare it with the signed one')
+    .option(
+      '--wait <seconds>',
+      'how long the public address may take to serve the manifest, such as 310 behind a cache',
+      wholeNumber('--wait', 0, 3_600),
+      SERVED_WITHIN_SECONDS,
+    )
     .action(publish);
   manifest
     .command('show')
-    .argument('[file]', `${FILE_ARGUMENT[1]}; default: the live one`)
+    .argument('[file|url]', `${DOCUMENT_ARGUMENT[1]}; default: the live one`)
     .description('print a manifest as text')
     .action(show);
 }
@@ -89,6 +99,13 @@ function signCommand(manifest: Command): void {
       'a license needs at least this expiry to get the version (default: all licenses get it)',
       moment('--minimum-license-expiry'),
     )
+    .addOption(
+      new Option('--for-everyone', 'all licenses get it, although the live version has a minimum').conflicts(
+        'minimumLicenseExpiry',
+      ),
+    )
+    .option('--again', 'sign an image that is published already')
+    .option('--any-format', 'sign a file that is no disk image (UDIF)')
     .addOption(new Option('--first', 'there is no live manifest yet').conflicts('previous'))
     .option(
       '--sequence <n>',
@@ -104,12 +121,13 @@ function signCommand(manifest: Command): void {
 function addSigningOptions(command: Command): Command {
   return command
     .option('--expires <when>', 'when the manifest expires (default: in 90 days)', moment('--expires'))
+    .option('--long-expiry', 'let it expire over a year ahead')
     .option('--previous <file|url>', 'the live manifest (default: from PUBLIC_URL, else from the database)')
     .option('--key <file>', 'the private key to sign with; may be repeated', collectFiles)
     .option(...PASSPHRASE_OPTION)
     .option(
       '--public-key <x>',
-      'also trust manifests signed with this key; may be repeated',
+      'also trust manifests signed with this key, and sign with it; may be repeated',
       publicKeys('--public-key'),
     )
     .option('--prepare <file>', 'sign nothing: write the bytes to be signed elsewhere')
@@ -132,7 +150,7 @@ async function keygen({ out, passphrase, passphraseFd }: KeygenOptions, command:
 }
 
 async function show(file: string | undefined, _options: unknown, command: Command): Promise<void> {
-  const document = file === undefined ? await readLiveManifest() : await readManifestFile(file);
+  const document = file === undefined ? await readCurrentManifest() : await readDocumentAt(file);
   if (document === null) throw new CommandError('No manifest is live.');
   parseSigned(readDocument(document).signed);
   print(command, document, manifestText(document));

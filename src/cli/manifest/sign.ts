@@ -40,13 +40,14 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const context = await openSigningContext(options);
   const live = first ? null : await liveManifest(options, context);
   // The disk image is read last, because reading it takes longest.
-  const image = await readImage(fromWorkingDirectory(dmg), progressBar(basename(dmg)));
+  const { isDiskImage, ...image } = await readImage(fromWorkingDirectory(dmg), progressBar(basename(dmg)));
   const minimum = rfc3339OrNull(options.minimumLicenseExpiry ?? null);
   const entry = { version, dmg: { url, ...image }, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
   const versions = live ? PublishedVersions.of(live.content) : new PublishedVersions();
   const publishedState = { live, versions, isWithdrawal: false };
-  await makeManifest({ entry, also_available, sequence }, publishedState, context, options, command);
+  const offer = { entry, also_available, sequence, isDiskImage };
+  await makeManifest(offer, publishedState, context, options, command);
 }
 
 function throwMissingOption(option: string): never {

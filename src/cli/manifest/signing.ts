@@ -21,6 +21,9 @@ import {
   type ManifestOffer,
   type PublishContext,
 } from '../../manifest/manifest.rules.js';
+import { confirmUnlistedKeys } from './listed-keys.js';
+import { unusualIn, type Confirmations } from './unusual.js';
+import { confirm } from '../terminal/confirm.js';
 import { findLive, type FoundManifest } from './live-manifest.js';
 import { knownManifestKeys, toPublicKeys, publisherConfig, signingKeys } from './signing-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
@@ -36,7 +39,7 @@ import {
 } from '../terminal/output.js';
 
 /** The options of the commands that make a manifest: `sign`, `refresh`, `withdraw`. */
-export interface SigningOptions {
+export interface SigningOptions extends Confirmations {
   readonly expires?: Date;
   readonly previous?: string;
   readonly key?: string[];
@@ -82,6 +85,7 @@ export async function openSigningContext(options: SigningOptions): Promise<Signi
   const files = options.key ?? [];
   const ask = passphraseSource(options.passphraseFd);
   const keys = isUnsigned && files.length === 0 ? [] : await signingKeys(files, ask, config);
+  await confirmUnlistedKeys(keys, files, options.publicKey ?? [], config);
   const trusted = [...toPublicKeys(keys), ...(options.publicKey ?? []), ...(await knownManifestKeys(config))];
   const expires = options.expires ?? new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS);
   return { config, now, expires, keys, trusted };
@@ -122,17 +126,19 @@ export function verifyFound(
 /** What is known on a publisher's machine about the published manifests. The new manifest is checked against it. */
 export type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
-/** The versions that the new manifest offers, and its sequence number, if it is not the next one. */
+/** The versions that the new manifest offers, its sequence number, if it is not the next one, and what `sign` found in the image. */
 export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly sequence?: number;
+  readonly isDiskImage?: boolean;
 }
 
 /**
  * Makes the content of a manifest, and signs it, writes the bytes to sign (--prepare) or prints what would change (--dry-run).
  * @throws PublishError if the published state shows that `manifest publish` would refuse the manifest
+ * @throws CommandError if something unusual about it is not confirmed
  */
 export async function makeManifest(
-  { sequence, ...offer }: SigningOffer,
+  { sequence, isDiskImage, ...offer }: SigningOffer,
   publishedState: PublishedState,
   { config, now, expires, keys }: SigningContext,
   options: SigningOptions,
@@ -142,10 +148,12 @@ export async function makeManifest(
   const { product } = config;
   const content = nextManifest(live, { ...offer, expires }, { product, now, sequence });
   refuseUnpublishable(content, { ...publishedState, product, now });
+  const draft = { next: content, live: live?.content ?? null, now, isDiskImage };
+  for (const unusual of unusualIn(draft, options)) await confirm(unusual);
   const textToSign = manifestBytes(content);
   if (options.dryRun) {
-    const changes = differences(live?.content ?? null, content);
-    return print(command, { live: live?.content ?? null, next: content, changes }, differenceText(changes));
+    const changes = differences(draft.live, content);
+    return print(command, { live: draft.live, next: content, changes }, differenceText(changes));
   }
   if (options.prepare !== undefined)
     return prepare(textToSign, fromWorkingDirectory(options.prepare), command);

@@ -8,7 +8,7 @@ import {
   trustedKeys,
   verifyManifest,
 } from '../../keys/manifests/signed-manifest.js';
-import { readManifestFile } from './live-manifest.js';
+import { readDocumentAt } from './live-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { contentRows } from './manifest-text.js';
 import { aligned, print, CommandError, UsageError } from '../terminal/output.js';
@@ -26,7 +26,8 @@ export async function verify(
   const keys = options.publicKey ?? (await knownManifestKeys(publisherConfig()));
   if (keys.length === 0) throw new UsageError('--public-key must name a key to trust.');
   const trusted = trustedKeys(keys);
-  const document = await readManifestFile(file);
+  const document = await readDocumentAt(file);
+  if (document === null) throw new CommandError(`Nothing is published at ${file}.`);
   const content = verifyManifest(document, trusted);
   const differingMember = findDifferingUnsignedMember(document, content);
   if (differingMember)

@@ -79,6 +79,14 @@ export async function askHidden(prompt: string): Promise<string> {
   }
 }
 
+/** Asks the terminal for a line, and shows what is typed. Standard input must be a terminal. */
+export async function askVisible(prompt: string): Promise<string> {
+  const { stdin } = process;
+  stdin.setEncoding('utf8').resume();
+  process.stderr.write(prompt);
+  return typedLine(stdin);
+}
+
 /** Reads a line. In raw mode the terminal neither edits the line nor interrupts the process, so this function does both. */
 function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
   return new Promise((resolve) => {
@@ -86,7 +94,7 @@ function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
     const onData = (text: string) => {
       for (const [i, symbol] of [...text].entries()) {
         if (LINE_END_KEYS.includes(symbol)) {
-          stdin.removeListener('data', onData).pause();
+          stdin.removeListener('data', onData).removeListener('end', onEnd).pause();
           // The next question reads what was already typed after the line end.
           stdin.unshift([...text].slice(i + 1).join(''));
           return resolve(typed.join(''));
@@ -97,7 +105,9 @@ function typedLine(stdin: NodeJS.ReadStream): Promise<string> {
         else typed.push(symbol);
       }
     };
-    stdin.on('data', onData);
+    // Outside raw mode, Ctrl-D ends the input.
+    const onEnd = () => resolve(typed.join(''));
+    stdin.on('data', onData).once('end', onEnd);
   });
 }
 

@@ -175,12 +175,12 @@ test('two versions, a refresh and a withdrawal can be signed by another program'
     writeSignature(`${name}.sig`, name);
     const { json } = await attach([`${name}.sig`], name);
     await expectVerifiedByOpenssl(json, terminal.two);
-    await terminal.json(['manifest', 'publish', terminal.writeDocument(`${name}.json`, json), ...publishing]);
+    await terminal.publish(terminal.writeDocument(`${name}.json`, json), { args: publishing });
     published.push(json);
   };
   await step(signArgsWithoutKey('1.0.0', '--first', '--sequence', '41'));
   await step(signArgsWithoutKey('1.1.0'));
-  await step(['manifest', 'refresh', '--expires', '2099-01-01']);
+  await step(['manifest', 'refresh', '--expires', '2099-01-01', '--long-expiry']);
   await step(['manifest', 'withdraw'], '--withdraw');
   const contents = published.map(({ signed }) => parseSigned(signed));
   expect(contents.map(({ version, sequence }) => [version, sequence])).toEqual([

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { parseSigned, type SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import {
+  DISK_IMAGE,
+  PUBLISH,
   WITHOUT_SERVER,
   imageUrl,
   UNREACHABLE_URL,
@@ -68,7 +70,7 @@ const SIGN_NEXT_VERSION = [...signArgsWithoutKey('5.0.0'), '--minimum-license-ex
 describe('--dry-run', () => {
   test('of sign shows what would change, and needs no key', async () => {
     const run = await expectNoChange(() =>
-      terminal.run([...SIGN_NEXT_VERSION, '--expires', '2099-01-01', '--dry-run', '--json']),
+      terminal.run([...SIGN_NEXT_VERSION, '--expires', '2099-01-01', '--long-expiry', '--dry-run', '--json']),
     );
     expect(run.stderr).toBe('The live manifest is from the database: version 4.0.0, sequence 5.\n');
     const { live: reported, next, changes } = run.json;
@@ -85,7 +87,7 @@ describe('--dry-run', () => {
       version: ['4.0.0', '5.0.0'],
       minimum_license_expiry: [JANUARY_2028, JANUARY_2029],
       'dmg.url': [imageUrl('4.0.0'), imageUrl('5.0.0')],
-      'dmg.size': [1_000_000, 8],
+      'dmg.size': [1_000_000, DISK_IMAGE.length],
       'dmg.sha256': [reported.dmg.sha256, next.dmg.sha256],
       'also_available 4.0.0': [null, `for ${audience(JANUARY_2028)}: ${imageUrl('4.0.0')}`],
       previous: [reported.previous, next.previous],
@@ -131,7 +133,15 @@ describe('--dry-run', () => {
   });
 
   test('of refresh and withdraw shows what would change', async () => {
-    const refresh = ['manifest', 'refresh', '--expires', '2099-01-01', '--dry-run', '--json'];
+    const refresh = [
+      'manifest',
+      'refresh',
+      '--expires',
+      '2099-01-01',
+      '--long-expiry',
+      '--dry-run',
+      '--json',
+    ];
     const renewed = await expectNoChange(() => terminal.json(refresh));
     expect(renewed.changes.map(({ member }: { member: string }) => member)).toEqual(
       expect.arrayContaining(['sequence', 'expires_at', 'previous']),
@@ -187,10 +197,10 @@ describe('--dry-run', () => {
       live: reported,
       next,
       changes,
-    } = await expectNoChange(() => terminal.json(['manifest', 'publish', file, '--dry-run']));
+    } = await expectNoChange(() => terminal.json([...PUBLISH, file, '--dry-run']));
     expect([reported, next]).toEqual([parseSigned(live.signed), parseSigned(made.signed)]);
     expect(changes).toContainEqual({ member: 'version', from: '4.0.0', to: '5.0.0' });
-    const text = await expectNoChange(() => terminal.run(['manifest', 'publish', file, '--dry-run']));
+    const text = await expectNoChange(() => terminal.run([...PUBLISH, file, '--dry-run']));
     expect(text).toMatchObject({
       code: 0,
       stderr: '',
@@ -201,7 +211,7 @@ describe('--dry-run', () => {
       await terminal.json(['manifest', 'withdraw', '--key', 'two.pem']),
     );
     const dryRun = await expectNoChange(() =>
-      terminal.run(['manifest', 'publish', back, '--withdraw', '--dry-run', '--json']),
+      terminal.run([...PUBLISH, back, '--withdraw', '--dry-run', '--json']),
     );
     expect(dryRun.json.changes).toContainEqual({ member: 'version', from: '4.0.0', to: '2.0.0' });
   });
@@ -219,7 +229,7 @@ describe('--dry-run', () => {
     const next = manifests.next('5.0.0', JANUARY_2029);
     const key = readPrivateKey(terminal.file('two.pem'));
     const file = terminal.writeDocument('mistake.json', signWithMistake(mistake, { next, live, key }));
-    const args = ['manifest', 'publish', file, '--dry-run', '--json', ...(mistake.args ?? [])];
+    const args = [...PUBLISH, file, '--dry-run', '--json', ...(mistake.args ?? [])];
     const run = await expectNoChange(() => terminal.run(args));
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${mistake.sentence}\n` });
   });

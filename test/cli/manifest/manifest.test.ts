@@ -10,6 +10,7 @@ import {
   UNREACHABLE_URL,
   PASSPHRASE,
   Publisher,
+  PUBLISH,
   signArgs,
 } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
@@ -145,8 +146,7 @@ test('verify prints the signing keys, and refuses a manifest that is untrusted, 
 test('publish makes a manifest the live one, show prints it, and each refusal has its reason', async () => {
   const first = await terminal.sign('1.0.0', '--first');
   const published = await terminal.run([
-    'manifest',
-    'publish',
+    ...PUBLISH,
     terminal.writeDocument('1.json', first),
     '--json',
     '--as',
@@ -166,14 +166,14 @@ test('publish makes a manifest the live one, show prints it, and each refusal ha
   expect((await terminal.run(['manifest', 'show'])).stdout).toMatch(
     /^Version +1\.0\.0 of com\.example\.app\n/,
   );
-  const again = await terminal.run(['manifest', 'publish', '1.json', '--json']);
+  const again = await terminal.run([...PUBLISH, '1.json', '--json']);
   expect(again).toMatchObject({
     code: 1,
     stdout: '',
     stderr: expect.stringContaining('This manifest is already live'),
   });
   const foreign = { env: { MANIFEST_PUBLIC_KEYS: terminal.one } };
-  const untrusted = await terminal.run(['manifest', 'publish', '1.json', '--json'], foreign);
+  const untrusted = await terminal.run([...PUBLISH, '1.json', '--json'], foreign);
   expect(untrusted).toMatchObject({
     code: 1,
     stdout: '',
@@ -185,11 +185,11 @@ test('publish makes a manifest the live one, show prints it, and each refusal ha
     await terminal.json(signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04')),
   );
   const rival = terminal.writeDocument('rival.json', await terminal.json(signArgs('1.1.1')));
-  expect(await terminal.json(['manifest', 'publish', second])).toMatchObject({
+  expect(await terminal.publish(second)).toMatchObject({
     version: '1.1.0',
     sequence: 2,
   });
-  const late = await terminal.run(['manifest', 'publish', rival]);
+  const late = await terminal.run([...PUBLISH, rival]);
   expect(late).toMatchObject({
     code: 1,
     stdout: '',

@@ -37,6 +37,8 @@ const sign = (fd3: string, ...keys: string[]) =>
       '--passphrase-fd',
       '3',
       '--json',
+      '--public-key',
+      other,
       ...keys.flatMap((key) => ['--key', key]),
     ),
     { env: WITHOUT_SERVER, fd3 },
@@ -52,6 +54,7 @@ describe('--passphrase-fd', () => {
 
   test('reads a single line for all encrypted keys', async () => {
     const same = terminal.writeEncryptedKey('same.pem', OTHER_PASSPHRASE);
+    terminal.env['MANIFEST_PUBLIC_KEYS'] += `,${same}`;
     const run = await sign(OTHER_PASSPHRASE, 'same.pem', 'two.pem', 'other.pem');
     await expectVerifiedByOpenssl(run.json, same, terminal.two, other);
   });
@@ -105,15 +108,21 @@ test('no option has a passphrase as its value, because every user of the machine
   }
 });
 
-test('at a terminal the passphrase of each key is asked for without echo, and a progress bar is shown', () => {
+test('at a terminal passphrases are asked for without echo, and what is unusual is confirmed by its name', () => {
   writeFileSync(terminal.file('Large.dmg'), Buffer.alloc(4 << 20));
   const image = ['--dmg', 'Large.dmg', '--version', '1.0', '--url', 'https://dl.example.com/a', '--first'];
   const keys = ['--key', 'one.pem', '--key', 'other.pem', '--out', 'typed.json'];
   const command = [process.execPath, CLI, 'manifest', 'sign', ...image, ...keys].join(' ');
   const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
     cwd: terminal.dir,
-    env: { PATH: process.env['PATH'], DATA_DIR: '/nonexistent', PUBLIC_URL: UNREACHABLE_URL },
-    input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\r`,
+    env: {
+      PATH: process.env['PATH'],
+      DATA_DIR: '/nonexistent',
+      PUBLIC_URL: UNREACHABLE_URL,
+      MANIFEST_PUBLIC_KEYS: terminal.one,
+    },
+    // The file has only zeros, so that it is no disk image, and other.pem is not listed.
+    input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
     encoding: 'utf8',
   });
   if (error) return; // The program `script` is not installed.
@@ -126,7 +135,11 @@ test('at a terminal the passphrase of each key is asked for without echo, and a 
   const progress = `${bar(25)}${bar(50)}${bar(75)}\r\u001b[K`;
   expect(shown).toContain(progress);
   expect(shown.replace(progress, '').replaceAll('\r', '')).toMatch(
-    /^Passphrase of .*one\.pem: \nPassphrase of .*other\.pem: \nVersion +1\.0 of /,
+    new RegExp(
+      '^Passphrase of .*one\\.pem: \nPassphrase of .*other\\.pem: \n' +
+        'other\\.pem is a key that MANIFEST_PUBLIC_KEYS lacks .*\nType other\\.pem to do this nevertheless: ' +
+        'The file of version 1\\.0 is no disk image .*\nType 1\\.0 to do this nevertheless: Version +1\\.0 of ',
+    ),
   );
   expect(shown).not.toContain(PASSPHRASE);
   expect(shown).not.toContain(OTHER_PASSPHRASE);

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { ManifestContent, SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
-import { Publisher } from '../../support/processes/cli-harness.js';
+import { Publisher, PUBLISH } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
 import { readPrivateKey, openManifests } from '../../manifest/hand-signed-manifests.js';
 import {
@@ -59,7 +59,7 @@ describe('publish refuses, and stores nothing of', () => {
       signWithMistake(MISTAKES[name]!, { next, live, key }),
     );
     const before = await readPublications();
-    const run = await terminal.run(['manifest', 'publish', file, '--json', ...args]);
+    const run = await terminal.run([...PUBLISH, file, '--json', ...args]);
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
     expect(await readPublications()).toEqual(before);
   });
@@ -67,7 +67,7 @@ describe('publish refuses, and stores nothing of', () => {
   test.each(['no JSON', '{"version":"5.0.0"}'])('a file with the text %j', async (text) => {
     const before = await readPublications();
     writeFileSync(terminal.file('nonsense.json'), text);
-    const run = await terminal.run(['manifest', 'publish', 'nonsense.json', '--json']);
+    const run = await terminal.run([...PUBLISH, 'nonsense.json', '--json']);
     expect(run).toMatchObject({
       code: 1,
       stdout: '',
@@ -81,6 +81,6 @@ test('the live manifest is unchanged, and the valid next manifest can be publish
   expect(await terminal.json(['manifest', 'show'])).toEqual(live);
   // A mistake without a change leaves the manifest valid.
   const good = signWithMistake({ sentence: '' }, { next, live, key });
-  await terminal.json(['manifest', 'publish', terminal.writeDocument('good.json', good)]);
+  await terminal.publish(terminal.writeDocument('good.json', good));
   expect(await terminal.json(['manifest', 'show'])).toEqual(good);
 });

@@ -133,6 +133,9 @@ export const WITHOUT_SERVER = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent
 export const PASSPHRASE = 'correct horse';
 export const imageUrl = (version: string) => `https://dl.example.com/App-${version}.dmg`;
 
+/** The smallest file that `manifest sign` takes for a disk image: its last 512 bytes begin with `koly`. */
+export const DISK_IMAGE = `an image${'koly'.padEnd(512, '.')}`;
+
 /** A publisher's folder with an image and two trusted keys: `one.pem`, which is encrypted, and `two.pem`, which is not. */
 export class Publisher extends Terminal {
   /** The public keys of `one.pem` and `two.pem`. */
@@ -147,7 +150,7 @@ export class Publisher extends Terminal {
       : publisher.writeEncryptedKey('one.pem', PASSPHRASE);
     publisher.two = await publisher.keygen('two.pem', ['--no-passphrase']);
     publisher.env['MANIFEST_PUBLIC_KEYS'] = `${publisher.one},${publisher.two}`;
-    writeFileSync(publisher.file('App.dmg'), 'an image');
+    writeFileSync(publisher.file('App.dmg'), DISK_IMAGE);
     return publisher;
   }
 
@@ -173,6 +176,19 @@ export class Publisher extends Terminal {
     return this.json(signArgs(version, ...moreArgs), { env: WITHOUT_SERVER });
   }
 
+  /**
+   * Publishes the manifest in a file, without fetching the image. The address of the tests serves nothing, so the command ends with 1
+   * although the manifest is published. @returns what the command prints
+   */
+  async publish(
+    file: string,
+    { env, args = [] }: Pick<RunOptions, 'env'> & { args?: string[] } = {},
+  ): Promise<Run['json']> {
+    const run = await this.run([...PUBLISH, file, '--json', ...args], { env });
+    if (run.json?.served !== undefined) return run.json;
+    throw new Error(`mooring manifest publish ended with ${run.code}: ${run.stderr}`);
+  }
+
   /** Writes a document to a file. @returns its name */
   writeDocument(name: string, document: unknown): string {
     writeFileSync(this.file(name), JSON.stringify(document));
@@ -180,9 +196,12 @@ export class Publisher extends Terminal {
   }
 }
 
-/** The arguments of `mooring manifest sign` for a version, without `--key`. */
+/** The beginning of the arguments of `mooring manifest publish`. No image is at the addresses of the tests. */
+export const PUBLISH = ['manifest', 'publish', '--no-fetch'];
+
+/** The arguments of `mooring manifest sign` for a version, without `--key`. All versions have the same image. */
 export function signArgsWithoutKey(version: string, ...moreArgs: string[]): string[] {
-  const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version)];
+  const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version), '--again'];
   return ['manifest', 'sign', ...image, ...moreArgs];
 }
 

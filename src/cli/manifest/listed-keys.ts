@@ -1,0 +1,56 @@
+import type { KeyObject } from 'node:crypto';
+import { basename } from 'node:path';
+import type { Config } from '../../core/config.js';
+import { publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519/ed25519.js';
+import { isObject } from '../../keys/manifests/manifest-content.js';
+import { confirm } from '../terminal/confirm.js';
+import { fetchText, isPublicUrlSet } from './live-manifest.js';
+import { knownManifestKeys } from './signing-keys.js';
+
+/**
+ * Asks before a manifest is signed with a key that no server is known to trust: the service may accept it because of its other
+ * signatures, and then installed applications receive no update. A key that is named with --public-key is confirmed.
+ * @param files the files of the keys, in the order of the keys; empty for the key of development
+ * @throws CommandError
+ */
+export async function confirmUnlistedKeys(
+  keys: readonly KeyObject[],
+  files: readonly string[],
+  named: readonly KeyObject[],
+  config: Config,
+): Promise<void> {
+  if (keys.length === 0) return;
+  const { from, ids } = await listedKeyIds(config);
+  const confirmed = new Set([...ids, ...named.map(thumbprint)]);
+  for (const [i, key] of keys.entries()) {
+    if (confirmed.has(thumbprint(key))) continue;
+    const name = basename(files[i] ?? 'the development key');
+    await confirm({
+      sentence: `${name} is a key that ${from} lacks (id ${thumbprint(key)}): applications and servers that trust only the keys there refuse its signature.`,
+      name,
+      option: `--public-key ${publicJwk(key).x}`,
+    });
+  }
+}
+
+/** Finds the ids of the keys that servers trust: in the settings, else at the public address. @returns also where they are from */
+async function listedKeyIds(config: Config): Promise<{ from: string; ids: string[] }> {
+  const known = await knownManifestKeys(config);
+  if (config.manifestPublicKeys || known.length > 0 || !isPublicUrlSet())
+    return { from: 'MANIFEST_PUBLIC_KEYS', ids: known.map(thumbprint) };
+  const url = `${config.publicUrl}/v1/keys`;
+  return { from: url, ids: await fetchKeyIds(url) };
+}
+
+/** Reads the ids of the manifest keys in `/v1/keys`. Without a valid answer there are none, and each key must be confirmed. */
+async function fetchKeyIds(url: string): Promise<string[]> {
+  try {
+    const { keys } = JSON.parse((await fetchText(url)).body) as { keys: unknown[] };
+    return keys.filter(isManifestKey).map(({ x }) => thumbprint(publicKeyFromX(x)));
+  } catch {
+    return [];
+  }
+}
+
+const isManifestKey = (key: unknown): key is { x: string } =>
+  isObject(key) && key['for'] === 'update-manifest' && typeof key['x'] === 'string';

@@ -1,0 +1,66 @@
+import type { KeyObject } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  findDifferingUnsignedMember,
+  ManifestError,
+  readDocument,
+  verifyManifest,
+  type ManifestContent,
+} from '../../keys/manifests/signed-manifest.js';
+import { CommandError } from '../terminal/output.js';
+import { fetchManifest } from './live-manifest.js';
+
+const POLL_INTERVAL_MS = 250;
+
+/** The published manifest, and how long the public address may take to serve it. */
+export interface Published {
+  readonly url: string;
+  readonly signed: string;
+  readonly sequence: number;
+  readonly trusted: ReadonlyMap<string, KeyObject>;
+  readonly waitSeconds: number;
+}
+
+/**
+ * Verifies what a client receives from the public address, and waits while it still serves an earlier manifest.
+ * @returns a sentence about what is wrong; null if all is right
+ */
+export async function checkPublicAddress(published: Published): Promise<string | null> {
+  const { url, waitSeconds } = published;
+  for (const deadline = Date.now() + waitSeconds * 1000; ; await wait(POLL_INTERVAL_MS)) {
+    try {
+      const found = await readServed(published);
+      if (found.isCurrent || found.fault !== null) return found.fault;
+      if (Date.now() < deadline) continue;
+      return `${url} still serves ${found.instead} after ${waitSeconds} seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
+    } catch (error) {
+      // The address does not answer, answers with an error, or serves a manifest of other keys. The command does not wait for this to
+      // change, because the manifest is published nevertheless.
+      if (error instanceof CommandError) return error.message;
+      if (error instanceof ManifestError)
+        return `${url} serves a manifest that clients refuse: ${error.message}`;
+      throw error;
+    }
+  }
+}
+
+/** What the address serves. If it is neither current nor wrong, it is earlier: `instead` names it. */
+interface Served {
+  readonly isCurrent: boolean;
+  readonly fault: string | null;
+  readonly instead: string;
+}
+
+async function readServed({ url, signed, sequence, trusted }: Published): Promise<Served> {
+  const document = await fetchManifest(url);
+  if (document === null) return { isCurrent: false, fault: null, instead: 'none' };
+  const served: ManifestContent = verifyManifest(document, trusted);
+  const instead = `the manifest of sequence ${served.sequence}`;
+  const wrong = (fault: string): Served => ({ isCurrent: false, fault: `${url} ${fault}`, instead });
+  if (findDifferingUnsignedMember(document, served) !== null)
+    return wrong('serves the manifest with changed unsigned copies.');
+  if (served.sequence === sequence && readDocument(document).signed !== signed)
+    return wrong('serves another manifest of the same sequence, which was not published here.');
+  // Another publisher may have published a later manifest since.
+  return { isCurrent: served.sequence >= sequence, fault: null, instead };
+}

@@ -1,0 +1,128 @@
+import type { KeyObject } from 'node:crypto';
+import type { Command } from 'commander';
+import { ConfigError, type Config } from '../../core/config.js';
+import { trustedManifestKeys } from '../../keys/key-material.js';
+import { trustedKeys, verifyManifest, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
+import { auditContextOf, CommandError, UsageError } from '../terminal/output.js';
+import { knownManifestKeys, publisherConfig } from './signing-keys.js';
+
+/** The longest wait for the response to a request that publishes. */
+const RESPONSE_TIMEOUT_MS = 30_000;
+
+/** The manifest that was live before, and the one that a publication makes live. */
+export interface Publication {
+  readonly live: ManifestContent | null;
+  readonly next: ManifestContent;
+}
+
+/** A way to publish: in the database, or over https. */
+export interface Publishing {
+  readonly publicUrl: string;
+  /** The keys that verify published manifests, by key_id. */
+  readonly trusted: ReadonlyMap<string, KeyObject>;
+  /** Makes the checks of `publish` without publishing. @throws Error with one sentence */
+  check(document: unknown, isWithdrawal: boolean): Promise<Publication>;
+  /** @throws Error with one sentence if the manifest is refused */
+  publish(document: unknown, isWithdrawal: boolean): Promise<Publication>;
+}
+
+/** Passes `work` the way to publish: with STAFF_TOKEN over https, otherwise in the database of the settings. */
+export async function withPublishing(
+  command: Command,
+  work: (publishing: Publishing) => Promise<void>,
+): Promise<void> {
+  const { staffToken } = publisherConfig();
+  await (staffToken === undefined ? inDatabase(command, work) : work(await overHttps(command, staffToken)));
+}
+
+async function inDatabase(command: Command, work: (publishing: Publishing) => Promise<void>): Promise<void> {
+  // These modules are loaded on demand, because the other commands need no database.
+  const { loadManifestService, withDatabase } = await import('../context/command-context.js');
+  // The public address is checked before the embedded database is closed, because the service at that address may use it.
+  await withDatabase(async (context) => {
+    const trusted = await trustedManifestKeys(context.config);
+    const manifests = await loadManifestService(context, trusted);
+    const live = () => manifests.live?.content ?? null;
+    await work({
+      publicUrl: context.config.publicUrl,
+      trusted,
+      async check(document, isWithdrawal) {
+        const next = await manifests.checkPublishable(document, isWithdrawal);
+        return { live: live(), next };
+      },
+      async publish(document, isWithdrawal) {
+        const before = live();
+        const next = await manifests.publish(document, auditContextOf(command), isWithdrawal);
+        return { live: before, next };
+      },
+    });
+  });
+}
+
+/** @throws UsageError or ConfigError if the settings do not allow it */
+async function overHttps(command: Command, token: string): Promise<Publishing> {
+  const config = publisherConfig();
+  if (command.optsWithGlobals<{ as?: string }>().as !== undefined)
+    throw new UsageError('--as has no use with STAFF_TOKEN: the audit trail names the owner of the token.');
+  requireSafeAddress(config);
+  const keys = await knownManifestKeys(config);
+  if (keys.length === 0)
+    throw new ConfigError(
+      'MANIFEST_PUBLIC_KEYS must be given, as on the server, to check what is published.',
+    );
+  const trusted = trustedKeys(keys);
+  const send = async (document: unknown, query: Record<string, string>): Promise<Publication> => {
+    // A wrong file is refused here, before it is sent.
+    verifyManifest(document, trusted);
+    return sendManifest(config.publicUrl, token, document, query);
+  };
+  return {
+    publicUrl: config.publicUrl,
+    trusted,
+    check: (document, isWithdrawal) => send(document, { dry_run: 'true', withdraw: String(isWithdrawal) }),
+    publish: (document, isWithdrawal) => send(document, { withdraw: String(isWithdrawal) }),
+  };
+}
+
+/** Refuses to send the token where others could read it. @throws ConfigError */
+function requireSafeAddress({ publicUrl }: Config): void {
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol !== 'https:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname))
+    throw new ConfigError(
+      'With STAFF_TOKEN, PUBLIC_URL must be https, because the token can be read on the way otherwise.',
+    );
+}
+
+/** Sends `POST /support/api/manifests`. @throws CommandError with the sentence of the service, or about what is wrong */
+async function sendManifest(
+  publicUrl: string,
+  token: string,
+  document: unknown,
+  query: Record<string, string>,
+): Promise<Publication> {
+  const url = `${publicUrl}/support/api/manifests`;
+  const response = await fetch(`${url}?${new URLSearchParams(query)}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
+    body: JSON.stringify(document),
+    redirect: 'manual',
+    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+  }).catch(() => {
+    throw new CommandError(`${url} does not answer. Check PUBLIC_URL, then publish again.`);
+  });
+  const answer = (await response.json().catch(() => null)) as { code?: string; detail?: string } | null;
+  if (response.ok && answer) return answer as Publication;
+  if (response.status === 401)
+    throw new CommandError(
+      'STAFF_TOKEN is not valid (any more): create one with mooring staff token on the server.',
+    );
+  if (answer?.code === 'forbidden')
+    throw new CommandError(
+      'STAFF_TOKEN belongs to a person with the role support: publishing needs an admin.',
+    );
+  throw new CommandError(answer?.detail ?? `${url} answered with status ${response.status}.`);
+}

@@ -1,0 +1,65 @@
+import { DAY_MS } from '../../core/clock.js';
+import { entryOf, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
+import type { Unusual } from '../terminal/confirm.js';
+
+/** A manifest that is valid for longer than a leap year is unusual: for that long, an attacker can send clients an old copy. */
+const LONGEST_USUAL_VALIDITY_MS = 366 * DAY_MS;
+
+/** What is known about a manifest before it is signed. */
+export interface Draft {
+  readonly next: ManifestContent;
+  readonly live: ManifestContent | null;
+  readonly now: Date;
+  /** Only of `sign`, which reads an image: whether it is a disk image. */
+  readonly isDiskImage?: boolean;
+}
+
+/** The options that confirm something unusual. */
+export interface Confirmations {
+  readonly longExpiry?: true;
+  readonly again?: true;
+  readonly anyFormat?: true;
+  readonly forEveryone?: true;
+}
+
+/** Lists what is unusual about a manifest and is not confirmed by an option: a slip that cannot be taken back once it is published. */
+export function unusualIn(draft: Draft, confirmed: Confirmations): Unusual[] {
+  const { version } = draft.next;
+  const checks: [option: string, isConfirmed: true | undefined, sentence: string | null][] = [
+    ['--long-expiry', confirmed.longExpiry, longExpiry(draft)],
+    ['--again', confirmed.again, sameImage(draft)],
+    ['--any-format', confirmed.anyFormat, noDiskImage(draft)],
+    ['--for-everyone', confirmed.forEveryone, lostMinimum(draft)],
+  ];
+  return checks.flatMap(([option, isConfirmed, sentence]) =>
+    sentence === null || isConfirmed ? [] : [{ sentence, name: version, option }],
+  );
+}
+
+function longExpiry({ next, now }: Draft): string | null {
+  const isLong = Date.parse(next.expires_at) - now.getTime() > LONGEST_USUAL_VALIDITY_MS;
+  if (!isLong) return null;
+  return `The manifest would expire at ${next.expires_at}, over a year ahead: until then, an attacker can offer clients this version in place of later ones.`;
+}
+
+/** `refresh` and `withdraw` sign an image again on purpose, so this is about `sign` alone. */
+function sameImage({ next, live, isDiskImage }: Draft): string | null {
+  if (!live || isDiskImage === undefined) return null;
+  const offered = [entryOf(live), ...live.also_available];
+  const same = offered.find(({ dmg }) => dmg.sha256 === next.dmg.sha256);
+  if (!same) return null;
+  return same.version === next.version
+    ? `Version ${next.version} is published already with this image: manifest refresh gives it a later expiry.`
+    : `This image is that of version ${same.version}, which is published already: version ${next.version} needs the image of its own build.`;
+}
+
+function noDiskImage({ next, isDiskImage }: Draft): string | null {
+  if (isDiskImage !== false) return null;
+  return `The file of version ${next.version} is no disk image (UDIF): no block that begins with koly is at its end.`;
+}
+
+function lostMinimum({ next, live, isDiskImage }: Draft): string | null {
+  const minimum = live?.minimum_license_expiry ?? null;
+  if (minimum === null || next.minimum_license_expiry !== null || isDiskImage === undefined) return null;
+  return `Version ${next.version} would be for everyone, and the live version ${live!.version} is only for licenses that expire not before ${minimum}: without --minimum-license-expiry, no license needs a renewal for it, and a minimum cannot be added later.`;
+}

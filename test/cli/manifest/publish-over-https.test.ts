@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import { Publisher, PUBLISH, UNREACHABLE_URL, signArgs } from '../../support/processes/cli-harness.js';
+import { Service } from '../../support/harness.js';
+
+let service: Service;
+let terminal: Publisher;
+let first: SignedManifest;
+beforeAll(async () => {
+  terminal = await Publisher.at(UNREACHABLE_URL);
+  service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` } });
+  const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
+  // The machine of the publisher: it knows the address of the service, and no database.
+  Object.assign(terminal.env, {
+    PUBLIC_URL: service.url,
+    STAFF_TOKEN,
+    DATABASE_URL: undefined,
+    DATA_DIR: '/nonexistent',
+  });
+  first = await terminal.json(signArgs('1.0.0', '--first'));
+  terminal.writeDocument('first.json', first);
+});
+afterAll(async () => {
+  await service.close();
+  terminal.close();
+});
+
+const publish = (file: string, args: string[] = [], env: Record<string, string | undefined> = {}) =>
+  terminal.run([...PUBLISH, file, '--json', ...args], { env });
+const readLive = async () => (await service.call('GET', '/v1/manifest')).json;
+
+describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
+  const cases: [
+    code: 1 | 2,
+    sentence: string | RegExp,
+    args: string[],
+    env: Record<string, string | undefined>,
+  ][] = [
+    [
+      2,
+      '--as has no use with STAFF_TOKEN: the audit trail names the owner of the token.',
+      ['--as', 'ada'],
+      {},
+    ],
+    [
+      2,
+      'STAFF_TOKEN must be a token of `mooring staff token`, which begins with mst_.',
+      [],
+      { STAFF_TOKEN: 'x' },
+    ],
+    [2, /^With STAFF_TOKEN, PUBLIC_URL must be https, /, [], { PUBLIC_URL: 'http://licensing.example.com' }],
+    [2, /^MANIFEST_PUBLIC_KEYS must be given, as on the server/, [], { MANIFEST_PUBLIC_KEYS: undefined }],
+    [1, /^STAFF_TOKEN is not valid \(any more\): /, [], { STAFF_TOKEN: `mst_${'A'.repeat(43)}` }],
+    [1, /\/support\/api\/manifests does not answer\. /, [], { PUBLIC_URL: UNREACHABLE_URL }],
+    [1, 'This manifest withdraws nothing: no manifest is live.', ['--withdraw'], {}],
+  ];
+  test.each(cases)('with exit code %d: %s', async (code, sentence, args, env) => {
+    const run = await publish('first.json', args, env);
+    expect(run).toMatchObject({ code, stdout: '' });
+    expect(run.stderr).toMatch(/^[^\n]+\n$/);
+    expect(run.stderr.trim()).toEqual(
+      typeof sentence === 'string' ? sentence : expect.stringMatching(sentence),
+    );
+    expect((await readLive()).code).toBe('no_version_published');
+  });
+
+  test('for a person with the role support', async () => {
+    const STAFF_TOKEN = await service.staffToken('support', 'ada@example.com');
+    expect(await publish('first.json', [], { STAFF_TOKEN })).toMatchObject({
+      code: 1,
+      stderr: 'STAFF_TOKEN belongs to a person with the role support: publishing needs an admin.\n',
+    });
+  });
+
+  test('a manifest that no trusted key signed, before it is sent', async () => {
+    const env = { MANIFEST_PUBLIC_KEYS: terminal.one, PUBLIC_URL: UNREACHABLE_URL };
+    const run = await publish('first.json', [], env);
+    expect(run).toMatchObject({ code: 1, stderr: 'The manifest is signed by no trusted key.\n' });
+  });
+});
+
+test('with STAFF_TOKEN a version is checked, published, replaced and withdrawn over https, and the audit trail names the owner', async () => {
+  const dryRun = await publish('first.json', ['--dry-run']);
+  expect(dryRun).toMatchObject({ code: 0, json: { live: null, next: { version: '1.0.0' } } });
+  expect((await readLive()).code).toBe('no_version_published');
+
+  const published = await publish('first.json');
+  expect(published).toMatchObject({ code: 0, json: { version: '1.0.0', sequence: 1, served: true } });
+  expect(published.stderr).toBe(`${service.url}/v1/manifest serves the published manifest.\n`);
+  expect(await readLive()).toEqual(first);
+  expect(await terminal.json(['manifest', 'show'])).toEqual(first);
+
+  terminal.writeDocument('second.json', await terminal.json(signArgs('1.1.0')));
+  const changes = (await publish('second.json', ['--dry-run'])).json.changes as { member: string }[];
+  expect(changes).toContainEqual({ member: 'version', from: '1.0.0', to: '1.1.0' });
+  expect(await publish('second.json')).toMatchObject({ code: 0, json: { version: '1.1.0' } });
+  expect(await publish('first.json')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'Another manifest is live now (sequence 2, version 1.1.0): sign again on top of it.\n',
+  });
+
+  const back = await terminal.json(['manifest', 'withdraw', '--back-to', 'first.json', '--key', 'two.pem']);
+  terminal.writeDocument('back.json', back);
+  const withdrawn = await publish('back.json', ['--withdraw']);
+  expect(withdrawn).toMatchObject({ code: 0, json: { version: '1.0.0', sequence: 3 } });
+  expect(withdrawn.stderr).toMatch(/^Versions above 1\.0\.0 are withdrawn: /);
+  const events = await service.sql(
+    "select actor, action from audit_event where action like 'manifest.%' order by at, id",
+  );
+  const actor = 'grace@example.com';
+  expect(events).toEqual([
+    { actor, action: 'manifest.publish' },
+    { actor, action: 'manifest.publish' },
+    { actor, action: 'manifest.withdraw' },
+  ]);
+});
+
+test('a manifest can be sent as it is with curl, and one of over 256 KiB is refused', async () => {
+  const authorization = `Bearer ${terminal.env['STAFF_TOKEN']}`;
+  const send = (body: unknown, query = '') =>
+    service.call('POST', `/support/api/manifests${query}`, body, { authorization });
+  const refresh = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', '2027-08-01']);
+  const sent = await send(refresh, '?dry_run=true');
+  expect(sent).toMatchObject({ status: 200, json: { live: { sequence: 3 }, next: { sequence: 4 } } });
+  const { live, next } = (await send(refresh)).json;
+  expect([live.sequence, next.sequence]).toEqual([3, 4]);
+  const reason = 'This manifest is already live: there is nothing to publish.';
+  expect(await send(refresh)).toMatchObject({
+    status: 422,
+    json: { code: 'manifest_refused', reason, detail: reason },
+  });
+  expect((await send({ ...refresh, note: 'x'.repeat(257 * 1024) })).json.code).toBe('body_too_large');
+  expect((await send(refresh, '?dry_run=yes')).json.errors).toEqual([
+    { pointer: '/dry_run', detail: 'must be one of true, false' },
+  ]);
+});
