@@ -44,6 +44,7 @@ export interface LicenseView {
 /** The criterion of a search for licenses. Exactly one member is set. */
 export interface LicenseQuery {
   readonly id?: string;
+  readonly ids?: readonly string[];
   /** The hashes of a key that was typed. */
   readonly key?: TypedKeyHashes;
   readonly email?: string;
@@ -53,6 +54,7 @@ export interface LicenseQuery {
 
 const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
   id: 'l.id = $1',
+  ids: 'l.id = any($1)',
   key: 'l.key_hash = ($1::bytea[])[1] or l.previous_key_hash = ($1::bytea[])[2]',
   email: 'l.email = $1',
   transaction_id: 'l.purchase_id = (select id from purchase where transaction_id = $1)',
@@ -97,7 +99,9 @@ export async function findLicenses(
   query: LicenseQuery,
   { isForHolder = false, limit }: { isForHolder?: boolean; limit?: number } = {},
 ): Promise<LicenseView[]> {
-  const [[criterion, value]] = Object.entries(query) as [[keyof LicenseQuery, string | TypedKeyHashes]];
+  const [[criterion, value]] = Object.entries(query) as [
+    [keyof LicenseQuery, string | TypedKeyHashes | readonly string[]],
+  ];
   const licenses = await queryRows<LicenseRow>(
     dataSource,
     `select ${LICENSE_COLUMNS} from license l where ${CONDITIONS[criterion]} order by ${LICENSE_ORDER} limit $2`,

@@ -4,7 +4,7 @@ import type { ErasureService } from '../erasure/erasure.service.js';
 import type { ErasureView } from '../erasure/erasure.view.js';
 import { createErasureService, withDatabase } from './context/command-context.js';
 import { emailAddress, reason } from './terminal/options.js';
-import { auditContextOf, aligned, print } from './terminal/output.js';
+import { auditContextOf, aligned, print, withIdName } from './terminal/output.js';
 
 const parseEmail = emailAddress('The e-mail address');
 
@@ -53,7 +53,7 @@ async function request(email: string, options: { reason: string }, command: Comm
     configForErasing(),
   );
   const next = 'It is carried out by a running service, or now by `mooring erasure run`.';
-  print(command, requested, `${erasureTable([requested])}\n${next}`);
+  print(command, toValue(requested), `${erasureTable([requested])}\n${next}`);
 }
 
 async function run(_options: unknown, command: Command): Promise<void> {
@@ -61,15 +61,21 @@ async function run(_options: unknown, command: Command): Promise<void> {
     (erasures) => erasures.runDue(auditContextOf(command)),
     configForErasing(),
   );
-  print(command, completed, completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');
+  print(command, completed.map(toValue), completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');
   // The first error becomes the message and the exit code of the command.
   if (errors.length > 0) throw errors[0];
 }
 
 async function list(_options: unknown, command: Command): Promise<void> {
   const requests = await withErasures((erasures) => erasures.list());
-  print(command, requests, requests.length > 0 ? erasureTable(requests) : 'There are no requests.');
+  print(
+    command,
+    requests.map(toValue),
+    requests.length > 0 ? erasureTable(requests) : 'There are no requests.',
+  );
 }
+
+const toValue = (request: ErasureView) => withIdName('erasure', request);
 
 const STATES = { waiting: 'waiting', honoured: 'carried out', taken_back: 'cancelled' };
 

@@ -5,8 +5,15 @@ import { StaffLinks } from '../staff/links/staff-links.js';
 import { StaffService } from '../staff/staff.service.js';
 import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';
 import { withDatabase } from './context/command-context.js';
-import { emailAddress, oneOf } from './terminal/options.js';
-import { auditContextOf, aligned, explainNotFound, print, printMessage } from './terminal/output.js';
+import { choiceOption, emailAddress } from './terminal/options.js';
+import {
+  auditContextOf,
+  aligned,
+  explainNotFound,
+  print,
+  printMessage,
+  withIdName,
+} from './terminal/output.js';
 
 const parseEmail = emailAddress('The e-mail address');
 
@@ -24,10 +31,12 @@ export function staffCommands(staff: Command): void {
     .command('add')
     .argument('<email>', "the person's e-mail address", parseEmail)
     .description('add a staff member, or change the role of one')
-    .requiredOption(
-      '--role <role>',
-      'support (reads licenses, releases machines, mails keys, sets the states of crash groups) or admin',
-      oneOf('--role', ROLES),
+    .addOption(
+      choiceOption(
+        '--role <role>',
+        'support reads licenses, releases machines, mails keys and sets the states of crash groups',
+        ROLES,
+      ).makeOptionMandatory(),
     )
     .action(add);
   staff
@@ -93,7 +102,7 @@ async function token(email: string, _options: unknown, command: Command): Promis
     ['Id', created.id],
     ['Token', created.token],
   ]);
-  print(command, created, text);
+  print(command, withIdName('token', created), text);
 }
 
 async function tokens(_options: unknown, command: Command): Promise<void> {
@@ -106,7 +115,8 @@ async function tokens(_options: unknown, command: Command): Promise<void> {
     created_at,
     expires_at,
   ]);
-  print(command, valid, valid.length > 0 ? aligned([head, ...rows]) : 'There are no valid tokens.');
+  const values = valid.map((each) => withIdName('token', each));
+  print(command, values, valid.length > 0 ? aligned([head, ...rows]) : 'There are no valid tokens.');
 }
 
 async function revokeToken(id: string, _options: unknown, command: Command): Promise<void> {
@@ -114,5 +124,5 @@ async function revokeToken(id: string, _options: unknown, command: Command): Pro
     withTokens((staffTokens) => staffTokens.revoke(id, auditContextOf(command))),
     'No token has this id.',
   );
-  print(command, { id, revoked: true }, `Token ${id} is revoked.`);
+  print(command, { token_id: id, revoked: true }, `Token ${id} is revoked.`);
 }

@@ -86,7 +86,7 @@ async function readStatus(context: CommandContext) {
     ...counts,
     licenses,
     ...state,
-    token_keys: ring.keys,
+    token_keys: ring.keys.map(({ kid, ...rest }) => ({ key_id: kid, ...rest })),
     manifest: content
       ? { version: content.version, sequence: content.sequence, expires_at: content.expires_at }
       : null,
@@ -123,7 +123,10 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
     ...status.erasures.license_ids.map((id) => ['License', `${id} has no e-mail address since a restore`]),
     ['Mail', `${status.mail.waiting} waiting`],
     ...status.mail.failing.map((mail) => ['Undelivered', failingText(mail)]),
-    ...status.token_keys.map(({ kid, state, since }) => ['Token key', `${kid}  ${state} since ${since}`]),
+    ...status.token_keys.map(({ key_id, state, since }) => [
+      'Token key',
+      `${key_id}  ${state} since ${since}`,
+    ]),
     [
       'Manifest',
       manifest

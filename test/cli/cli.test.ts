@@ -46,7 +46,7 @@ describe('license', () => {
     const { license_id, license_key } = await issue();
     const shown = await terminal.json(['license', 'show', license_id]);
     expect(shown).toEqual({
-      id: license_id,
+      license_id,
       key_hint: license_key.slice(-2),
       email: 'grace@example.com',
       is_address_lost: false,
@@ -126,7 +126,7 @@ test('activation release ends an activation, and a repetition prints the same an
     'grace',
   ]);
   expect(released).toEqual({
-    id: json.activation.id,
+    activation_id: json.activation.id,
     hostname_hint: 'Studio Mac',
     app_version: '3.2.0',
     activated_at: json.activation.activated_at,
@@ -180,7 +180,7 @@ test('staff: a token works until it is revoked, and is shown only once', async (
     ...added,
     role: 'admin',
   });
-  const { id, token, ...rest } = await terminal.json(['staff', 'token', 'ada@example.com']);
+  const { token_id, token, ...rest } = await terminal.json(['staff', 'token', 'ada@example.com']);
   expect(rest).toEqual({});
   const search = () =>
     service.call(
@@ -192,14 +192,14 @@ test('staff: a token works until it is revoked, and is shown only once', async (
   expect((await search()).status).toBe(200);
   const listed = await terminal.run(['staff', 'tokens', '--json']);
   expect(listed.json).toContainEqual(
-    expect.objectContaining({ id, email: 'ada@example.com', role: 'admin' }),
+    expect.objectContaining({ token_id, email: 'ada@example.com', role: 'admin' }),
   );
   expect(listed.stdout).not.toContain(token);
   expect((await terminal.run(['staff', 'tokens'])).stdout).toMatch(/^Id +Owner +Role /);
-  expect(await terminal.json(['staff', 'revoke-token', id])).toEqual({ id, revoked: true });
+  expect(await terminal.json(['staff', 'revoke-token', token_id])).toEqual({ token_id, revoked: true });
   expect((await search()).status).toBe(401);
   expect((await terminal.run(['staff', 'tokens'])).stdout).toBe('There are no valid tokens.\n');
-  expect(await terminal.run(['staff', 'revoke-token', id])).toMatchObject({
+  expect(await terminal.run(['staff', 'revoke-token', token_id])).toMatchObject({
     code: 1,
     stderr: 'No token has this id.\n',
   });
@@ -210,8 +210,8 @@ test('keys list needs no database', async () => {
     env: { DATABASE_URL: 'postgres://127.0.0.1:9/none' },
   });
   expect(keys).toEqual([
-    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'active', since: expect.stringMatching(UTC_TIME) },
-    { kid: expect.stringMatching(/^[\w-]{43}$/), state: 'next', since: expect.stringMatching(UTC_TIME) },
+    { key_id: expect.stringMatching(/^[\w-]{43}$/), state: 'active', since: expect.stringMatching(UTC_TIME) },
+    { key_id: expect.stringMatching(/^[\w-]{43}$/), state: 'next', since: expect.stringMatching(UTC_TIME) },
   ]);
 });
 

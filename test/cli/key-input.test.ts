@@ -31,18 +31,23 @@ test('`license show -` reads the key, as people type and paste it, or the id fro
     `${license.license_id}\r\n`,
   ]) {
     const { code, stderr, json } = await show(stdin, '-');
-    expect([code, stderr, json.id]).toEqual([0, '', license.license_id]);
+    expect([code, stderr, json.license_id]).toEqual([0, '', license.license_id]);
   }
-  expect((await show('', license.license_id)).json.id).toBe(license.license_id);
+  expect((await show('', license.license_id)).json.license_id).toBe(license.license_id);
 });
 
 test.each([
   [1, 'No license has this id, key or transaction.', 'MOOR_E6S7-Z8KJ-TB3R-QKX6', ['-']],
-  [2, 'License id, key or transaction: no value was given.', ' \n', ['-']],
-  [2, 'License id, key or transaction: standard input has more than one line.', 'one\ntwo\n', ['-']],
+  [2, 'License id, key, transaction or e-mail address: no value was given.', ' \n', ['-']],
   [
     2,
-    'License id, key or transaction: give it as an argument, or - to read it from standard input.',
+    'License id, key, transaction or e-mail address: standard input has more than one line.',
+    'one\ntwo\n',
+    ['-'],
+  ],
+  [
+    2,
+    'License id, key, transaction or e-mail address: give it as an argument, or - to read it from standard input.',
     'x',
     [],
   ],
@@ -70,7 +75,7 @@ test.each([[[]], [['-']]])(
     const shown = stdout.slice(stdout.indexOf('License id'));
     expect([status, shown]).toEqual([
       0,
-      expect.stringMatching(/^License id, key or transaction: \r?\nLicense +/),
+      expect.stringMatching(/^License id, key, transaction or e-mail address: \r?\nLicense +/),
     ]);
     expect(shown).toContain(license.license_id);
     expect(shown).not.toContain(license.license_key);

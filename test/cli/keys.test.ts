@@ -40,7 +40,7 @@ class Keys {
     return this.run('revoke', ...moreArgs, '--', kid);
   }
 
-  list(): Promise<Omit<RingEntry, 'file'>[]> {
+  list(): Promise<(Pick<RingEntry, 'state' | 'since'> & { key_id: string })[]> {
     return terminal.json(['keys', 'list'], { env: this.env });
   }
 
@@ -94,15 +94,15 @@ describe.each([
   test('list shows the keys as a table and as JSON', async () => {
     const listed = await keys.list();
     expect(listed).toEqual([
-      { kid: KID, state: 'active', since: TIME },
-      { kid: KID, state: 'next', since: TIME },
+      { key_id: KID, state: 'active', since: TIME },
+      { key_id: KID, state: 'next', since: TIME },
     ]);
     const { code, stdout, stderr } = await keys.run('list');
     expect([code, stderr]).toEqual([0, '']);
     const lines = stdout.split('\n').map((line) => line.split(/ +/));
-    const rows = listed.map(({ kid, state, since }) => [kid, state, since]);
+    const rows = listed.map(({ key_id, state, since }) => [key_id, state, since]);
     expect(lines).toEqual([['Key', 'State', 'Since'], ...rows, ['']]);
-    expect(listed.map(({ kid }) => kid)).toEqual(keys.entries.map(({ kid }) => kid));
+    expect(listed.map(({ key_id }) => key_id)).toEqual(keys.entries.map(({ kid }) => kid));
   });
 
   test('rotate changes the states of the keys, and prints the effect and the ring', async () => {
@@ -111,9 +111,9 @@ describe.each([
     const rotated = await keys.run('rotate', '--json');
     expect(rotated).toMatchObject({ code: 0, stderr: ROTATED_MESSAGE });
     expect(rotated.json).toEqual([
-      { kid: first.kid, state: 'verifying', since: TIME },
-      { kid: second.kid, state: 'active', since: TIME },
-      { kid: KID, state: 'next', since: TIME },
+      { key_id: first.kid, state: 'verifying', since: TIME },
+      { key_id: second.kid, state: 'active', since: TIME },
+      { key_id: KID, state: 'next', since: TIME },
     ]);
     expect(await keys.list()).toEqual(rotated.json);
 

@@ -53,6 +53,6 @@ describe('license show takes a transaction id', () => {
     ['like a license key with a mistyped character', 'ACME_E6S7-Z8KJ-TB3R-QKX7'],
   ])('that looks %s', async (_what, transaction) => {
     const id = await sell(transaction);
-    expect(await terminal.json(['license', 'show', transaction])).toMatchObject({ id });
+    expect(await terminal.json(['license', 'show', transaction])).toMatchObject({ license_id: id });
   });
 });

@@ -41,7 +41,12 @@ describe('a mistake is reported in one sentence, with nothing on standard output
     [2, /^Unknown option '--bogus'\.$/, '--bogus', '--version'],
     [2, /^Unknown option '--jsn' \(Did you mean --json\?\)$/, 'status', '--jsn'],
     [2, /^Required option '--email <address>' not specified\.$/, 'license', 'issue'],
-    [2, /^License id, key or transaction: give it as an argument, or - to read it/, 'license', 'show'],
+    [
+      2,
+      /^License id, key, transaction or e-mail address: give it as an argument, or - to read it/,
+      'license',
+      'show',
+    ],
     [2, /^--email must be an e-mail address/, 'license', 'issue', '--email', 'nonsense'],
     [
       2,

@@ -38,6 +38,9 @@ const recordPurchase = () =>
     '--status',
     'paid',
   ]);
+/** The API names the id of an erasure `id`. */
+const asInApi = ({ erasure_id: id, ...rest }: { erasure_id: string }) => ({ id, ...rest });
+
 const request = (email: string, ...more: string[]) =>
   terminal.json(['erasure', 'request', email, ...REASON, ...more]);
 const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
@@ -57,8 +60,11 @@ test('a request of staff may be carried out at once, and is waiting until then',
     erased: null,
   });
   expect(Date.parse(erasure.runs_at)).toBeLessThanOrEqual(Date.now());
-  expect(schemaViolations('/components/schemas/Erasure', erasure)).toEqual([]);
-  expect(await request('ada@example.com')).toMatchObject({ id: erasure.id, state: 'waiting' });
+  expect(schemaViolations('/components/schemas/Erasure', asInApi(erasure))).toEqual([]);
+  expect(await request('ada@example.com')).toMatchObject({
+    erasure_id: erasure.erasure_id,
+    state: 'waiting',
+  });
   expect(await emailOfLicense()).toBe('ada@example.com');
 });
 
@@ -80,7 +86,7 @@ test('without --json, list shows a table of the requests with their due dates', 
   expect([code, stderr]).toEqual([0, '']);
   const [head, row] = stdout.split('\n').map((line) => line.split(/ {2,}/));
   expect(head).toEqual(['Request', 'E-mail', 'State', 'Received', 'Due', 'Days left']);
-  expect(row).toEqual([erasure.id, 'ada@example.com', 'waiting', day(0), day(30), '30']);
+  expect(row).toEqual([erasure.erasure_id, 'ada@example.com', 'waiting', day(0), day(30), '30']);
 });
 
 test('status warns of an overdue request from the day after it was due', async () => {
@@ -113,10 +119,12 @@ test('if TOMBSTONE_FILE cannot be read, run prints one sentence and erases nothi
 test('a request in a restored backup that was cancelled after the backup is not carried out', async () => {
   const TOMBSTONE_FILE = terminal.file('cancelled.txt');
   const [erasure] = await terminal.json(['erasure', 'list']);
-  writeFileSync(TOMBSTONE_FILE, `taken_back ${erasure.id}\n`);
+  writeFileSync(TOMBSTONE_FILE, `taken_back ${erasure.erasure_id}\n`);
   await rows('create table saved_request as select * from erasure_request');
   expect(await terminal.json(['erasure', 'run'], { env: { TOMBSTONE_FILE } })).toEqual([]);
-  expect(await terminal.json(['erasure', 'list'])).toMatchObject([{ id: erasure.id, state: 'taken_back' }]);
+  expect(await terminal.json(['erasure', 'list'])).toMatchObject([
+    { erasure_id: erasure.erasure_id, state: 'taken_back' },
+  ]);
   expect((await terminal.run(['erasure', 'list'])).stdout).toMatch(/ {2}cancelled {2}/);
   expect(await emailOfLicense()).toBe('ada@example.com');
   await rows('delete from erasure_request');
@@ -133,12 +141,12 @@ test('run has carried out every due request when it ends', async () => {
   expect(done).toMatchObject([
     { state: 'honoured', email: null, days_left: null, erased: { licenses: 1, purchases: 1 } },
   ]);
-  expect(schemaViolations('/components/schemas/Erasure', done[0])).toEqual([]);
+  expect(schemaViolations('/components/schemas/Erasure', asInApi(done[0]))).toEqual([]);
   expect(await rows('select id, email from license')).toEqual([{ id: license_id, email: null }]);
   expect((await terminal.json(['status'])).licenses).toMatchObject({ active: 0, erased: 1 });
   expect(await terminal.json(['erasure', 'list'])).toMatchObject([
     { state: 'waiting', email: 'waits@example.com', asked_by: 'holder' },
-    { id: done[0].id, state: 'honoured' },
+    { erasure_id: done[0].erasure_id, state: 'honoured' },
   ]);
   expect((await terminal.run(['erasure', 'list'])).stdout).toMatch(/ {2}carried out {2}/);
   const selectTrail =
@@ -162,12 +170,17 @@ test('run prints the requests that it carried out also if another one fails, and
   const failing = await request('locked@example.com');
   const due = await request('due@example.com');
   await client.query('begin');
-  await client.query('select 1 from erasure_request where id = $1 for update', [failing.id]);
+  await client.query('select 1 from erasure_request where id = $1 for update', [failing.erasure_id]);
   const run = await terminal.run(['erasure', 'run', '--json']);
   await client.query('rollback');
-  expect([run.code, JSON.parse(run.stdout)]).toEqual([1, [expect.objectContaining({ id: due.id })]]);
+  expect([run.code, JSON.parse(run.stdout)]).toEqual([
+    1,
+    [expect.objectContaining({ erasure_id: due.erasure_id })],
+  ]);
   expect(run.stderr).not.toBe('');
-  expect(await terminal.json(['erasure', 'run'])).toMatchObject([{ id: failing.id, state: 'honoured' }]);
+  expect(await terminal.json(['erasure', 'run'])).toMatchObject([
+    { erasure_id: failing.erasure_id, state: 'honoured' },
+  ]);
 });
 
 test('run prints that nothing is due, and exits with 0', async () => {

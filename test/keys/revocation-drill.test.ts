@@ -50,7 +50,10 @@ async function addComputer(email: string): Promise<void> {
   await computer.activate();
 }
 
-const listKeys = () => terminal.json(['keys', 'list']) as Promise<KeySummary[]>;
+const listKeys = async (): Promise<KeySummary[]> => {
+  const keys = await terminal.json(['keys', 'list']);
+  return keys.map(({ key_id: kid, ...rest }: { key_id: string }) => ({ kid, ...rest }));
+};
 // A key id may begin with a dash, so `--` precedes it.
 const revoke = (kid: string, ...more: string[]) => terminal.run(['keys', 'revoke', ...more, '--', kid]);
 const dryRun = async (kid: string) => {
@@ -90,8 +93,8 @@ test('keys revoke --dry-run counts active machines by how their licenses changed
     key_replaced_and_address_changed: 1,
     key_not_recorded: 0,
   };
-  expect(await dryRun(active)).toEqual({ kid: active, state: 'active', ...counts });
-  expect(await dryRun(next)).toEqual({ kid: next, state: 'next', ...ZERO_COUNTS });
+  expect(await dryRun(active)).toEqual({ key_id: active, state: 'active', ...counts });
+  expect(await dryRun(next)).toEqual({ key_id: next, state: 'next', ...ZERO_COUNTS });
   const text = await revoke(active, '--dry-run');
   expect(text).toMatchObject({ code: 0, stderr: '' });
   expect(text.stdout).toContain(

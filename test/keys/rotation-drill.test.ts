@@ -200,7 +200,10 @@ test('after the revocation of a verifying key only the tokens of that key are re
   for (const { stderr } of servers) expect(stderr).not.toMatch(/"level":"(warn|error)/);
 });
 
-const listKeys = () => terminal.json(['keys', 'list']) as Promise<Omit<RingEntry, 'file'>[]>;
+const listKeys = async (): Promise<Omit<RingEntry, 'file'>[]> => {
+  const keys = await terminal.json(['keys', 'list']);
+  return keys.map(({ key_id: kid, ...rest }: { key_id: string }) => ({ kid, ...rest }));
+};
 
 const sendHeartbeat = (url: string, token: string) =>
   call(url, 'POST', '/v1/heartbeat', { token, app_version: '3.2.0' });

@@ -386,7 +386,7 @@ describe('an imported license', () => {
     // The last group has 0 and 1, for which people type O and L, and U, which no key of this service has.
     license_key = newKey().replace(/.{4}$/, '01UU');
     await importContent([HEAD, `${license_key},${email}`]);
-    license_id = (await terminal.json(['license', 'show', license_key])).id;
+    license_id = (await terminal.json(['license', 'show', license_key])).license_id;
   });
 
   test('activates with its key, also in lower case and with look-alike characters', async () => {

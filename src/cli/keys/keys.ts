@@ -19,7 +19,7 @@ export function keysCommands(keys: Command): void {
     .action(rotate);
   keys
     .command('revoke')
-    .argument('<kid>', 'the id of the leaked key, as `keys list` prints it')
+    .argument('<key-id>', 'the id of the leaked key, as `keys list` prints it')
     .description('refuse tokens of a leaked key; their clients activate again by themselves')
     .option('--dry-run', 'count the machines that may have a token of this key, and change nothing')
     // A key id can begin with a hyphen, like an option.
@@ -92,10 +92,11 @@ async function printAffected(kid: string, command: Command): Promise<void> {
     import('./revocation-dry-run.js'),
   ]);
   const affected = await withDatabase(({ dataSource }) => countAffected(dataSource, key));
-  print(command, { kid, state: key.state, ...affected }, affectedText(key, affected));
+  print(command, { key_id: kid, state: key.state, ...affected }, affectedText(key, affected));
 }
 
 function printKeys(keys: readonly KeySummary[], command: Command): void {
   const rows = keys.map(({ kid, state, since }) => [kid, state, since]);
-  print(command, keys, aligned([['Key', 'State', 'Since'], ...rows]));
+  const values = keys.map(({ kid, ...rest }) => ({ key_id: kid, ...rest }));
+  print(command, values, aligned([['Key', 'State', 'Since'], ...rows]));
 }

@@ -4,7 +4,7 @@ import { ReleaseService } from '../../releases/release.service.js';
 import { withDatabase } from '../context/command-context.js';
 import { activationsText } from './license.js';
 import { reason } from '../terminal/options.js';
-import { auditContextOf, explainNotFound, print } from '../terminal/output.js';
+import { auditContextOf, explainNotFound, print, withIdName } from '../terminal/output.js';
 
 /** Adds the commands of `activation`. */
 export function activationCommands(activation: Command): void {
@@ -20,6 +20,6 @@ export function activationCommands(activation: Command): void {
       );
       const { activation } = await explainNotFound(released, 'No activation has this id.');
       const view = toActivationView(activation);
-      print(command, view, activationsText([view]));
+      print(command, withIdName('activation', view), activationsText([view]));
     });
 }

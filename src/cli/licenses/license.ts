@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { findLicenses, type ActivationView, type LicenseView } from '../../activation/license-overview.js';
 import { utcDay } from '../../core/clock.js';
-import type { OnExpiry } from '../../core/config.js';
+import { ON_EXPIRY, type OnExpiry } from '../../core/config.js';
+import { Invalid } from '../../core/field.js';
+import { emailField } from '../../fields/email.js';
 import { licenseKeyHash } from '../../keys/license-key.js';
 import { hasValidCheckSymbol, readLicenseKey, withServicePrefix } from '../../keys/license-key-text.js';
-import type { StaffStatus } from '../../licenses/license.rules.js';
+import { STAFF_STATUSES, type StaffStatus } from '../../licenses/license.rules.js';
 import type { LicenseChange } from '../../licenses/licenses.service.js';
 import {
   createLicensesService,
@@ -14,28 +16,27 @@ import {
   type CommandContext,
 } from '../context/command-context.js';
 import { importCommand } from './license-import.js';
-import { argumentOrInput } from '../terminal/argument-or-input.js';
 import {
-  emailAddress,
-  machines,
-  moment,
-  momentOrNever,
-  onExpiry,
-  oneOf,
-  reason,
-} from '../terminal/options.js';
+  addPageOptions,
+  listCommand,
+  nextPageText,
+  readLicensePage,
+  type PageOptions,
+} from './license-list.js';
+import { argumentOrInput } from '../terminal/argument-or-input.js';
+import { choiceOption, emailAddress, machines, moment, momentOrNever, reason } from '../terminal/options.js';
 import {
   auditContextOf,
   aligned,
   explainNotFound,
   print,
+  withIdName,
   CommandError,
   UsageError,
 } from '../terminal/output.js';
 
 const NOT_FOUND = 'No license has this id.';
-/** The description of the option --on-expiry. */
-const ON_EXPIRY = 'what happens at the expiry: stop, or keep running the versions it covers';
+const ON_EXPIRY_TEXT = 'what happens at the expiry: stop, or keep running the versions it covers';
 
 interface IssueOptions {
   readonly email: string;
@@ -63,33 +64,31 @@ export function licenseCommands(license: Command): void {
       'when it expires; a day means its first second, UTC (default: never)',
       moment('--expires'),
     )
-    .option('--on-expiry <what>', ON_EXPIRY, onExpiry)
+    .addOption(choiceOption('--on-expiry <what>', ON_EXPIRY_TEXT, ON_EXPIRY))
     .action(issue);
-  license
-    .command('show')
-    .argument(
-      '[id|key|transaction]',
-      "the license's id, its key, the key it had before an import, or the processor's id of its purchase; - reads it from standard input; without it, the terminal asks",
-    )
-    .description('print a license and its machines')
-    .action(show);
+  listCommand(license);
+  addPageOptions(
+    license
+      .command('show')
+      .argument(
+        '[id|key|transaction|email]',
+        "the license's id, its key, the key it had before an import, the processor's id of its purchase, or the holder's e-mail address; - reads it from standard input; without it, the terminal asks",
+      )
+      .description('print a license and its machines, or all licenses of a holder'),
+  ).action(show);
   license
     .command('set')
     .argument('<id>', "the license's id")
     .description('change a license')
     .option('--machines <n>', 'on how many machines it can be active; active machines stay active', machines)
     .option('--expires <when>', 'when it expires, or never', momentOrNever('--expires'))
-    .option('--on-expiry <what>', ON_EXPIRY, onExpiry)
+    .addOption(choiceOption('--on-expiry <what>', ON_EXPIRY_TEXT, ON_EXPIRY))
     .option(
       '--email <address>',
       'the new e-mail address of the holder; both addresses receive a mail',
       emailAddress('--email'),
     )
-    .option(
-      '--status <status>',
-      'active, suspended or revoked',
-      oneOf('--status', ['active', 'suspended', 'revoked']),
-    )
+    .addOption(choiceOption('--status <status>', 'the status that staff give it', STAFF_STATUSES))
     .requiredOption('--reason <text>', 'why, for the audit trail', reason)
     .action(set);
   license
@@ -115,10 +114,34 @@ async function issue(options: IssueOptions, command: Command): Promise<void> {
   print(command, issued, keyText(issued));
 }
 
-async function show(argument: string | undefined, _options: unknown, command: Command): Promise<void> {
-  const idOrKey = await argumentOrInput(argument, 'License id, key or transaction');
+async function show(argument: string | undefined, options: PageOptions, command: Command): Promise<void> {
+  const idOrKey = await argumentOrInput(argument, 'License id, key, transaction or e-mail address');
+  const email = emailField.parse(idOrKey);
+  if (!(email instanceof Invalid)) return showOfHolder(email, options, command);
+  if (options.limit !== undefined || options.cursor !== undefined)
+    throw new UsageError('--limit and --cursor are for the licenses of an e-mail address.');
   const view = await withDatabase((context) => findLicense(context, idOrKey));
-  print(command, view, licenseText(view));
+  print(command, toValue(view), licenseText(view));
+}
+
+/** Prints a page of the licenses of a holder. */
+async function showOfHolder(email: string, options: PageOptions, command: Command): Promise<void> {
+  const { licenses, next_cursor } = await withDatabase(({ dataSource }) =>
+    readLicensePage(dataSource, { email, ...options }),
+  );
+  if (licenses.length === 0)
+    throw new CommandError('No license has this e-mail address, or no more have it.');
+  const text = licenses.map(licenseText).join('\n\n');
+  const next = nextPageText(['license', 'show', email], options, next_cursor);
+  print(command, { licenses: licenses.map(toValue), next_cursor }, text + next);
+}
+
+/** A license as --json prints it. */
+function toValue({ activations, ...license }: LicenseView) {
+  return {
+    ...withIdName('license', license),
+    activations: activations.map((each) => withIdName('activation', each)),
+  };
 }
 
 async function set(id: string, options: SetOptions, command: Command): Promise<void> {
@@ -144,7 +167,7 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
     );
     return findLicense(context, id);
   });
-  print(command, view, licenseText(view));
+  print(command, toValue(view), licenseText(view));
 }
 
 async function rekey(id: string, { reason }: SetOptions, command: Command): Promise<void> {

@@ -3,7 +3,7 @@ import type { PurchaseState } from '../../licenses/license.rules.js';
 import { transactionIdField } from '../../fields/transaction-id.js';
 import { PURCHASE_STATES } from '../../purchases/purchase.rules.js';
 import { createPurchasesService, withDatabase } from '../context/command-context.js';
-import { emailAddress, fieldOption, oneOf } from '../terminal/options.js';
+import { choiceOption, emailAddress, fieldOption } from '../terminal/options.js';
 import { auditContextOf, aligned, print, UsageError } from '../terminal/output.js';
 
 interface RecordOptions {
@@ -22,7 +22,13 @@ export function purchaseCommands(purchase: Command): void {
       "the payment processor's id of the purchase",
       fieldOption('--transaction', transactionIdField.parse),
     )
-    .requiredOption('--status <status>', PURCHASE_STATES.join(', '), oneOf('--status', PURCHASE_STATES))
+    .addOption(
+      choiceOption(
+        '--status <status>',
+        'what happened to the payment',
+        PURCHASE_STATES,
+      ).makeOptionMandatory(),
+    )
     .option(
       '--email <address>',
       'the e-mail address of the buyer; required with paid',

@@ -1,3 +1,5 @@
+import { Option } from 'commander';
+import { validate as isUuid } from 'uuid';
 import { publicKeyFromX } from '../../keys/ed25519/ed25519.js';
 import {
   Invalid,
@@ -8,12 +10,7 @@ import {
 import { hasVisibleCharacter, visibleLine } from '../../core/text.js';
 import { appVersionField } from '../../fields/app-version.js';
 import { emailField } from '../../fields/email.js';
-import {
-  expiryTextField,
-  machinesAllowedField,
-  momentField,
-  onExpiryField,
-} from '../../fields/license-terms.js';
+import { expiryTextField, machinesAllowedField, momentField } from '../../fields/license-terms.js';
 import { reasonField } from '../../fields/reason.js';
 import { UsageError } from './output.js';
 import type { KeyObject } from 'node:crypto';
@@ -43,11 +40,25 @@ export const moment = (name: string) => fieldOption(name, momentField.parse);
 export const momentOrNever = (name: string) => fieldOption(name, expiryTextField.parse);
 export const oneOf = <const T extends string>(name: string, allowed: readonly T[]) =>
   fieldOption(name, oneOfField(allowed).parse);
+export const uuid =
+  (name: string): Reader<string> =>
+  (text) =>
+    requireValue(
+      isUuid(text) ? text.toLowerCase() : null,
+      name,
+      'an id, such as 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6',
+    );
 export const emailAddress = (name: string) => fieldOption(name, emailField.parse);
 export const machines = fieldOption('--machines', machinesAllowedField.parseText);
-export const onExpiry = fieldOption('--on-expiry', onExpiryField.parse);
 export const reason = fieldOption('--reason', reasonField.parse);
 export const appVersion = (name: string) => fieldOption(name, appVersionField.parse);
+
+/** Creates an option whose value is one of these texts, which its help and the completion of the shells list. */
+export function choiceOption(flags: string, description: string, allowed: readonly string[]): Option {
+  const option = new Option(flags, description);
+  option.argParser(oneOf(option.long!, allowed)).argChoices = [...allowed];
+  return option;
+}
 
 /** Reads the name that --as gives the caller in the audit trail. */
 export const actorName: Reader<string> = (text) => {

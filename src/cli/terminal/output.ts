@@ -23,6 +23,14 @@ export function print(command: Command, value: unknown, text: string): void {
   process.stdout.write(`${wantsJson(command) ? JSON.stringify(value) : text}\n`);
 }
 
+/** Gives the member `id` the name that says what it identifies, as in all output (docs/contract.md#command-line). */
+export function withIdName<const N extends string, T extends { readonly id: string }>(
+  name: N,
+  { id, ...rest }: T,
+): Record<`${N}_id`, string> & Omit<T, 'id'> {
+  return { [`${name}_id`]: id, ...rest } as Record<`${N}_id`, string> & Omit<T, 'id'>;
+}
+
 /** Whether --json is given. */
 export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: true }>().json ?? false;

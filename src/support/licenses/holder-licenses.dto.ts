@@ -7,7 +7,8 @@ import { LICENSE_SORTS, type HolderLicensesFilter, type LicensePosition } from '
 /** The sort key of the last license of a page (a number of seconds or a rank, `Infinity` without an expiry), and its id. */
 const CURSOR = /^(-?\d{1,12}(?:\.\d{1,6})?|Infinity)_([0-9a-f-]{36})$/;
 
-const cursorField = textField('must be the next_cursor of a page', (text): LicensePosition | null => {
+/** The position after which a page begins, as `toCursor` writes it. */
+export const cursorField = textField('must be the next_cursor of a page', (text): LicensePosition | null => {
   const [, sort_key = '', id = ''] = CURSOR.exec(text) ?? [];
   return isUuid(id) ? { sort_key, id } : null;
 });
