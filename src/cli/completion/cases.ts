@@ -1,0 +1,34 @@
+import type { Place, Values } from './words.js';
+
+/** The patterns of `case` in the scripts, joined by `|`. */
+export interface Cases {
+  /** The paths of all commands. */
+  readonly commandPaths: string;
+  /** The options that have a value, each after the path of its command. */
+  readonly valueOptions: string;
+  /** The same options, grouped by what their values are. */
+  readonly valueCases: readonly [patterns: string, values: Values][];
+}
+
+/** Returns a text in single quotes, as bash, zsh and fish read it. */
+export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Makes the patterns with which a script finds out what can be typed. */
+export function functionCases(places: readonly Place[]): Cases {
+  const byValues = new Map<string, { values: Values; patterns: string[] }>();
+  for (const { path, options } of places) {
+    for (const { text, values } of options) {
+      if (values === null) continue;
+      const group = byValues.get(String(values)) ?? { values, patterns: [] };
+      group.patterns.push(quoted(`${path} ${text}`));
+      byValues.set(String(values), group);
+    }
+  }
+  const groups = [...byValues.values()];
+  const commandPaths = places.map(({ path }) => path).filter((path) => path !== '');
+  return {
+    commandPaths: commandPaths.map(quoted).join(' | '),
+    valueOptions: groups.flatMap(({ patterns }) => patterns).join(' | '),
+    valueCases: groups.map(({ values, patterns }) => [patterns.join(' | '), values]),
+  };
+}

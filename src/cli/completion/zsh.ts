@@ -1,0 +1,60 @@
+import { functionCases, quoted } from './cases.js';
+import type { Place, Word } from './words.js';
+
+/**
+ * Makes the script for zsh, which works from a folder of `fpath` and with `source`. The variable with the path is not named `path`,
+ * because zsh binds that name to PATH.
+ */
+export function zshScript(places: readonly Place[]): string {
+  const { commandPaths, valueOptions, valueCases } = functionCases(places);
+  const values = valueCases.map(([patterns, values]) => {
+    const action =
+      values === 'file'
+        ? '_files'
+        : values === 'text'
+          ? '_message value'
+          : `compadd -- ${values.map(quoted).join(' ')}`;
+    return `    (${patterns}) ${action}; return ;;`;
+  });
+  const words = places.map(
+    ({ path, commands, options, values }) => `    (${quoted(path)})
+      commands=(${commands.map(described).join(' ')})
+      options=(${options.map(described).join(' ')})
+      values=(${Array.isArray(values) ? (values as string[]).map(quoted).join(' ') : ''})
+      files=${values === 'file' ? 1 : 0} ;;`,
+  );
+  return `#compdef mooring
+# Completion for zsh. Load it in ~/.zshrc after compinit: source <(mooring completion zsh)
+_mooring() {
+  local at='' i files=0
+  local -a commands options values
+  for ((i = 2; i < CURRENT; i++)); do
+    case "$at \${words[i]}" in
+      (${commandPaths}) at="$at \${words[i]}" ;;
+      (${valueOptions}) ((i += 1)) ;;
+    esac
+  done
+  case "$at \${words[CURRENT - 1]}" in
+${values.join('\n')}
+  esac
+  case "$at" in
+${words.join('\n')}
+  esac
+  if [[ \${words[CURRENT]} == -* ]]; then
+    _describe option options
+    return
+  fi
+  (( \${#commands} )) && _describe command commands
+  (( \${#values} )) && compadd -a values
+  (( files )) && _files
+}
+if [[ "\${funcstack[1]}" == _mooring ]]; then
+  _mooring "$@"
+else
+  compdef _mooring mooring
+fi
+`;
+}
+
+/** A word with its description for `_describe`, in which a colon ends the word. */
+const described = ({ text, description }: Word) => quoted(`${text.replaceAll(':', '\\:')}:${description}`);

@@ -1,0 +1,123 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../core/config.js';
+import { packageVersion } from '../core/package-version.js';
+import { isConnectionError } from '../database/connection-errors.js';
+import { Problem, problemDetail } from '../http/problems/problem.js';
+import { completionCommand } from './completion/completion.js';
+import { addExamples } from './examples.js';
+import { helpCommand } from './help.js';
+import { actorName } from './terminal/options.js';
+import { printMessage, UsageError } from './terminal/output.js';
+
+/*
+ * What the command line of the operator (program.ts) and that for publishers (publisher.ts) have in common.
+ */
+
+/**
+ * Runs one command (docs/contract.md#command-line).
+ * @param build makes the program for these arguments
+ * @param args the arguments without the program's name
+ * @returns the exit status: 0, 2 for wrong usage or an invalid setting, or 1 for every other error
+ */
+export async function runProgram(
+  build: (args: readonly string[]) => Promise<Command>,
+  args: readonly string[],
+): Promise<number> {
+  try {
+    const mooring = await build(args);
+    await mooring.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // Commander has printed the message already. For --help and --version it throws too, with the exit code 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    printMessage(errorSentence(error));
+    if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error)
+      printMessage(error.stack!);
+    return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+  }
+}
+
+/** Makes the program without its commands. */
+export function newProgram(description: string): Command {
+  return (
+    new Command('mooring')
+      .description(description)
+      .version(packageVersion(), '--version', 'print the version')
+      .helpOption('-h, --help', 'print this help')
+      // Without this, `manifest sign --version` would print Mooring's version.
+      .enablePositionalOptions()
+      .exitOverride()
+      .configureOutput({ outputError: (text, write) => write(`${oneSentence(text)}\n`) })
+  );
+}
+
+/**
+ * Adds what every program has, after its own commands were added: completion, help, the common options and the examples.
+ * @param buildWhole makes the program again with all its commands, for the completion
+ */
+export function finishProgram(mooring: Command, buildWhole: () => Promise<Command>): Command {
+  completionCommand(mooring, buildWhole);
+  helpCommand(mooring);
+  addCommonOptions(mooring);
+  addExamples(mooring);
+  return mooring;
+}
+
+/** Returns the name of the command in the arguments; empty without one. @throws UsageError if an unknown option precedes it */
+export function commandNameIn(args: readonly string[]): string {
+  const index = findCommandIndex(args);
+  refuseUnknownOptions(args.slice(0, index));
+  return args[index] ?? '';
+}
+
+/**
+ * Finds the index of the command's name: the first argument that is neither an option nor the value of `--as`. Without a command
+ * it is the number of arguments.
+ */
+function findCommandIndex(args: readonly string[]): number {
+  const index = args.findIndex((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as');
+  return index < 0 ? args.length : index;
+}
+
+/**
+ * Checks the options that precede the name of the command. Without this, `--bogus manifest sign --version 1` would print
+ * Mooring's version.
+ */
+function refuseUnknownOptions(options: readonly string[]): void {
+  const unknown = options.find(
+    (arg) => arg.startsWith('-') && !/^(--json|--as(=.*)?|--version|-h|--help)$/.test(arg),
+  );
+  if (unknown) throw new UsageError(`Unknown option '${unknown}'.`);
+}
+
+/** Adds the common options to a command and its subcommands, so that they are accepted before and after each name. */
+function addCommonOptions(command: Command): void {
+  command
+    .option('--json', 'print one JSON value and nothing else')
+    .option('--as <name>', 'the name of the caller in the audit trail (default: cli)', actorName);
+  command.commands.forEach(addCommonOptions);
+}
+
+/**
+ * Turns an error message into one sentence. A message of commander is, for example, `error: unknown option '--x'`, a line break and
+ * a suggestion.
+ */
+function oneSentence(text: string): string {
+  const message = text
+    .trim()
+    .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ');
+  // A file name or an address at the beginning keeps its case.
+  const capitalized = /^[a-z]+[\s,]/.test(message)
+    ? message.charAt(0).toUpperCase() + message.slice(1)
+    : message;
+  return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
+}
+
+function errorSentence(error: unknown): string {
+  if (!(error instanceof Error)) return 'An unknown error occurred.';
+  if (error instanceof Problem) return problemDetail(error);
+  const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };
+  if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
+  return oneSentence(error.message || String(code ?? error.name));
+}

@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createProgram } from '../../src/cli/program.js';
+import { placesOf, type Place } from '../../src/cli/completion/words.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+
+/*
+ * Bash runs here, as in `.ci/run`. Not every machine has zsh and fish, so their scripts are only compared with the program.
+ */
+
+let terminal: Terminal;
+let places: Place[];
+const scripts: Record<string, string> = {};
+beforeAll(async () => {
+  terminal = new Terminal({});
+  places = placesOf(await createProgram(['help']));
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { code, stdout } = await terminal.run(['completion', shell]);
+    expect(code).toBe(0);
+    scripts[shell] = stdout;
+  }
+  writeFileSync(terminal.file('mooring.bash'), scripts['bash']!);
+  mkdirSync(terminal.file('a folder'));
+  writeFileSync(terminal.file('App.dmg'), '');
+});
+afterAll(() => terminal.close());
+
+/** Lets bash complete the last word of a command. @returns what it offers */
+function complete(...words: string[]): string[] {
+  const program = `
+    source mooring.bash
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _mooring
+    printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const output = execFileSync('bash', ['--norc', '-c', program, 'bash', 'mooring', ...words], {
+    cwd: terminal.dir,
+    encoding: 'utf8',
+  });
+  return output.split('\n').filter((line) => line !== '');
+}
+
+describe('the script for bash', () => {
+  test('offers the commands at each depth', () => {
+    const groups = ['license', 'purchase', 'activation', 'staff', 'retention', 'erasure', 'manifest', 'keys'];
+    expect(complete('')).toEqual(expect.arrayContaining(['init', 'status', 'help', 'completion', ...groups]));
+    expect(complete('man')).toEqual(['manifest']);
+    expect(complete('manifest', 'ref')).toEqual(['refresh']);
+    expect(complete('license', 'se')).toEqual(['set', 'send-key']);
+    expect(complete('nonsense', 'x')).toEqual([]);
+  });
+
+  test('offers every option of every command', () => {
+    for (const { path, options } of places) {
+      const found = complete(...path.split(' ').slice(1), '--');
+      const expected = options.map(({ text }) => text);
+      expect({ path, found: found.toSorted() }).toEqual({ path, found: expected.toSorted() });
+    }
+  });
+
+  test('offers the values of an option or argument, and files', () => {
+    expect(complete('staff', 'add', 'ada@example.com', '--role', '')).toEqual(['support', 'admin']);
+    expect(complete('license', 'set', 'x', '--status', 're')).toEqual(['revoked']);
+    expect(complete('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+    expect(complete('manifest', 'sign', '--dmg', '')).toEqual(
+      expect.arrayContaining(['App.dmg', 'a folder']),
+    );
+    expect(complete('manifest', 'publish', 'Ap')).toEqual(['App.dmg']);
+    expect(complete('license', 'issue', '--email', '')).toEqual([]);
+  });
+
+  test('does not take the value of an option for a command', () => {
+    expect(complete('--as', 'manifest', 'license', 'rek')).toEqual(['rekey']);
+    expect(complete('manifest', 'sign', '--out', 'verify', '--dm')).toEqual(['--dmg']);
+  });
+});
+
+test.each(['bash', 'zsh', 'fish'])(
+  'the script for %s has every command and option of the program',
+  (shell) => {
+    const script = scripts[shell]!;
+    for (const { commands, options } of places) {
+      for (const { text } of commands) expect(script).toMatch(new RegExp(`['" ]${text}\\b`));
+      for (const { text } of options)
+        expect(script).toContain(shell === 'fish' ? `-l ${text.slice(2)} ` : text);
+    }
+  },
+);
+
+test.each([
+  [
+    "command-argument value 'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish.",
+    ['tcsh'],
+  ],
+  ["Missing required argument 'shell'.", []],
+])('exit code 2: %s', async (sentence, args) => {
+  expect(await terminal.run(['completion', ...args])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: `${sentence}\n`,
+  });
+});
