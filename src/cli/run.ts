@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../core/config.js';
+import { printSentence } from '../core/journal.js';
 import { packageVersion } from '../core/package-version.js';
-import { isConnectionError } from '../database/connection-errors.js';
-import { Problem, problemDetail } from '../http/problems/problem.js';
 import { completionCommand } from './completion/completion.js';
 import { addExamples } from './examples.js';
 import { helpCommand } from './help.js';
+import { errorSentence, oneSentence } from './terminal/error-sentence.js';
 import { actorName } from './terminal/options.js';
 import { printMessage, UsageError } from './terminal/output.js';
 
@@ -30,19 +30,19 @@ export async function runProgram(
   } catch (error) {
     // Commander has printed the message already. For --help and --version it throws too, with the exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    printMessage(errorSentence(error));
+    printSentence(errorSentence(error), 'error');
     if (/^(debug|trace)$/.test(process.env['LOG_LEVEL'] ?? '') && error instanceof Error)
       printMessage(error.stack!);
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
   }
 }
 
-/** Makes the program without its commands. */
-export function newProgram(description: string): Command {
+/** Makes the program without its commands. @param args decide how --version prints */
+export function newProgram(args: readonly string[], description: string): Command {
   return (
     new Command('mooring')
       .description(description)
-      .version(packageVersion(), '--version', 'print the version')
+      .version(versionText(args), '--version', 'print the versions of Mooring and Node')
       .helpOption('-h, --help', 'print this help')
       // Without this, `manifest sign --version` would print Mooring's version.
       .enablePositionalOptions()
@@ -61,6 +61,12 @@ export function finishProgram(mooring: Command, buildWhole: () => Promise<Comman
   addCommonOptions(mooring);
   addExamples(mooring);
   return mooring;
+}
+
+/** Returns what --version prints. */
+function versionText(args: readonly string[]): string {
+  const versions = { mooring: packageVersion(), node: process.versions.node };
+  return args.includes('--json') ? JSON.stringify(versions) : `${versions.mooring} (Node ${versions.node})`;
 }
 
 /** Returns the name of the command in the arguments; empty without one. @throws UsageError if an unknown option precedes it */
@@ -96,28 +102,4 @@ function addCommonOptions(command: Command): void {
     .option('--json', 'print one JSON value and nothing else')
     .option('--as <name>', 'the name of the caller in the audit trail (default: cli)', actorName);
   command.commands.forEach(addCommonOptions);
-}
-
-/**
- * Turns an error message into one sentence. A message of commander is, for example, `error: unknown option '--x'`, a line break and
- * a suggestion.
- */
-function oneSentence(text: string): string {
-  const message = text
-    .trim()
-    .replace(/^error: /, '')
-    .replaceAll(/\s*\n\s*/g, ' ');
-  // A file name or an address at the beginning keeps its case.
-  const capitalized = /^[a-z]+[\s,]/.test(message)
-    ? message.charAt(0).toUpperCase() + message.slice(1)
-    : message;
-  return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
-}
-
-function errorSentence(error: unknown): string {
-  if (!(error instanceof Error)) return 'An unknown error occurred.';
-  if (error instanceof Problem) return problemDetail(error);
-  const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };
-  if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
-  return oneSentence(error.message || String(code ?? error.name));
 }

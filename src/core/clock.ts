@@ -1,5 +1,3 @@
-import { Injectable } from '@nestjs/common';
-
 /** A difference between the wall clock and the monotonic clock, and the time at which it was first observed. */
 interface Offset {
   readonly milliseconds: number;
@@ -7,8 +5,10 @@ interface Offset {
   readonly since: number;
 }
 
-/** The source of the current time for all rules and stored data. Tests replace it. */
-@Injectable()
+/**
+ * The source of the current time for all rules and stored data. Tests replace it. It has no dependencies and therefore no decorator of
+ * NestJS, because the command line for publishers contains this file.
+ */
 export class Clock {
   /** The accepted offset of the wall clock from the monotonic clock. */
   #acceptedMs: number | undefined;

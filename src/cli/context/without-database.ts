@@ -1,0 +1,13 @@
+import { CommandError } from '../terminal/output.js';
+
+/**
+ * Takes the place of `withDatabase` in the command line for publishers (scripts/package-cli.mjs), which contains no database code.
+ * @throws CommandError always
+ */
+export function withDatabase(): Promise<never> {
+  return Promise.reject(
+    new CommandError(
+      'This command line is for publishers and opens no database: set STAFF_TOKEN to publish over https, or use mooring on the server.',
+    ),
+  );
+}
