@@ -18,6 +18,8 @@ const SCRIPT = fileURLToPath(new URL('../../scripts/package-cli.mjs', import.met
 /** The publisher's machine: a folder outside the repository, in which the packaged file is the only program. */
 let machine: Publisher;
 let program: string;
+/** Started by the test that publishes, when its key is known. */
+let service: Service | undefined;
 beforeAll(async () => {
   machine = await Publisher.at(UNREACHABLE_URL);
   delete machine.env['DATABASE_URL'];
@@ -25,7 +27,10 @@ beforeAll(async () => {
   execFileSync(process.execPath, [SCRIPT, machine.dir], { stdio: 'ignore' });
   program = machine.file('mooring.cjs');
 });
-afterAll(() => machine.close());
+afterAll(async () => {
+  await service?.close();
+  machine.close();
+});
 
 const run = (args: string[], { fd3, env }: { fd3?: string; env?: Record<string, string> } = {}) =>
   machine.run(args, { program, ...(fd3 !== undefined && { fd3 }), ...(env && { env }) });
@@ -55,14 +60,7 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
   });
   expect(keygen).toMatchObject({ code: 0, json: { key_id: expect.any(String) } });
   const { public_key, key_id } = keygen.json;
-  await using service = Object.assign(
-    await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: public_key } }),
-    {
-      [Symbol.asyncDispose](this: Service) {
-        return this.close();
-      },
-    },
-  );
+  service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: public_key } });
   const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
   Object.assign(machine.env, { PUBLIC_URL: service.url, MANIFEST_PUBLIC_KEYS: public_key, STAFF_TOKEN });
 
