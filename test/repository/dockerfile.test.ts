@@ -19,13 +19,13 @@ interface Step {
   readonly value: string;
 }
 const { parseDockerfile, parseCopy, buildContext } = await script<{
-  parseDockerfile(text: string): { base: string; name?: string; steps: Step[] }[];
+  parseDockerfile(text: string): [{ steps: Step[] }, { steps: Step[] }];
   parseCopy(value: string): { stage?: string; sources: string[]; target: string };
   buildContext(text: string): (path: string) => boolean;
 }>('image/dockerfile.mjs');
 const { packageFiles } = await script<{ packageFiles(): { path: string }[] }>('package-files.mjs');
 
-const [build, final] = parseDockerfile(read('Dockerfile')) as [{ steps: Step[] }, { steps: Step[] }];
+const [build, final] = parseDockerfile(read('Dockerfile'));
 const valuesOf = ({ steps }: { steps: Step[] }, instruction: string) =>
   steps.filter((step) => step.instruction === instruction).map(({ value }) => value);
 const isInContext = buildContext(read('.dockerignore'));
