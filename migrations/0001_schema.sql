@@ -135,24 +135,31 @@ begin
   -- Concurrent activations of a license wait for each other here. The next statement has its own snapshot, so it sees the
   -- activations of those that committed before.
   perform 1 from license where id = of_license for update;
-  return query
-    with existing as (
-      select l.machines_allowed, a.id, a.activated_at, a.hostname_hint,
-             (select count(*)::integer from activation where license_id = of_license and ended_at is null) as machines_in_use
-      from license l
-      left join purchase p on p.id = l.purchase_id
-      left join activation a on a.license_id = l.id and a.machine_id = machine and a.ended_at is null
-      where l.id = of_license and concat(l.xmin, ' ', p.xmin) = read_revision
-    ), created as (
-      insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
-      select new_id, of_license, machine, hint, version, at
-      from existing where id is null and machines_in_use < machines_allowed
-      returning id, activated_at, hostname_hint
-    )
-    select existing.machines_allowed, existing.machines_in_use + (created.id is not null)::integer,
-           coalesce(created.id, existing.id), coalesce(created.activated_at, existing.activated_at),
-           coalesce(created.hostname_hint, existing.hostname_hint)
-    from existing left join created on true;
+  with existing as (
+    select l.machines_allowed, a.id, a.activated_at, a.hostname_hint,
+           (select count(*)::integer from activation where license_id = of_license and ended_at is null) as machines_in_use
+    from license l
+    left join purchase p on p.id = l.purchase_id
+    left join activation a on a.license_id = l.id and a.machine_id = machine and a.ended_at is null
+    where l.id = of_license and concat(l.xmin, ' ', p.xmin) = read_revision
+  ), created as (
+    insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+    select new_id, of_license, machine, hint, version, at
+    from existing where id is null and machines_in_use < machines_allowed
+    returning id, activated_at, hostname_hint
+  )
+  select existing.machines_allowed, existing.machines_in_use + (created.id is not null)::integer,
+         coalesce(created.id, existing.id), coalesce(created.activated_at, existing.activated_at),
+         coalesce(created.hostname_hint, existing.hostname_hint)
+  into machines_allowed, machines_in_use, activation_id, activated_at, hostname_hint
+  from existing left join created on true;
+  if not found then
+    return;
+  end if;
+  if activation_id is null then
+    perform record_limit_reached(of_license, at);
+  end if;
+  return next;
 end $$;
 comment on function activate_machine is
   'Returns the activation of a machine: the existing one, or a new one if the license allows another machine; otherwise activation_id is null. '
@@ -511,6 +518,151 @@ comment on table mail_recipient is 'Recipients of queued mails that must go to t
 comment on column mail_recipient.mail_id is 'Id of the queued mail.';
 comment on column mail_recipient.email is 'E-mail address of the recipient.';
 comment on column mail_recipient.since is 'Time since which the mail is queued.';
+
+-- Outgoing events (docs/events.md). Triggers record an event in the statement that writes its fact, so no fact is without its
+-- event, whichever program writes it (docs/decisions/0050).
+
+create table event_recording (
+  is_on boolean primary key default true check (is_on),
+  since timestamptz not null
+);
+comment on table event_recording is 'Whether events are recorded: one row if they are, otherwise none.';
+comment on column event_recording.is_on is 'Always true.';
+comment on column event_recording.since is 'Time since which events are recorded.';
+
+-- Returns a UUID of version 7. Older versions of PostgreSQL than 18 have no function for it.
+create function event_id() returns uuid language plpgsql volatile as $$
+declare
+  milliseconds bytea := substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3);
+  bytes        bytea := overlay(uuid_send(gen_random_uuid()) placing milliseconds from 1 for 6);
+begin
+  return encode(set_byte(bytes, 6, get_byte(bytes, 6) & 15 | 112), 'hex')::uuid;
+end $$;
+
+create table outgoing_event (
+  -- Every writer holds the lock of the license, so the positions of the events of a license have the order of the commits.
+  position        bigint primary key generated always as identity,
+  id              uuid not null unique default event_id(),
+  type            text not null,
+  license_id      uuid,
+  data            jsonb not null,
+  occurred_at     timestamptz not null,
+  queued_at       timestamptz not null,
+  next_attempt_at timestamptz,
+  attempts        integer not null default 0 check (attempts >= 0),
+  last_error      text,
+  delivered_at    timestamptz,
+  given_up_at     timestamptz,
+  constraint outgoing_event_ends_once check (delivered_at is null or given_up_at is null)
+);
+-- The first waiting event of each license is sent; those of no license (manifests) have an order of their own.
+create index outgoing_event_waiting on outgoing_event (coalesce(license_id, '00000000-0000-0000-0000-000000000000'), position)
+  where delivered_at is null and given_up_at is null;
+create index outgoing_event_due on outgoing_event (next_attempt_at nulls first, position)
+  where delivered_at is null and given_up_at is null;
+create index outgoing_event_given_up on outgoing_event (given_up_at) where given_up_at is not null;
+create index outgoing_event_license on outgoing_event (license_id, position);
+create index outgoing_event_kept_from on outgoing_event ((coalesce(delivered_at, given_up_at, queued_at)));
+comment on table outgoing_event is 'Events for the program of the vendor at EVENTS_URL, with ids and no other data of licenses.';
+comment on column outgoing_event.position is 'The order of the events of a license.';
+comment on column outgoing_event.id is 'Id of the event, the same in each attempt to send it.';
+comment on column outgoing_event.type is 'What happened, such as license.issued.';
+comment on column outgoing_event.license_id is 'The license; null for a manifest.';
+comment on column outgoing_event.data is 'The ids that are sent: of the license and the activation with a reason word, or sequence and version of a manifest.';
+comment on column outgoing_event.occurred_at is 'Time at which it happened.';
+comment on column outgoing_event.queued_at is 'Time since which the event waits: that of its record, or of the last request to send it again.';
+comment on column outgoing_event.next_attempt_at is 'Time from which the next attempt is made; null for the first attempt, which is made at once.';
+comment on column outgoing_event.attempts is 'The number of failed attempts.';
+comment on column outgoing_event.last_error is 'Why the last attempt failed; null without a failed attempt.';
+comment on column outgoing_event.delivered_at is 'Time at which the receiver acknowledged the event; null before.';
+comment on column outgoing_event.given_up_at is 'Time of the last attempt, after four days; null before.';
+
+-- Records an event if events are recorded. The lock of the license, which most callers hold already, orders its events.
+create function record_event(event_type text, of_license uuid, event_data jsonb, at timestamptz) returns void
+language plpgsql volatile as $$
+begin
+  if not exists (select from event_recording) then
+    return;
+  end if;
+  perform 1 from license where id = of_license for no key update;
+  insert into outgoing_event (type, license_id, data, occurred_at, queued_at)
+  values (event_type, of_license, event_data, at, at);
+end $$;
+comment on function record_event is 'Records an outgoing event, if events are recorded (event_recording).';
+
+-- A client at the limit repeats its request, so a license has at most one event a day. The caller holds the lock of the license.
+create function record_limit_reached(of_license uuid, at timestamptz) returns void language plpgsql volatile as $$
+begin
+  if not exists (select from outgoing_event where license_id = of_license and type = 'license.limit_reached'
+                 and occurred_at > at - interval '1 day') then
+    perform record_event('license.limit_reached', of_license, jsonb_build_object('license_id', of_license), at);
+  end if;
+end $$;
+comment on function record_limit_reached is 'Records the event of a refusal at the machine limit, at most once a day for each license.';
+
+create function record_license_issue() returns trigger language plpgsql as $$
+begin
+  perform record_event('license.issued', new.id, jsonb_build_object('license_id', new.id), new.created_at);
+  return null;
+end $$;
+create trigger license_issue_is_an_event after insert on license
+  for each row execute function record_license_issue();
+
+create function record_license_end() returns trigger language plpgsql as $$
+declare
+  ids       jsonb := jsonb_build_object('license_id', new.id);
+  is_erased boolean := new.email is null and new.address_lost_at is null;
+begin
+  if old.ended_at is null and new.ended_at is not null then
+    perform record_event('license.ended', new.id, ids || jsonb_build_object('reason', case
+      when is_erased then 'erased' when new.staff_status = 'revoked' then 'revoked' else 'refunded' end), new.ended_at);
+  elsif old.ended_at is not null and new.ended_at is null then
+    perform record_event('license.reinstated', new.id, ids, new.end_changed_at);
+  end if;
+  if is_erased and (old.email is not null or old.address_lost_at is not null) then
+    perform record_event('license.erased', new.id, ids, greatest(new.ended_at, new.end_changed_at));
+  end if;
+  return null;
+end $$;
+create trigger license_end_is_an_event after update on license for each row
+  when ((old.ended_at is null) <> (new.ended_at is null) or (old.email is not null and new.email is null)
+        or (old.address_lost_at is not null and new.address_lost_at is null))
+  execute function record_license_end();
+
+create function record_activation() returns trigger language plpgsql as $$
+begin
+  perform record_event('activation.created', new.license_id,
+    jsonb_build_object('license_id', new.license_id, 'activation_id', new.id), new.activated_at);
+  return null;
+end $$;
+create trigger activation_is_an_event after insert on activation
+  for each row execute function record_activation();
+
+-- The setting mooring.release_reason is local to the transaction of a retention run (src/retention/end-activations.ts).
+create function record_release() returns trigger language plpgsql as $$
+begin
+  perform record_event('activation.released', new.license_id, jsonb_build_object(
+    'license_id', new.license_id, 'activation_id', new.id, 'reason', case when new.released_by_holder then 'holder'
+      else coalesce(nullif(current_setting('mooring.release_reason', true), ''), 'staff') end), new.ended_at);
+  return null;
+end $$;
+-- A refund or an erasure ends all activations of a license, and its own event says so. An erasure removes the machine id.
+create trigger release_is_an_event after update on activation for each row
+  when (old.ended_at is null and new.ended_reason = 'released' and new.machine_id is not null)
+  execute function record_release();
+
+create function record_manifest() returns trigger language plpgsql as $$
+begin
+  -- The text of a manifest is only parsed if its event is recorded.
+  if not exists (select from event_recording) then
+    return null;
+  end if;
+  perform record_event('manifest.published', null,
+    jsonb_build_object('sequence', new.sequence, 'version', new.signed::jsonb ->> 'version'), new.published_at);
+  return null;
+end $$;
+create trigger manifest_is_an_event after insert on manifest
+  for each row execute function record_manifest();
 
 -- Audit trail
 

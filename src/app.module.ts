@@ -6,6 +6,7 @@ import { BrandModule } from './brand/brand.module.js';
 import { CoreModule, type CoreOptions } from './core/core.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErasureModule } from './erasure/erasure.module.js';
+import { EventsModule } from './events/events.module.js';
 import { staticPagesOptions } from './http/pages.js';
 import { SessionsModule } from './http/sessions/sessions.module.js';
 import { HeartbeatModule } from './heartbeat/heartbeat.module.js';
@@ -54,6 +55,7 @@ export class AppModule {
         HeartbeatModule,
         ErasureModule,
         PurchasesModule,
+        EventsModule,
         RetentionModule,
         LicensePortalModule,
         SupportModule,

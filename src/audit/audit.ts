@@ -26,7 +26,9 @@ export type AuditAction =
   | 'passkey.remove'
   | 'release_request.decide'
   | 'crash_group.set'
-  | 'keys.accept_secret';
+  | 'keys.accept_secret'
+  | 'events.resend'
+  | 'events.stop';
 
 /** Who acts, and why. */
 export interface AuditContext {

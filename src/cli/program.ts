@@ -25,6 +25,7 @@ const GROUPS: Record<string, [description: string, load: () => Promise<(group: C
     async () => (await import('./retention.js')).retentionCommands,
   ],
   erasure: ['erasure requests', async () => (await import('./erasure.js')).erasureCommands],
+  events: ["events for the vendor's program", async () => (await import('./events.js')).eventCommands],
   manifest: [
     'sign and publish versions',
     async () => (await import('./manifest/manifest.js')).manifestCommands,

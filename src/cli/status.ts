@@ -5,6 +5,7 @@ import { queryOne } from '../database/sql.js';
 import { openExistingKeyRing, tokenKeysDir } from '../keys/key-material.js';
 import type { KeyRing } from '../keys/tokens/key-ring.js';
 import { licenseStatus, type LicenseState } from '../licenses/license.rules.js';
+import type { EventBacklog } from '../events/event-backlog.js';
 import type { FailingMail } from '../mail/waiting-mail.js';
 import type { DataAges } from '../monitoring/warnings/data-age.js';
 import { packageVersion } from '../core/package-version.js';
@@ -123,6 +124,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
     ...status.erasures.license_ids.map((id) => ['License', `${id} has no e-mail address since a restore`]),
     ['Mail', `${status.mail.waiting} waiting`],
     ...status.mail.failing.map((mail) => ['Undelivered', failingText(mail)]),
+    ['Events', eventsText(status.events)],
     ...status.token_keys.map(({ key_id, state, since }) => [
       'Token key',
       `${key_id}  ${state} since ${since}`,
@@ -145,6 +147,12 @@ function oldestDaysText({ telemetry, ended_activation }: DataAges): string {
 function failingText({ kind, about, reason, attempts, next_attempt_at }: FailingMail): string {
   const next = next_attempt_at ? `next attempt at ${next_attempt_at}` : 'no further attempt';
   return `${kind} of ${about}: ${reason}; attempted ${attempts === 1 ? 'once' : `${attempts} times`}, ${next}`;
+}
+
+function eventsText({ is_recording, waiting, failing, given_up, reason }: EventBacklog): string {
+  if (!is_recording) return 'not recorded';
+  const counts = `${waiting} waiting, ${failing} of them failing, ${given_up} given up`;
+  return reason === null ? counts : `${counts}; the last failure: ${reason}`;
 }
 
 function sinceText({ oldest_inbox_day }: Counts['telemetry']): string {

@@ -19,6 +19,7 @@ import {
   type MailAddress,
 } from './setting-values.js';
 import { SettingsReader, type Environment } from './settings-reader.js';
+import { readEventEndpoint, type EventEndpoint } from './webhook-settings.js';
 
 export { ConfigError, type MailAddress };
 
@@ -88,6 +89,7 @@ export class Config {
   readonly #smtpUrl: string | undefined;
   readonly #purchaseWebhookSecret: string | undefined;
   readonly #staffToken: string | undefined;
+  readonly #eventEndpoint: EventEndpoint | undefined;
 
   /** Reads each setting in a statement of its own, so the constructor is long. @throws SettingsError with all invalid settings */
   constructor(environment: Environment) {
@@ -138,6 +140,7 @@ export class Config {
     this.mailLanguage = settings.parse('MAIL_LANGUAGE', languageTag) ?? 'en';
     this.#purchaseWebhookSecret = settings.parse('PURCHASE_WEBHOOK_SECRET', webhookSecret);
     this.#staffToken = settings.parse('STAFF_TOKEN', staffToken);
+    this.#eventEndpoint = settings.check(() => readEventEndpoint(text));
     if (this.isProduction) {
       // The texts are checked, because a setting that is given and invalid has its own error.
       const names = 'DATABASE_URL LICENSE_KEY_SECRET TOKEN_KEYS_DIR MANIFEST_PUBLIC_KEYS PUBLIC_URL PRODUCT';
@@ -179,5 +182,10 @@ export class Config {
   /** The access token with which the command line publishes over https; undefined if it uses the database. */
   get staffToken(): string | undefined {
     return this.#staffToken;
+  }
+
+  /** Where events are sent, and how they are signed (docs/events.md); undefined if they are not sent. */
+  get eventEndpoint(): EventEndpoint | undefined {
+    return this.#eventEndpoint;
   }
 }

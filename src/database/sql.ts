@@ -52,9 +52,12 @@ interface PreparedStatement {
   readonly values?: unknown[];
 }
 
-/** Runs a statement of frequent requests on a pool, without TypeORM's query runner, and returns its rows. */
-export async function queryPrepared<Row>(pool: pg.Pool, statement: PreparedStatement): Promise<Row[]> {
-  const { rows } = await pool.query(statement);
+/** Runs a statement on a pool or a client of it, without TypeORM's query runner, and returns its rows. */
+export async function queryPrepared<Row>(
+  connection: Pick<pg.ClientBase, 'query'>,
+  statement: PreparedStatement,
+): Promise<Row[]> {
+  const { rows } = await connection.query(statement);
   return rows as Row[];
 }
 

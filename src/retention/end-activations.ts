@@ -25,6 +25,8 @@ const SELECT_DUE_ACTIVATIONS = `
 const END_ACTIVATIONS = `
   update activation set ended_at = $2, ended_reason = 'released'
   where id = any($1) and ended_at is null returning id, license_id`;
+// The reason of the outgoing events of this transaction (`record_release` in migrations/).
+const SET_RELEASE_REASON = `select set_config('mooring.release_reason', 'retention', true)`;
 const DECIDE_RELEASE_REQUESTS = `
   update release_request set decision = 'release', decided_at = $2, language = null
   where activation_id = any($1) and decided_at is null`;
@@ -57,6 +59,7 @@ async function endBatch(manager: EntityManager, asOf: Date, now: Date): Promise<
     computeCutoff(asOf),
   ]);
   const ids = dueActivations.map(({ id }) => id);
+  await execute(manager, SET_RELEASE_REASON);
   const endedActivations = await queryRows<{ id: string; license_id: string }>(manager, END_ACTIVATIONS, [
     ids,
     now,

@@ -128,6 +128,13 @@ export const createRetentionPolicy = ({
     days: 6,
     dueCondition: 'attempts >= max_attempts and locked_at is null',
   },
+  {
+    table: 'outgoing_event',
+    description: "Events for the vendor's program: ids of licenses and activations",
+    period: 'until they are delivered or given up, and 30 days longer',
+    keptFrom: 'coalesce(delivered_at, given_up_at, queued_at)',
+    days: 30,
+  },
   // A trigger refuses to delete entries that are younger than 24 months by the clock of the database, also in a run for a later
   // day. The condition excludes these entries.
   {
@@ -176,6 +183,7 @@ export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   manifest: 'kept permanently: published versions, no personal data',
   database_identity: 'kept permanently: the identity of the database, no personal data',
   license_key_secret_check: 'kept permanently: the check value of a secret, no personal data',
+  event_recording: 'one row while events are recorded, no personal data',
   file_rewrite: 'kept permanently: one row for each table, no personal data',
   schema_migration: 'kept permanently: the history of the database, no personal data',
   'graphile_worker.migrations': 'kept permanently: the history of the job queue, no personal data',

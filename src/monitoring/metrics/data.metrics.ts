@@ -113,6 +113,21 @@ export class DataMetrics implements MetricsSource {
       'Mails that could not be delivered so far.',
       () => this.#state?.mail.failed,
     );
+    registry.gauge(
+      'mooring_events_waiting',
+      'Events that wait to be sent.',
+      () => this.#state?.events.waiting,
+    );
+    registry.gauge(
+      'mooring_events_failing',
+      'Waiting events whose last attempt failed; later events of the same license wait behind them.',
+      () => this.#state?.events.failing,
+    );
+    registry.gauge(
+      'mooring_events_given_up',
+      'Events of the last 30 days that were given up after four days of attempts.',
+      () => this.#state?.events.given_up,
+    );
     registry.gauge('mooring_jobs_waiting', 'Jobs that will be attempted, by task, including mails.', () =>
       this.forEachTask(({ waiting }) => waiting),
     );

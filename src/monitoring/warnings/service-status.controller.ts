@@ -4,7 +4,7 @@ import { JobBacklog } from './job-backlog.js';
 import { WarningsService } from './warnings.service.js';
 
 /**
- * `GET /support/api/service`: the warnings and mails that `mooring status` prints, for staff who have no command line,
+ * `GET /support/api/service`: the warnings, mails and events that `mooring status` prints, for staff who have no command line,
  * and the numbers of unfinished jobs.
  */
 @Controller('support/api/service')
@@ -18,6 +18,7 @@ export class ServiceStatusController {
   @Get()
   async read() {
     const state = await this.warnings.readState();
-    return { warnings: this.warnings.derive(state), mail: state.mail, jobs: await this.backlog.read() };
+    const { mail, events } = state;
+    return { warnings: this.warnings.derive(state), mail, events, jobs: await this.backlog.read() };
   }
 }

@@ -9,12 +9,13 @@ import { createRetentionPolicy, type RetentionRule } from '../../retention/polic
 import { formatPeriod } from '../privacy/privacy-data.js';
 import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../../erasure/erasure-state.js';
+import { readEventBacklog, type EventBacklog } from '../../events/event-backlog.js';
 import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
 
-/** A mail is reported as undelivered after this many attempts: mail servers often ask for a retry once or twice. */
+/** A mail or an event is reported as undelivered after this many attempts: servers often ask for a retry once or twice. */
 const MIN_REPORTED_ATTEMPTS = 3;
 /** The publisher is warned this long before the live manifest expires (docs/keys.md#publishing). */
 const MANIFEST_WARNING_DAYS = 14;
@@ -24,6 +25,7 @@ export interface MonitoredState {
   readonly ages: DataAges;
   readonly mail: WaitingMail;
   readonly erasures: ErasureState;
+  readonly events: EventBacklog;
   /** False if the database was made with another LICENSE_KEY_SECRET. */
   readonly isSecretCurrent: boolean;
 }
@@ -58,9 +60,10 @@ export class WarningsService {
     const ages = await readDataAges(this.dataSource, this.#policy, now);
     const mail = await readWaitingMail(this.dataSource);
     const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
+    const events = await readEventBacklog(this.dataSource);
     const keys = this.licenseKeys;
     const isSecretCurrent = !keys || (await isSecretOfDatabase(this.dataSource, keys)) !== false;
-    return { ages, mail, erasures, isSecretCurrent };
+    return { ages, mail, erasures, events, isSecretCurrent };
   }
 
   /** The warnings, one sentence each, without personal data. The database is read at most once a second. */
@@ -76,6 +79,7 @@ export class WarningsService {
           ...this.overdueDataWarnings(state.ages),
           ...this.erasureWarnings(state.erasures),
           ...this.mailWarnings(state.mail),
+          ...this.eventWarnings(state.events),
           ...(state.isSecretCurrent ? [] : [otherSecretText(this.config)]),
         ]
       : ['The database does not answer.'];
@@ -181,6 +185,32 @@ export class WarningsService {
         `Undelivered mails: ${isCut ? `at least ${mails.length}` : mails.length}, because ${reason}. They are listed by mooring status and on the support page.`,
     );
     return [...lateMailWarnings, ...undeliveredMailWarnings];
+  }
+
+  private eventWarnings({
+    is_recording,
+    waiting,
+    failing,
+    attempts,
+    given_up,
+    reason,
+  }: EventBacklog): string[] {
+    const isNotSent = is_recording && !this.config.eventEndpoint;
+    return [
+      ...(isNotSent
+        ? [
+            `Events are recorded and not sent (${waiting} are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.`,
+          ]
+        : []),
+      ...(attempts >= MIN_REPORTED_ATTEMPTS
+        ? [
+            `Undelivered events: ${failing}, and ${waiting - failing} behind them or new, because of ${reason}.`,
+          ]
+        : []),
+      ...(given_up > 0
+        ? [`Events given up after four days: ${given_up}. mooring events resend --given-up sends them again.`]
+        : []),
+    ];
   }
 
   private replicaWarnings(): string[] {

@@ -167,6 +167,23 @@ export interface ErasureListAnswer {
   readonly erasures: readonly Erasure[];
 }
 
+export interface EventBacklog {
+  /** Whether events are recorded. */
+  readonly is_recording: boolean;
+  /** Events that will be attempted, including failing ones and those behind them. */
+  readonly waiting: number;
+  /** Waiting events with a failed attempt. */
+  readonly failing: number;
+  /** Events of the last 30 days that were given up. */
+  readonly given_up: number;
+  /** The largest number of failed attempts of a waiting event. */
+  readonly attempts: number;
+  /** Why the last attempt failed; null if no event is failing or given up. */
+  readonly reason: string | null;
+  /** When the oldest waiting event happened; null if none waits. */
+  readonly oldest_waiting: string | null;
+}
+
 export interface FailingMail {
   readonly kind: string;
   /** The id of its subject, such as a license or an activation. */
@@ -526,6 +543,7 @@ export interface ServiceStatusAnswer {
     /** The mails with a failed attempt, oldest first. */
     readonly failing: readonly FailingMail[];
   };
+  readonly events: EventBacklog;
   /** The unfinished jobs of each task. */
   readonly jobs: readonly {
     readonly task: string;

@@ -1,0 +1,74 @@
+import type pg from 'pg';
+import { queryPrepared } from '../database/sql.js';
+import { EVENT_TIMES, retryDelayMs, type OutgoingEvent } from './outgoing-event.js';
+
+/** SQL condition of an event that was neither delivered nor given up. */
+export const IS_WAITING = 'delivered_at is null and given_up_at is null';
+
+/** An event that an instance sends, with what decides about its next attempt. */
+export interface ClaimedEvent extends OutgoingEvent {
+  readonly position: string;
+  readonly attempts: number;
+  readonly queued_at: Date;
+}
+
+/** SQL for the license whose events have one order; events of no license share an order. */
+const orderOf = (alias: string) => `coalesce(${alias}.license_id, '00000000-0000-0000-0000-000000000000')`;
+
+// The first waiting event of each license, if it is due. The lock lasts until the end of the transaction, so other instances skip
+// an event that is being sent; the ones behind it are not the first. If the instance is killed, its lock ends with its connection.
+const CLAIM = `
+  select position, id, type, data, occurred_at, attempts, queued_at from outgoing_event e
+  where ${IS_WAITING} and (next_attempt_at is null or next_attempt_at <= $1) and not exists (
+    select from outgoing_event earlier where ${orderOf('earlier')} = ${orderOf('e')} and earlier.position < e.position
+      and earlier.delivered_at is null and earlier.given_up_at is null)
+  order by next_attempt_at nulls first, position limit $2 for no key update skip locked`;
+
+const SETTLE = `
+  update outgoing_event e set delivered_at = o.delivered_at, given_up_at = o.given_up_at, last_error = o.error,
+    attempts = e.attempts + (o.error is not null)::integer, next_attempt_at = o.next_attempt_at
+  from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[])
+    as o (position, error, delivered_at, given_up_at, next_attempt_at)
+  where e.position = o.position`;
+
+/** The outcome of an attempt: null after an acknowledgement, otherwise the reason of the failure. */
+export interface Attempt {
+  readonly event: ClaimedEvent;
+  readonly error: string | null;
+}
+
+/** Claims the due events that may be sent now, in the transaction of the client, and locks them until its end. */
+export async function claimEvents(client: pg.ClientBase, now: Date, limit: number): Promise<ClaimedEvent[]> {
+  return queryPrepared<ClaimedEvent>(client, { name: 'claim events', text: CLAIM, values: [now, limit] });
+}
+
+/** Stores the outcomes of attempts in the transaction that claimed the events. @param now the end of the attempts */
+export async function settleAttempts(
+  client: pg.ClientBase,
+  attempts: readonly Attempt[],
+  now: Date,
+): Promise<void> {
+  const outcomes = attempts.map((attempt) => outcomeOf(attempt, now));
+  const column = <Name extends keyof (typeof outcomes)[number]>(name: Name) =>
+    outcomes.map((each) => each[name]);
+  const values = [
+    column('position'),
+    column('error'),
+    column('delivered_at'),
+    column('given_up_at'),
+    column('next_attempt_at'),
+  ];
+  await queryPrepared(client, { name: 'settle events', text: SETTLE, values });
+}
+
+function outcomeOf({ event, error }: Attempt, now: Date) {
+  const { position, attempts, queued_at } = event;
+  const hasTime = now.getTime() - queued_at.getTime() < EVENT_TIMES.retryPeriodMs;
+  return {
+    position,
+    error,
+    delivered_at: error === null ? now : null,
+    given_up_at: error !== null && !hasTime ? now : null,
+    next_attempt_at: error === null ? now : new Date(now.getTime() + retryDelayMs(attempts + 1)),
+  };
+}

@@ -1,0 +1,96 @@
+import { DataSource, EntityManager } from 'typeorm';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
+import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { affectedRows, execute, queryRows } from '../database/sql.js';
+import type { OutgoingEvent } from './outgoing-event.js';
+
+/** Which events a command is about. Members that are undefined select all. */
+export interface EventSelection {
+  readonly ids?: readonly string[] | undefined;
+  readonly license_id?: string | undefined;
+  /** Events that happened at or after this time. */
+  readonly since?: Date | undefined;
+  readonly state?: EventState | undefined;
+}
+
+export const EVENT_STATES = ['waiting', 'delivered', 'given_up'] as const;
+export type EventState = (typeof EVENT_STATES)[number];
+
+/** An event as the command line prints it. */
+export interface EventView {
+  readonly id: string;
+  readonly type: string;
+  readonly data: OutgoingEvent['data'];
+  readonly occurred_at: string;
+  readonly state: EventState;
+  readonly attempts: number;
+  readonly last_error: string | null;
+  readonly next_attempt_at: string | null;
+}
+
+const STATE = `case when delivered_at is not null then 'delivered' when given_up_at is not null then 'given_up' else 'waiting' end`;
+const IS_SELECTED = `($1::uuid[] is null or id = any($1)) and ($2::uuid is null or license_id = $2)
+  and ($3::timestamptz is null or occurred_at >= $3) and ($4::text is null or ${STATE} = $4)`;
+const valuesOf = ({ ids, license_id, since, state }: EventSelection) => [
+  ids ?? null,
+  license_id ?? null,
+  since ?? null,
+  state ?? null,
+];
+
+type Row = Omit<EventView, 'occurred_at' | 'next_attempt_at'> & {
+  occurred_at: Date;
+  next_attempt_at: Date | null;
+};
+
+/** Lists the newest events first. */
+export async function listEvents(
+  dataSource: DataSource,
+  selection: EventSelection,
+  limit: number,
+): Promise<EventView[]> {
+  const rows = await queryRows<Row>(
+    dataSource,
+    `select id, type, data, occurred_at, ${STATE} as state, attempts, last_error, next_attempt_at
+     from outgoing_event where ${IS_SELECTED} order by position desc limit $5`,
+    [...valuesOf(selection), limit],
+  );
+  return rows.map(({ occurred_at, next_attempt_at, ...row }) => ({
+    ...row,
+    occurred_at: rfc3339(occurred_at),
+    next_attempt_at: rfc3339OrNull(row.state === 'waiting' ? next_attempt_at : null),
+  }));
+}
+
+/**
+ * Lets the selected events be sent again, also those that were delivered: with the same id, in their order, for another four days.
+ * @returns the number of events
+ */
+export async function resendEvents(
+  dataSource: DataSource,
+  selection: EventSelection,
+  audit: AuditContext,
+  now: Date,
+): Promise<number> {
+  return dataSource.transaction(async (manager) => {
+    const events = await affectedRows(
+      manager,
+      `update outgoing_event set delivered_at = null, given_up_at = null, last_error = null, attempts = 0,
+         queued_at = $5, next_attempt_at = null where ${IS_SELECTED}`,
+      [...valuesOf(selection), now],
+    );
+    if (events > 0)
+      await recordAudit(manager, audit, { action: 'events.resend', change: { events }, at: now });
+    return events;
+  });
+}
+
+/** Stops the recording of events, and deletes those that are stored. @returns the number of deleted events */
+export async function stopEvents(dataSource: DataSource, audit: AuditContext, now: Date): Promise<number> {
+  return dataSource.transaction(async (manager: EntityManager) => {
+    await execute(manager, 'delete from event_recording');
+    const events = await affectedRows(manager, 'delete from outgoing_event');
+    await recordAudit(manager, audit, { action: 'events.stop', change: { events }, at: now });
+    return events;
+  });
+}

@@ -1,0 +1,369 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createHmac } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { EVENT_TIMES, retryDelayMs } from '../../src/events/outgoing-event.js';
+import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { NOW, Service } from '../support/harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { pollFast, startSending, untilSent, type Sending } from './harness.js';
+import type { ReceivedEvent } from './receiver.js';
+
+pollFast();
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+let sending: Sending;
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  sending = await startSending();
+  service = sending.service;
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+beforeEach(() => {
+  sending.receiver.received.length = 0;
+  sending.receiver.answering = () => 204;
+  service.clock.set(NOW);
+});
+afterEach(() => service.sql('delete from outgoing_event'));
+afterAll(async () => {
+  terminal?.close();
+  await service?.close();
+  await sending?.receiver.close();
+});
+
+const mooring = (...args: string[]) => terminal.run([...args]);
+const of = (license_id: string) => (event: Pick<ReceivedEvent, 'data'>) =>
+  event.data['license_id'] === license_id;
+const typesOf = (events: readonly ReceivedEvent[]) => events.map(({ type }) => type);
+const row = async (license_id: string) =>
+  (
+    await service.sql<{
+      attempts: number;
+      last_error: string | null;
+      next_attempt_at: Date;
+      given_up_at: Date | null;
+    }>('select * from outgoing_event where license_id = $1 order by position limit 1', [license_id])
+  )[0]!;
+/** Waits until the first event of a license has this many stored failures. */
+async function untilFailed(license_id: string, attempts: number) {
+  for (;;) {
+    const found = await row(license_id);
+    if (found.attempts === attempts) return found;
+  }
+}
+
+test('an event waits for the one before it of its license, and not for those of other licenses', async () => {
+  const { receiver } = sending;
+  const blocked = await service.issue({ email: 'blocked@example.com' });
+  await untilSent(service);
+  receiver.answering = (event) => (of(blocked.license_id)(event) ? 500 : 204);
+  await service.activate(blocked, 'one');
+  await service.activate(blocked, 'two');
+  await service.setLicense(blocked.license_id, { staff_status: 'revoked' });
+  const other = await service.issue({ email: 'other@example.com' });
+  await service.activate(other, 'one');
+  await receiver.until(2, of(other.license_id));
+  await untilFailed(blocked.license_id, 0);
+  const before = (await receiver.until(2, of(blocked.license_id))).slice(1);
+  expect(new Set(typesOf(before))).toEqual(new Set(['activation.created']));
+  receiver.answering = () => 204;
+  service.clock.advance(DAY_MS);
+  await untilSent(service);
+  const accepted = receiver.accepted.filter(of(blocked.license_id));
+  expect(typesOf(accepted)).toEqual([
+    'license.issued',
+    'activation.created',
+    'license.limit_reached',
+    'license.ended',
+  ]);
+});
+
+test('a failed event is repeated with the same id and bytes and a new signature, after pauses that grow', async () => {
+  const { receiver } = sending;
+  receiver.answering = () => 503;
+  const { license_id } = await service.issue();
+  const pauses: number[] = [];
+  for (let attempts = 1; attempts <= 9; attempts += 1) {
+    const { next_attempt_at, last_error } = await untilFailed(license_id, attempts);
+    expect(last_error).toBe('HTTP status 503');
+    pauses.push((next_attempt_at.getTime() - service.clock.now().getTime()) / 1000);
+    service.clock.set(next_attempt_at);
+  }
+  [5, 15, 45, 135, 405, 1215, 3645, 10_800, 10_800].forEach((seconds, index) => {
+    expect(pauses[index]).toBeGreaterThanOrEqual(0.8 * seconds - 0.01);
+    expect(pauses[index]).toBeLessThanOrEqual(1.2 * seconds + 0.01);
+  });
+  const attempts = await receiver.until(9);
+  const distinct = (part: (event: ReceivedEvent) => unknown) => new Set(attempts.map(part)).size;
+  expect([distinct(({ id }) => id), distinct(({ body }) => body)]).toEqual([1, 1]);
+  expect(distinct(({ headers }) => headers['webhook-signature'])).toBeGreaterThanOrEqual(9);
+  expect(attempts[0]).toMatchObject({ type: 'license.issued', timestamp: NOW, data: { license_id } });
+});
+
+test('after four days an event is given up, the next one is attempted, and both are listed, warned of and sent again on request', async () => {
+  const { receiver } = sending;
+  receiver.answering = ({ type }) => (type === 'license.issued' ? 500 : 204);
+  const license = await service.issue();
+  await service.activate(license, 'one');
+  const warnings = async () => {
+    const monitored = service.app.get(WarningsService);
+    return monitored.derive(await monitored.readState()).filter((each) => /vents/.test(each));
+  };
+  for (let attempts = 1; attempts <= 3; attempts += 1) {
+    await untilFailed(license.license_id, attempts);
+    service.clock.advance(HOUR_MS);
+  }
+  await untilFailed(license.license_id, 4);
+  expect(await warnings()).toEqual([
+    'Undelivered events: 1, and 1 behind them or new, because of HTTP status 500.',
+  ]);
+  service.clock.set(new Date(Date.parse(NOW) + 4 * DAY_MS));
+  await untilSent(service);
+  expect((await row(license.license_id)).given_up_at).not.toBeNull();
+  expect(typesOf(receiver.accepted)).toEqual(['activation.created']);
+  expect(await warnings()).toEqual([
+    'Events given up after four days: 1. mooring events resend --given-up sends them again.',
+  ]);
+  const { json: status } = await mooring('status', '--json');
+  expect(status.events).toEqual({
+    is_recording: true,
+    waiting: 0,
+    failing: 0,
+    given_up: 1,
+    attempts: 0,
+    reason: 'HTTP status 500',
+    oldest_waiting: null,
+  });
+  const { json: listed } = await mooring('events', 'list', '--state', 'given_up', '--json');
+  expect(listed).toMatchObject([
+    { type: 'license.issued', state: 'given_up', last_error: 'HTTP status 500' },
+  ]);
+  receiver.answering = () => 204;
+  expect((await mooring('events', 'resend', '--given-up')).stdout).toMatch(/^Events to be sent again: 1\./);
+  await untilSent(service);
+  expect(typesOf(receiver.accepted)).toEqual(['activation.created', 'license.issued']);
+  expect(await service.sql(`select actor, change from audit_event where action = 'events.resend'`)).toEqual([
+    { actor: 'cli', change: { events: 1 } },
+  ]);
+});
+
+test('delivered events are sent again by id, license or time, in their order and with their ids', async () => {
+  const { receiver } = sending;
+  const [one, two] = [await service.issue(), await service.issue()];
+  await service.activate(one, 'one');
+  await untilSent(service);
+  const first = receiver.received.splice(0);
+  const idsOf = (events: readonly ReceivedEvent[]) => events.filter(of(one.license_id)).map(({ id }) => id);
+  expect((await mooring('events', 'resend', '--license', one.license_id)).code).toBe(0);
+  await untilSent(service);
+  expect(idsOf(receiver.received)).toEqual(idsOf(first));
+  expect(receiver.received.some(of(two.license_id))).toBe(false);
+  receiver.received.length = 0;
+  expect((await mooring('events', 'resend', '--since', NOW)).json).toBeUndefined();
+  await untilSent(service);
+  expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(first.map(({ id }) => id).toSorted());
+  receiver.received.length = 0;
+  await mooring('events', 'resend', first[0]!.id);
+  await untilSent(service);
+  expect(receiver.received.map(({ id }) => id)).toEqual([first[0]!.id]);
+});
+
+test.each([
+  [['resend'], 2, 'Name the events to send again: ids, --since, --license or --given-up.'],
+  [['resend', 'x'], 2, 'Each argument must be an id.'],
+  [['resend', '--since', '2030-01-01'], 1, 'No recorded event was selected: `events list` shows them.'],
+  [['list', '--license', 'x'], 2, '--license must be an id.'],
+])('mooring events %j has the exit code %i', async (args, code, sentence) => {
+  const run = await mooring('events', ...args);
+  expect([run.code, run.stderr.trim()]).toEqual([code, sentence]);
+});
+
+test('a redirect is not followed, and an answer that is no 2xx is a failure', async () => {
+  const { receiver } = sending;
+  const statuses = [307, 301, 400, 410, 429];
+  receiver.answering = () => statuses[0]!;
+  const { license_id } = await service.issue();
+  for (let attempts = 1; statuses.length > 0; attempts += 1) {
+    expect((await untilFailed(license_id, attempts)).last_error).toBe(`HTTP status ${statuses.shift()}`);
+    if (statuses.length === 0) receiver.answering = () => 200;
+    service.clock.advance(HOUR_MS * attempts);
+  }
+  await untilSent(service);
+  expect(receiver.received).toHaveLength(6);
+});
+
+test('a receiver that does not answer, sends an endless answer or closes the connection holds no instance up', async () => {
+  const silent = createServer((request, response) => {
+    if (request.headers['user-agent'] !== undefined) response.writeHead(200).write('endless');
+  }).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const other = await Service.start({
+    environment: { EVENTS_URL: url, EVENTS_SECRET: sending.receiver.secret },
+  });
+  try {
+    await other.issue();
+    await untilSent(other);
+    silent.removeAllListeners('request').on('request', () => undefined);
+    const { attemptMs } = EVENT_TIMES;
+    EVENT_TIMES.attemptMs = 50;
+    await other.issue();
+    const failed = async () =>
+      other.sql<{ last_error: string }>('select last_error from outgoing_event where last_error is not null');
+    while ((await failed()).length === 0);
+    expect(await failed()).toEqual([{ last_error: 'no answer in time' }]);
+    EVENT_TIMES.attemptMs = attemptMs;
+    silent.close();
+    silent.closeAllConnections();
+    other.clock.advance(HOUR_MS);
+    while ((await failed())[0]?.last_error === 'no answer in time');
+    expect(await failed()).toEqual([{ last_error: 'no connection (ECONNREFUSED)' }]);
+  } finally {
+    await other.close();
+    silent.close();
+    silent.closeAllConnections();
+  }
+});
+
+test('no log line has the URL, an id of a license or a secret', async () => {
+  sending.receiver.answering = () => 500;
+  const { license_id } = await service.issue();
+  await untilFailed(license_id, 1);
+  const lines = service.logged.filter((line) => line.includes('event not delivered'));
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({
+    level: 40,
+    msg: 'event not delivered',
+    type: 'license.issued',
+    attempts: 1,
+    reason: 'HTTP status 500',
+  });
+  const log = service.logged.join('');
+  for (const secret of [license_id, 'canary-url-secret', sending.receiver.secret.slice(6)])
+    expect(log).not.toContain(secret);
+});
+
+test('while the secret is replaced, each event is signed with both', async () => {
+  const { receiver } = sending;
+  const old = Buffer.alloc(24, 'old secret').toString('base64');
+  const two = await Service.start({
+    environment: { EVENTS_URL: receiver.url, EVENTS_SECRET: `${old} ${receiver.secret}` },
+  });
+  try {
+    await two.issue();
+    const [event] = await receiver.until(1);
+    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures } = event!.headers;
+    const signed = createHmac('sha256', Buffer.from(old, 'base64'))
+      .update(`${id}.${at}.${event!.body}`)
+      .digest('base64');
+    expect(String(signatures).split(' ')).toHaveLength(2);
+    expect(String(signatures).split(' ')[0]).toBe(`v1,${signed}`);
+  } finally {
+    await two.close();
+  }
+});
+
+test('two instances send each event once, and the events of a license in their order', async () => {
+  const { receiver } = sending;
+  const second = await Service.start({
+    databaseUrl: service.databaseUrl,
+    dataDir: service.dataDir,
+    environment: receiver.settings,
+  });
+  try {
+    const licenses = await Promise.all(
+      Array.from({ length: 20 }, () => service.issue({ machines_allowed: 3 })),
+    );
+    await Promise.all(
+      licenses.flatMap((license) =>
+        ['a', 'b', 'c'].map((machine, index) => (index % 2 ? service : second).activate(license, machine)),
+      ),
+    );
+    await untilSent(service);
+    expect(receiver.received).toHaveLength(80);
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(80);
+    const positions = await service.sql<{ id: string }>('select id from outgoing_event order by position');
+    for (const { license_id } of licenses) {
+      const received = receiver.received.filter(of(license_id)).map(({ id }) => id);
+      expect(received).toEqual(positions.map(({ id }) => id).filter((id) => received.includes(id)));
+    }
+  } finally {
+    await second.close();
+  }
+});
+
+test('an instance that shuts down abandons an attempt without counting it, and the next one repeats it', async () => {
+  const { receiver } = sending;
+  const stopping = await startSending();
+  stopping.receiver.answering = () => null;
+  const { license_id } = await stopping.service.issue();
+  await stopping.receiver.until(1);
+  // The next instance uses the same database. It cannot send the event while the other one does.
+  const next = await Service.start({
+    databaseUrl: stopping.service.databaseUrl,
+    dataDir: stopping.service.dataDir,
+    environment: receiver.settings,
+  });
+  await stopping.service.app.close();
+  const [event] = await receiver.until(1, of(license_id));
+  expect(event!.id).toBe(stopping.receiver.received[0]!.id);
+  await untilSent(next);
+  expect(await next.sql('select attempts from outgoing_event')).toEqual([{ attempts: 0 }]);
+  await next.close();
+  await stopping.service.close();
+  await stopping.receiver.close();
+});
+
+test('delivered and given-up events are deleted after 30 days, and waiting ones at most 30 days after their record', async () => {
+  const { license_id } = await service.issue();
+  await untilSent(service);
+  const retention = service.app.get(RetentionService);
+  const count = async () =>
+    (await service.sql('select from outgoing_event where license_id = $1', [license_id])).length;
+  service.clock.advance(29 * DAY_MS);
+  await retention.run();
+  expect(await count()).toBe(1);
+  service.clock.advance(3 * DAY_MS);
+  await retention.run();
+  expect(await count()).toBe(0);
+});
+
+test('while events are recorded and EVENTS_URL is not set, a warning says so; mooring events stop ends it', async () => {
+  const recording = await startSending();
+  const without = await Service.start({
+    databaseUrl: recording.service.databaseUrl,
+    dataDir: recording.service.dataDir,
+  });
+  try {
+    await recording.service.app.close();
+    const license = await without.issue();
+    const warning =
+      'Events are recorded and not sent (1 are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.';
+    const warnings = without.app.get(WarningsService);
+    expect(warnings.derive(await warnings.readState())).toContain(warning);
+    const other = new Terminal({ DATABASE_URL: without.databaseUrl, DATA_DIR: without.dataDir });
+    const refused = await other.run(['events', 'stop'], { env: recording.receiver.settings });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Remove EVENTS_URL and EVENTS_SECRET first/),
+    ]);
+    expect((await other.run(['events', 'stop', '--json'])).json).toEqual({ events: 1 });
+    other.close();
+    await without.activate(license, 'one');
+    expect(await without.sql('select from outgoing_event')).toEqual([]);
+    expect(warnings.derive(await warnings.readState())).not.toContain(warning);
+  } finally {
+    await without.close();
+    await recording.service.close();
+    await recording.receiver.close();
+  }
+});
+
+test('the pauses are within a fifth of 5 seconds, tripled each time, up to 3 hours', () => {
+  expect([1, 2, 3, 8, 9, 30].map((attempts) => retryDelayMs(attempts, 0.5) / 1000)).toEqual([
+    5, 15, 45, 10_800, 10_800, 10_800,
+  ]);
+  expect([0, 1].map((random) => Math.round(retryDelayMs(1, random)))).toEqual([4_000, 6_000]);
+});

@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import type { AuditAction } from '../../src/audit/audit.js';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { EVENT_TYPES, type EventType } from '../../src/events/outgoing-event.js';
+import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { ReleaseService } from '../../src/releases/release.service.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
+import { publish, withdraw } from '../manifest/publish.js';
+import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { pollFast, startSending, untilSent, type Sending } from './harness.js';
+
+/*
+ * Each fact is caused in every way in which it can happen, and its event is compared. The last tests then compare the events with
+ * the audit trail, and search them for personal data.
+ */
+
+pollFast();
+const DAY_MS = 86_400_000;
+const LABEL = 'Canary MacBook of Ada';
+let sending: Sending;
+let service: Service;
+let terminal: Terminal;
+beforeAll(async () => {
+  sending = await startSending({ environment: { SELF_RELEASES_PER_YEAR: '5' } });
+  service = sending.service;
+  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+});
+afterAll(async () => {
+  terminal?.close();
+  await service?.close();
+  await sending?.receiver.close();
+});
+
+const newEmail = () => `canary.${randomUUID()}@example.com`;
+const record = (transaction_id: string, status: 'paid' | 'refunded', email = newEmail()) =>
+  service.app.get(PurchasesService).record({ transaction_id, email, status }, AUDIT_CONTEXT);
+
+/** The events of a license as they were received, without the id of the license. */
+async function eventsOf(license_id: string) {
+  await untilSent(service);
+  const events = sending.receiver.received.filter(({ data }) => data['license_id'] === license_id);
+  return events.map(({ type, data }) => {
+    const entries = Object.entries(data).filter(([name]) => name !== 'license_id');
+    return [type, Object.fromEntries(entries)];
+  });
+}
+
+/** Issues a license and activates machines. @returns the license and the ids of its activations */
+async function activated(machines = 1, machines_allowed = machines) {
+  const license = await service.issue({ email: newEmail(), machines_allowed });
+  const ids: string[] = [];
+  for (let machine = 0; machine < machines; machine += 1) {
+    const { json } = await service.activate(license, `machine ${machine}`, { hostname_hint: LABEL });
+    ids.push(json.activation.id as string);
+  }
+  const issued = ['license.issued', {}];
+  return {
+    ...license,
+    ids,
+    begin: [issued, ...ids.map((id) => ['activation.created', { activation_id: id }])],
+  };
+}
+
+test('issue by staff, by a purchase and by an import are license.issued', async () => {
+  const { license_id } = await service.issue({ email: newEmail() });
+  expect(await eventsOf(license_id)).toEqual([['license.issued', {}]]);
+  const sold = await record('pi_canary_issue', 'paid');
+  await record('pi_canary_issue', 'paid');
+  expect(await eventsOf(sold.license_id!)).toEqual([['license.issued', {}]]);
+  writeFileSync(terminal.file('old.csv'), `license_key,email\nACME_0000-1111-2222-3333,${newEmail()}\n`);
+  expect((await terminal.run(['license', 'import', 'old.csv'])).code).toBe(0);
+  const [imported] = await service.sql<{ id: string }>(
+    'select id from license order by created_at desc limit 1',
+  );
+  expect(await eventsOf(imported!.id)).toEqual([['license.issued', {}]]);
+});
+
+test('a new activation is activation.created, and a repeated request is no event', async () => {
+  const license = await activated(1);
+  await service.activate(license, 'machine 0');
+  expect(await eventsOf(license.license_id)).toEqual(license.begin);
+});
+
+test('a refusal at the machine limit is license.limit_reached, once a day', async () => {
+  const license = await activated(1);
+  const refuse = async () => expect((await service.activate(license, 'another')).status).toBe(409);
+  await refuse();
+  await refuse();
+  service.clock.advance(DAY_MS - 1000);
+  await refuse();
+  const limit = ['license.limit_reached', {}];
+  expect(await eventsOf(license.license_id)).toEqual([...license.begin, limit]);
+  service.clock.advance(2000);
+  await refuse();
+  expect(await eventsOf(license.license_id)).toEqual([...license.begin, limit, limit]);
+  service.clock.set(NOW);
+});
+
+test('a release by the holder, by staff and by retention is activation.released with that reason', async () => {
+  const { ids, ...license } = await activated(3);
+  const releases = service.app.get(ReleaseService);
+  await releases.releaseForHolder(ids[0]!, license.email);
+  await releases.releaseForHolder(ids[0]!, license.email);
+  await releases.release(ids[1]!, AUDIT_CONTEXT);
+  await service.setLicense(license.license_id, { staff_status: 'revoked' });
+  service.clock.advance(340 * DAY_MS);
+  await service.app.get(RetentionService).run();
+  const released = (index: number, reason: string) => [
+    'activation.released',
+    { activation_id: ids[index], reason },
+  ];
+  expect(await eventsOf(license.license_id)).toEqual([
+    ...license.begin,
+    released(0, 'holder'),
+    released(1, 'staff'),
+    ['license.ended', { reason: 'revoked' }],
+    released(2, 'retention'),
+  ]);
+  service.clock.set(NOW);
+});
+
+test('a refund, a revocation and its correction are license.ended and license.reinstated', async () => {
+  const { license_id } = await record('pi_canary_refund', 'paid');
+  await record('pi_canary_refund', 'refunded');
+  await record('pi_canary_refund', 'refunded');
+  const refunded = ['license.ended', { reason: 'refunded' }];
+  expect(await eventsOf(license_id!)).toEqual([['license.issued', {}], refunded]);
+  const license = await activated(1);
+  await service.setLicense(license.license_id, { staff_status: 'suspended' });
+  await service.setLicense(license.license_id, { staff_status: 'revoked' });
+  await service.setLicense(license.license_id, { machines_allowed: 7 });
+  await service.setLicense(license.license_id, { staff_status: 'active' });
+  expect(await eventsOf(license.license_id)).toEqual([
+    ...license.begin,
+    ['license.ended', { reason: 'revoked' }],
+    ['license.reinstated', {}],
+  ]);
+});
+
+test('a refund that is reported before its purchase is license.issued and license.ended', async () => {
+  await record('pi_canary_early', 'refunded');
+  const { license_id } = await record('pi_canary_early', 'paid');
+  expect(await eventsOf(license_id!)).toEqual([
+    ['license.issued', {}],
+    ['license.ended', { reason: 'refunded' }],
+  ]);
+});
+
+test('an erasure is license.ended and license.erased, and only license.erased if the license had ended', async () => {
+  const valid = await activated(2);
+  const ended = await activated(1);
+  await service.setLicense(ended.license_id, { staff_status: 'revoked' });
+  const erasures = service.app.get(ErasureService);
+  // A year ahead, the job of the request is not due by the clock of the database, so it does not run before this test does it.
+  service.clock.advance(365 * DAY_MS);
+  for (const { email } of [valid, ended])
+    await erasures.run((await erasures.request(email)).id, AUDIT_CONTEXT);
+  service.clock.set(NOW);
+  const erased = ['license.erased', {}];
+  const endOf = (reason: string) => ['license.ended', { reason }];
+  expect(await eventsOf(valid.license_id)).toEqual([...valid.begin, endOf('erased'), erased]);
+  expect(await eventsOf(ended.license_id)).toEqual([...ended.begin, endOf('revoked'), erased]);
+});
+
+test('a change of holder, of the limit, of the expiry or of the key is no event', async () => {
+  const license = await activated(1);
+  await service.setLicense(license.license_id, { email: newEmail() });
+  await service.setLicense(license.license_id, { machines_allowed: 3 });
+  await service.setLicense(license.license_id, { expires_at: new Date(NOW), on_expiry: 'stop' });
+  expect(await eventsOf(license.license_id)).toEqual(license.begin);
+});
+
+test('a published, a renewed and a withdrawn manifest are manifest.published', async () => {
+  for (const version of ['1.0.0', '1.1.0', '1.1.0']) {
+    service.clock.advance(1000);
+    await publish(service, version);
+  }
+  service.clock.advance(1000);
+  await withdraw(service);
+  await untilSent(service);
+  const published = sending.receiver.received.filter(({ type }) => type === 'manifest.published');
+  const rows = await service.sql<{ sequence: string }>('select sequence from manifest order by sequence');
+  expect(published.map(({ data }) => data)).toEqual(
+    ['1.0.0', '1.1.0', '1.1.0', '1.0.0'].map((version, index) => ({
+      sequence: Number(rows[index]!.sequence),
+      version,
+    })),
+  );
+});
+
+/** Which event each audited action causes; null for actions that are no fact of an event. A new action must be added here. */
+const EVENT_OF_ACTION: Record<AuditAction, EventType | null> = {
+  'license.issue': 'license.issued',
+  'license.import': 'license.issued',
+  'activation.release': 'activation.released',
+  'erasure.run': 'license.erased',
+  'manifest.publish': 'manifest.published',
+  'manifest.withdraw': 'manifest.published',
+  // By the status in the change: a revocation, its correction, a payment or a refund.
+  'license.set': 'license.ended',
+  'purchase.record': 'license.ended',
+  'license.rekey': null,
+  'license.send_key': null,
+  'erasure.request': null,
+  'staff.add': null,
+  'staff.token': null,
+  'staff.revoke_token': null,
+  'staff.remove': null,
+  'staff.role': null,
+  'staff.link': null,
+  'passkey.add': null,
+  'passkey.rename': null,
+  'passkey.remove': null,
+  'release_request.decide': null,
+  'crash_group.set': null,
+  'events.resend': null,
+  'events.stop': null,
+};
+
+test('each audited action that is a fact of an event has its event', async () => {
+  const actions = Object.entries(EVENT_OF_ACTION).filter(([, type]) => type !== null);
+  const seen = await service.sql<{
+    action: string;
+    license_id: string | null;
+    change: Record<string, string>;
+  }>('select action, license_id, change from audit_event where action = any($1)', [
+    actions.map(([action]) => action),
+  ]);
+  // The tests above carried out each of these actions.
+  expect([...new Set(seen.map(({ action }) => action))].toSorted()).toEqual(
+    actions.map(([action]) => action).toSorted(),
+  );
+  const events = sending.receiver.received;
+  for (const { action, license_id, change } of seen) {
+    const isNoEnd =
+      (action === 'license.set' && change['staff_status'] !== 'revoked') ||
+      (action === 'purchase.record' && (change['status'] !== 'refunded' || !license_id));
+    if (isNoEnd) continue;
+    const type = EVENT_OF_ACTION[action as AuditAction];
+    const ids = { license_id, activation_id: change['activation_id'], sequence: change['sequence'] };
+    const isIts = (data: Readonly<Record<string, unknown>>) =>
+      Object.entries(ids).every(([name, value]) => (value ?? null) === null || data[name] === value);
+    expect(events.filter((event) => event.type === type && isIts(event.data))).not.toEqual([]);
+  }
+});
+
+test('each type was sent, every signature was right, and nothing that was sent has personal data or a key', async () => {
+  const { received, refused } = sending.receiver;
+  expect(refused).toEqual([]);
+  expect([...new Set(received.map(({ type }) => type))].toSorted()).toEqual(EVENT_TYPES.toSorted());
+  const members = received.flatMap(({ data }) => Object.keys(data));
+  expect(new Set(members)).toEqual(new Set(['license_id', 'activation_id', 'reason', 'sequence', 'version']));
+  const sent = received.map(({ headers, body }) => JSON.stringify(headers) + body).join('\n');
+  const search = new LeakSearch(formsOfText(LABEL));
+  expect(sent).not.toMatch(/@|MOOR_|ACME_|pi_|Canary|canary\.|[0-9a-f]{64}/);
+  expect([...search.in(sent)]).toEqual([]);
+  const { host, ...headers } = received[0]!.headers;
+  expect(host).toMatch(/^127\.0\.0\.1:\d+$/);
+  expect(Object.keys(headers).toSorted()).toEqual([
+    'accept',
+    'accept-encoding',
+    'accept-language',
+    'connection',
+    'content-length',
+    'content-type',
+    'sec-fetch-mode',
+    'user-agent',
+    'webhook-id',
+    'webhook-signature',
+    'webhook-timestamp',
+  ]);
+});
+
+test('without EVENTS_URL nothing is recorded', async () => {
+  const off = await Service.start();
+  try {
+    const license = await off.issue();
+    await off.activate(license, 'one');
+    await off.activate(license, 'two');
+    await off.setLicense(license.license_id, { staff_status: 'revoked' });
+    expect(await off.sql('select from outgoing_event')).toEqual([]);
+    expect(await off.sql('select from event_recording')).toEqual([]);
+  } finally {
+    await off.close();
+  }
+});

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
+import { Service, type ServiceOptions } from '../support/harness.js';
+import { EventReceiver } from './receiver.js';
+
+/** A service that sends its events to a receiver. */
+export interface Sending {
+  readonly service: Service;
+  readonly receiver: EventReceiver;
+}
+
+export async function startSending(options: ServiceOptions = {}): Promise<Sending> {
+  const receiver = await EventReceiver.start();
+  const environment = { ...receiver.settings, ...options.environment };
+  return { receiver, service: await Service.start({ ...options, environment }) };
+}
+
+/** Lets the instances of this file look for events without a pause. The pauses between attempts are those of the service's clock. */
+export function pollFast(): void {
+  const { ...times } = EVENT_TIMES;
+  beforeAll(() => void Object.assign(EVENT_TIMES, { pollMs: 5, failurePauseMs: 5 }));
+  afterAll(() => void Object.assign(EVENT_TIMES, times));
+}
+
+/** Waits until the database has no waiting event. */
+export async function untilSent(service: Service): Promise<void> {
+  for (;;) {
+    const [row] = await service.sql<{ waiting: number }>(
+      'select count(*)::int as waiting from outgoing_event where delivered_at is null and given_up_at is null',
+    );
+    if (row!.waiting === 0) return;
+  }
+}

@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { Config } from '../../src/core/config.js';
+import { licenseKeySecret } from '../../src/keys/key-material.js';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
+import { runs } from '../fuzz/fuzz.js';
+import { activation, call, createDatabase } from '../support/harness.js';
+import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { EventReceiver } from './receiver.js';
+
+/*
+ * Clients change licenses through two instances, which are killed at random moments, also while they start, and the receiver
+ * fails half of the attempts. Afterwards each fact in the database has its event, which the receiver acknowledged, and the events
+ * of each license were first acknowledged in their order. `npm run bench:events -- --kills 1000` kills far more often.
+ */
+
+const TEST_KILLS = 10;
+const INSTANCES = 2;
+const CLIENTS = 4;
+const LICENSES = 40;
+const MACHINES = 4;
+const PROGRESS_INTERVAL_MS = 10_000;
+
+const { numRuns, seed = Math.floor(Math.random() * 2 ** 31) } = runs(TEST_KILLS);
+const maxKills = numRuns!;
+
+/** Returns random numbers from 0 to 1, by the algorithm mulberry32. */
+function randomNumbers(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+const random = randomNumbers(seed);
+const chance = (share: number) => random() < share;
+const below = (count: number) => Math.floor(random() * count);
+
+const directory = mkdtempSync(join(tmpdir(), 'mooring-events-'));
+const preload = pathToFileURL(join(import.meta.dirname, 'fast-events.mjs')).href;
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let pool: pg.Pool;
+let receiver: EventReceiver;
+let terminal: Terminal;
+let keys: LicenseKeys;
+let token: string;
+const ports: number[] = [];
+const running = new Set<ServerProcess>();
+let kills = 0;
+const over = new AbortController();
+
+beforeAll(async () => {
+  database = await createDatabase();
+  pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  receiver = await EventReceiver.start();
+  for (let instance = 0; instance < INSTANCES; instance += 1) ports.push(await freePort());
+  const instance = start(ports[0]!);
+  await instance.ready();
+  const config = new Config({ DATA_DIR: directory, DATABASE_URL: database.url });
+  keys = new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
+  terminal = new Terminal({ DATABASE_URL: database.url, DATA_DIR: directory });
+  await terminal.run(['staff', 'add', 'grace@example.com', '--role', 'admin']);
+  token = (await terminal.run(['staff', 'token', 'grace@example.com', '--json'])).json.token as string;
+  await end(instance);
+});
+afterAll(async () => {
+  over.abort();
+  await Promise.all([...running].map(async (instance) => end(instance)));
+  terminal?.close();
+  await receiver?.close();
+  await pool?.end();
+  await database?.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function start(port: number): ServerProcess {
+  const environment = {
+    PORT: String(port),
+    DATA_DIR: directory,
+    DATABASE_URL: database.url,
+    DEFAULT_MACHINES_PER_LICENSE: '3',
+    ...receiver.settings,
+    ...TAKES_PURCHASES,
+  };
+  const instance = new ServerProcess(environment, { nodeArguments: ['--import', preload] });
+  running.add(instance);
+  return instance;
+}
+
+async function end(instance: ServerProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  await instance.end(signal);
+  running.delete(instance);
+}
+
+/** Starts an instance again and again, and kills each at a random moment. */
+async function killAgainAndAgain(port: number): Promise<void> {
+  while (kills < maxKills) {
+    kills += 1;
+    const instance = start(port);
+    // One in five is killed while it starts. An instance that ends by itself is a fault, and `ready` rejects.
+    if (!chance(0.2)) await instance.ready();
+    await pause(random() * 500);
+    expect(instance.isRunning).toBe(true);
+    await end(instance, 'SIGKILL');
+  }
+}
+
+/** Changes random licenses through random instances until the kills are over. A request to a killed instance fails. */
+async function change(): Promise<void> {
+  while (!over.signal.aborted) {
+    const url = `http://127.0.0.1:${ports[below(ports.length)]}`;
+    await changeOnce(url).catch(() => pause(5));
+  }
+}
+
+async function changeOnce(url: string): Promise<void> {
+  const transaction_id = `sale-${below(LICENSES)}`;
+  const email = `${transaction_id}@example.com`;
+  const { license_key } = keys.derive(keys.purchaseIds(transaction_id).license_id, 1);
+  const activate = async () =>
+    call(url, 'POST', '/v1/activate', activation({ license_key, email }, String(below(MACHINES))));
+  if (chance(0.1))
+    await report({ url }, { transaction_id, email, status: chance(0.01) ? 'refunded' : 'paid' });
+  const { status, json } = await activate();
+  if (status < 300 && chance(0.5)) {
+    const path = `/support/api/activations/${String(json.activation.id)}/release`;
+    await call(url, 'POST', path, { reason: 'a test' }, { authorization: `Bearer ${token}` });
+  }
+}
+
+/** The facts that the tables show, as `type id`. The event of a refusal at the limit has no other row than its own. */
+const FACTS = `
+  select 'license.issued ' || id as fact from license
+  union all select 'license.ended ' || id from license where ended_at is not null
+  union all select 'activation.created ' || id from activation
+  union all select 'activation.released ' || id from activation where ended_reason = 'released'
+  union all select 'manifest.published ' || sequence from manifest`;
+const factOf = ({ type, data }: EventReceiver['received'][number]) =>
+  `${type} ${data['activation_id'] ?? data['license_id'] ?? data['sequence']}`;
+
+async function untilNoneWaits(): Promise<void> {
+  const sql = 'select from outgoing_event where delivered_at is null limit 1';
+  while ((await pool.query(sql)).rowCount! > 0) await pause(20);
+}
+
+test('no event is lost and the order of each license is kept, although instances are killed and the receiver fails half of the time', async () => {
+  receiver.answering = () => (chance(0.5) ? 204 : 500);
+  let reportedAt = performance.now();
+  const progress = setInterval(() => {
+    if (maxKills === TEST_KILLS || performance.now() - reportedAt < PROGRESS_INTERVAL_MS) return;
+    reportedAt = performance.now();
+    const line = `${kills} kills, ${receiver.received.length} attempts, ${receiver.accepted.length} events acknowledged`;
+    process.stderr.write(`${new Date().toISOString()} ${line}\n`);
+  }, 1_000);
+  const clients = Array.from({ length: CLIENTS }, change);
+  await Promise.all(ports.map(killAgainAndAgain)).finally(() => {
+    over.abort();
+    clearInterval(progress);
+  });
+  await Promise.all(clients);
+  const last = start(ports[0]!);
+  await untilNoneWaits();
+  await end(last);
+  await expectAllDelivered().catch((error: unknown) => {
+    throw new Error(`MOORING_SEED=${seed}\n\n${(error as Error).message}`, { cause: error });
+  });
+});
+
+async function expectAllDelivered(): Promise<void> {
+  const { received, refused, accepted } = receiver;
+  expect(refused).toEqual([]);
+  const { rows: facts } = await pool.query<{ fact: string }>(FACTS);
+  const delivered = accepted.filter(({ type }) => type !== 'license.limit_reached').map(factOf);
+  expect(delivered.toSorted()).toEqual(facts.map(({ fact }) => fact).toSorted());
+  const { rows: events } = await pool.query<{ license_id: string; ids: string[] }>(
+    'select license_id, array_agg(id order by position) as ids from outgoing_event group by license_id',
+  );
+  const acceptedOf = Map.groupBy(accepted, ({ data }) => data['license_id'] ?? null);
+  for (const { license_id, ids } of events)
+    expect(acceptedOf.get(license_id)!.map(({ id }) => id)).toEqual(ids);
+  expect(accepted).toHaveLength(events.flatMap(({ ids }) => ids).length);
+  if (maxKills === TEST_KILLS) return;
+  const repeated = received.filter(({ status }) => status === 204).length - accepted.length;
+  const counts = {
+    seed,
+    kills,
+    events: accepted.length,
+    attempts: received.length,
+    acknowledged_again: repeated,
+    licenses: events.length,
+  };
+  process.stderr.write(`${JSON.stringify(counts)}\n`);
+}
