@@ -131,9 +131,9 @@ export const createRetentionPolicy = ({
   {
     table: 'outgoing_event',
     description: "Events for the vendor's program: ids of licenses and activations",
-    period: 'until they are delivered or given up, and 30 days longer',
+    period: 'until they are delivered or given up, and at most 30 days longer',
     keptFrom: 'coalesce(delivered_at, given_up_at, queued_at)',
-    days: 30,
+    days: 29,
   },
   // A trigger refuses to delete entries that are younger than 24 months by the clock of the database, also in a run for a later
   // day. The condition excludes these entries.

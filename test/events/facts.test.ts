@@ -9,6 +9,7 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { publish, withdraw } from '../manifest/publish.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { schemaViolations } from '../support/http/openapi.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { pollFast, startSending, untilSent, type Sending } from './harness.js';
@@ -252,6 +253,8 @@ test('each type was sent, every signature was right, and nothing that was sent h
   const { received, refused } = sending.receiver;
   expect(refused).toEqual([]);
   expect([...new Set(received.map(({ type }) => type))].toSorted()).toEqual(EVENT_TYPES.toSorted());
+  for (const { body } of received)
+    expect(schemaViolations('#/components/schemas/Event', JSON.parse(body))).toEqual([]);
   const members = received.flatMap(({ data }) => Object.keys(data));
   expect(new Set(members)).toEqual(new Set(['license_id', 'activation_id', 'reason', 'sequence', 'version']));
   const sent = received.map(({ headers, body }) => JSON.stringify(headers) + body).join('\n');

@@ -169,6 +169,38 @@ test('the service view shows warnings, mails that were not delivered and why, an
   await service.sql('delete from graphile_worker._private_jobs');
 });
 
+const NO_EVENTS = {
+  is_recording: false,
+  waiting: 0,
+  failing: 0,
+  given_up: 0,
+  attempts: 0,
+  reason: null,
+  oldest_waiting: null,
+};
+
+test('the service view counts the events that wait, failed and were given up, and says why', async () => {
+  const page = await browser.openPage(origin);
+  const mail = { waiting: 0, untried: 0, late: 0, failed: 0, failing: [] };
+  const events = {
+    ...NO_EVENTS,
+    is_recording: true,
+    waiting: 7,
+    failing: 2,
+    given_up: 1,
+    attempts: 4,
+    reason: 'HTTP status 500',
+  };
+  await page.route('**/support/api/service', (route) =>
+    route.fulfill({ json: { warnings: [], mail, events, jobs: [] } }),
+  );
+  await openAs(page, origin, service, 'support', '#service');
+  await page.getByText('7 events wait to be sent to EVENTS_URL.').waitFor();
+  const sentence = 'Of the events, 2 failed so far and 1 were given up. The last failure: HTTP status 500.';
+  await page.getByText(sentence).waitFor();
+  await browser.expectAccessibleLayout(page);
+});
+
 test('the service view counts more failed mails than it lists, and the mails without an attempt', async () => {
   const page = await browser.openPage(origin);
   const failing = ['one', 'two'].map((about) => ({
@@ -181,7 +213,7 @@ test('the service view counts more failed mails than it lists, and the mails wit
   }));
   const mail = { waiting: 6, untried: 6, late: 0, failed: 110, failing };
   await page.route('**/support/api/service', (route) =>
-    route.fulfill({ json: { warnings: [], mail, jobs: [] } }),
+    route.fulfill({ json: { warnings: [], mail, events: NO_EVENTS, jobs: [] } }),
   );
   await openAs(page, origin, service, 'support', '#service');
   await page.getByRole('table', { name: '110 mails were not delivered; 2 of them are listed' }).waitFor();

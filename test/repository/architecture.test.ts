@@ -33,6 +33,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   erasure: only('fields', 'licenses', 'staff', 'languages', 'keys', 'audit', 'mail'),
   retention: only('erasure', 'telemetry', 'licenses', 'audit'),
   purchases: only('fields', 'erasure', 'releases', 'licenses', 'keys', 'audit'),
+  events: only('audit'),
   'vendor-import': only('fields', 'purchases', 'releases', 'licenses', 'keys', 'audit', 'mail'),
   'license-portal': only(
     'fields',
@@ -229,12 +230,16 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'mail/job-worker.ts': { 'graphile-worker': ['runTaskList'] }, // runs jobs in the database
   'mail/job-queue-logger.ts': { 'graphile-worker': ['Logger'] }, // logs what the library prints
 };
-/** The only files that may call `fetch`: commands of operators and publishers, which call PUBLIC_URL, a given URL, or that of a signed image. */
+/**
+ * The only files that may call `fetch`: commands of operators and publishers, which call PUBLIC_URL, a given URL, or that of a signed
+ * image, and the sender of events, which calls EVENTS_URL.
+ */
 const FETCHES = [
   'cli/doctor/network-checks.ts',
   'cli/manifest/image-address.ts',
   'cli/manifest/live-manifest.ts',
   'cli/manifest/publishing.ts',
+  'events/event-sender.ts',
 ];
 
 describe('outgoing connections', () => {

@@ -96,8 +96,58 @@ describe('PURCHASE_WEBHOOK_SECRET', () => {
   );
 });
 
+describe('EVENTS_URL and EVENTS_SECRET', () => {
+  const EVENTS_SECRET = `whsec_${Buffer.alloc(32, 'canary').toString('base64')}`;
+  const base64 = EVENTS_SECRET.slice(6);
+
+  test.each([
+    'https://events.example.com/mooring?token=canary',
+    'http://127.0.0.1:4100/events',
+    'http://localhost:4100/',
+    'http://[::1]:4100/',
+  ])('%s is accepted, in production too', (EVENTS_URL) => {
+    const config = new Config({ EVENTS_URL, EVENTS_SECRET });
+    expect(config.eventEndpoint).toEqual({ url: EVENTS_URL, secrets: [base64] });
+  });
+
+  test('two secrets are accepted while one is replaced', () => {
+    const endpoint = new Config({
+      EVENTS_URL: 'https://e.example',
+      EVENTS_SECRET: `${base64}  ${EVENTS_SECRET}`,
+    });
+    expect(endpoint.eventEndpoint?.secrets).toEqual([base64, base64]);
+  });
+
+  test('events are off by default', () => expect(new Config({}).eventEndpoint).toBeUndefined());
+
+  test.each([
+    ['canary', /^EVENTS_URL must be an https URL without a fragment/],
+    ['ftp://canary.example.com', /^EVENTS_URL must be an https URL without a fragment/],
+    ['https://user:canary@example.com', /^EVENTS_URL must be an https URL without a fragment/],
+    ['https://example.com/#canary', /^EVENTS_URL must be an https URL without a fragment/],
+    ['http://canary.example.com', /^EVENTS_URL must be an https URL, unless its host is a loopback one\.$/],
+    ['http://10.0.0.7/canary', /^EVENTS_URL must be an https URL, unless its host is a loopback one\.$/],
+  ])('%s is refused', (EVENTS_URL, sentence) => expectRefused({ EVENTS_URL, EVENTS_SECRET }, sentence));
+
+  test('one without the other, a weak secret and three secrets are refused', () => {
+    const EVENTS_URL = 'https://canary.example.com';
+    const together = /^EVENTS_URL and EVENTS_SECRET must be given together\.$/;
+    expectRefused({ EVENTS_URL }, together);
+    expectRefused({ EVENTS_SECRET }, together);
+    expectRefused(
+      { EVENTS_URL, EVENTS_SECRET: 'whsec_AAAA' },
+      /^EVENTS_SECRET must be 24 to 64 bytes in base64/,
+    );
+    expectRefused(
+      { EVENTS_URL, EVENTS_SECRET: `${base64} ${base64} ${base64}` },
+      /^EVENTS_SECRET must be one secret, or two while it is replaced\.$/,
+    );
+  });
+});
+
 test('no secret is shown with the settings', () => {
-  const config = new Config({ SMTP_URL, MAIL_FROM, PURCHASE_WEBHOOK_SECRET });
+  const events = { EVENTS_URL: 'https://e.example/?token=canary', EVENTS_SECRET: PURCHASE_WEBHOOK_SECRET };
+  const config = new Config({ SMTP_URL, MAIL_FROM, PURCHASE_WEBHOOK_SECRET, ...events });
   const shown = inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config);
   expect(shown).toContain('licenses@example.com');
   expect(shown).not.toContain('canary');

@@ -530,6 +530,8 @@ export const messages = {
       'passkey.remove': '{actor} removed a passkey of their own',
       'crash_group.set': '{actor} set the state of a crash group',
       'keys.accept_secret': '{actor} accepted another license key secret',
+      'events.resend': '{actor} let events be sent again',
+      'events.stop': '{actor} stopped the recording of events',
     } as Record<string, string>,
     /** The sentences about a decision, by the decision. */
     decisions: {
@@ -570,6 +572,8 @@ export const messages = {
       'release_request.decide': 'Decided a release request',
       'crash_group.set': 'Set the state of a crash group',
       'keys.accept_secret': 'Accepted another license key secret',
+      'events.resend': 'Let events be sent again',
+      'events.stop': 'Stopped the recording of events',
     } as Record<string, string>,
     changes: {
       machines_allowed: 'machines',
@@ -725,6 +729,12 @@ export const messages = {
       staff_link: 'Sign-in link for staff',
     } as Record<string, string>,
     theLicense: 'The license',
+    eventsWaiting: {
+      one: '# event waits to be sent to EVENTS_URL.',
+      other: '# events wait to be sent to EVENTS_URL.',
+    },
+    eventsUndelivered:
+      'Of the events, {failing} failed so far and {given_up} were given up. The last failure: {reason}.',
     jobsCaption: 'Other jobs that are not done',
     job: 'Job',
     jobWaiting: 'Waiting',

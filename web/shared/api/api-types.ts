@@ -180,7 +180,6 @@ export interface EventBacklog {
   readonly attempts: number;
   /** Why the last attempt failed; null if no event is failing or given up. */
   readonly reason: string | null;
-  /** When the oldest waiting event happened; null if none waits. */
   readonly oldest_waiting: string | null;
 }
 

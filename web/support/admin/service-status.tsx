@@ -1,7 +1,7 @@
 import { Notice } from '../../shared/notices/notice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { RelativeTime } from '../parts/relative-time.js';
-import { t, UntrustedText } from '../../shared/texts/text.js';
+import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -73,7 +73,7 @@ export function ServiceStatus() {
     <section class="flow" aria-labelledby="status">
       <h2 id="status">{texts.statusTitle}</h2>
       <Loaded load={load} loadingText={texts.statusWaiting}>
-        {({ warnings, mail, jobs }) => (
+        {({ warnings, mail, events, jobs }) => (
           <>
             {warnings.length === 0 ? (
               <Notice kind="good">{texts.noWarnings}</Notice>
@@ -95,6 +95,7 @@ export function ServiceStatus() {
               </Notice>
             )}
             <UnsentMails mail={mail} />
+            {events.is_recording && <UnsentEvents events={events} />}
             <Jobs jobs={jobs.filter(isOtherUnfinishedJob)} />
           </>
         )}
@@ -110,6 +111,24 @@ function UnsentMails({ mail: { untried, failed, failing } }: { mail: ServiceStat
     <>
       <FailingMails mails={failing} count={failed} />
       {untried > 0 && <p>{plural(untried, texts.mailUntried)}</p>}
+    </>
+  );
+}
+
+function UnsentEvents({ events }: { events: ServiceStatusAnswer['events'] }) {
+  const { waiting, failing, given_up, reason } = events;
+  return (
+    <>
+      <p>{plural(waiting, texts.eventsWaiting)}</p>
+      {reason !== null && (
+        <p>
+          {fill(texts.eventsUndelivered, {
+            failing: formatNumber(failing),
+            given_up: formatNumber(given_up),
+            reason: <UntrustedText text={reason} />,
+          })}
+        </p>
+      )}
     </>
   );
 }
