@@ -8,10 +8,10 @@ import { settingNames } from '../support/setting-names.js';
 const read = (path: string) => readFileSync(path, 'utf8');
 /**
  * The pages whose names are checked. Decisions may name what no longer exists, the lists of packages are generated, and the
- * programs in docs/purchases.md contain many names of payment processors.
+ * programs in docs/purchases/ contain many names of payment processors.
  */
 const isPage = (path: string) =>
-  /^(README\.md|CONTRIBUTING\.md|docs\/(?!decisions\/|licenses\.md|dependencies\.md|purchases\.md).*\.md)$/.test(
+  /^(README\.md|CONTRIBUTING\.md|docs\/(?!decisions\/|licenses\.md|dependencies\.md|purchases(?:\.md|\/)).*\.md)$/.test(
     path,
   );
 const pages = filesOfWorkingCopy(isPage);

@@ -1,0 +1,216 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Service } from '../support/harness.js';
+import { readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { Glue, RecordingProxy } from './glue.js';
+import * as gumroad from './payloads/gumroad.js';
+import * as lemonSqueezy from './payloads/lemon-squeezy.js';
+
+/*
+ * The programs of docs/purchases/, as they are written there, receive the events of their processor and report them to a service.
+ */
+
+let service: Service;
+let proxy: RecordingProxy;
+let MOORING_URL: string;
+beforeAll(async () => {
+  service = await Service.start({ environment: TAKES_PURCHASES });
+  proxy = new RecordingProxy(service);
+  MOORING_URL = await proxy.listen();
+});
+beforeEach(() => {
+  proxy.sent.length = 0;
+  proxy.isUnavailable = false;
+});
+afterAll(async () => {
+  proxy?.close();
+  await service?.close();
+});
+
+/** The reports that were sent, as values. */
+const reports = () => proxy.sent.map(({ body }) => JSON.parse(body) as Record<string, string>);
+
+/** Checks that the sent reports have the three values and nothing of the buyer, and neither has the output of the program. */
+function expectNoMore(glue: Glue, canaries: readonly string[]): void {
+  for (const sent of reports())
+    expect(['transaction_id', 'email', 'status']).toEqual(expect.arrayContaining(Object.keys(sent)));
+  const seen = proxy.sent.map(({ headers, body }) => headers + body).join('\n') + glue.output;
+  for (const canary of canaries) expect(seen).not.toContain(canary);
+  expect(glue.output).not.toContain('@');
+}
+
+describe('Lemon Squeezy', () => {
+  const LEMON_SQUEEZY_SECRET = 'a signing secret of 6 to 40 chars';
+  let glue: Glue;
+  beforeAll(async () => {
+    const settings = {
+      MOORING_URL,
+      LEMON_SQUEEZY_SECRET,
+      LEMON_SQUEEZY_VARIANTS: `1,${lemonSqueezy.VARIANT}`,
+    };
+    glue = await Glue.start('lemon-squeezy', settings);
+  });
+  afterAll(() => glue?.end());
+
+  const signatureOf = (body: string, secret = LEMON_SQUEEZY_SECRET) =>
+    createHmac('sha256', secret).update(body).digest('hex');
+  const send = (body: string, signature = signatureOf(body)) =>
+    glue.send(body, {
+      'content-type': 'application/json',
+      'x-event-name': (JSON.parse(body) as { meta: { event_name: string } }).meta.event_name,
+      'x-signature': signature,
+    });
+  const { orderEvent, subscriptionEvent, CANARIES } = lemonSqueezy;
+
+  test('an order is paid, its full refund is refunded, and a partial refund changes nothing', async () => {
+    expect(await send(orderEvent())).toBe(200);
+    expect(await send(orderEvent())).toBe(200);
+    const purchase = await readPurchase(service, '2718281');
+    expect(purchase).toMatchObject({ state: 'paid', email: 'ada@example.com' });
+    expect(await send(orderEvent({ event: 'order_refunded', status: 'partial_refund' }))).toBe(200);
+    expect((await readPurchase(service, '2718281'))!.state).toBe('paid');
+    expect(await send(orderEvent({ event: 'order_refunded', status: 'refunded', refunded: true }))).toBe(200);
+    expect((await readPurchase(service, '2718281'))!.state).toBe('refunded');
+    const paid = { transaction_id: '2718281', email: 'ada@example.com', status: 'paid' };
+    expect(reports()).toEqual([paid, paid, { transaction_id: '2718281', status: 'refunded' }]);
+    expectNoMore(glue, CANARIES);
+  });
+
+  test.each([
+    ['another variant', orderEvent({ variant_id: 555 })],
+    ['an order that is not paid', orderEvent({ status: 'pending' })],
+    ['a subscription', subscriptionEvent()],
+  ])('%s is acknowledged and not reported', async (_what, body) => {
+    expect(await send(body)).toBe(200);
+    expect(proxy.sent).toEqual([]);
+  });
+
+  test('a wrong signature, none, and one of other bytes are refused and not reported', async () => {
+    const body = orderEvent({ id: 'forged' });
+    for (const signature of [
+      '',
+      'x',
+      signatureOf(body, 'another'),
+      signatureOf(orderEvent()),
+      signatureOf(body).toUpperCase(),
+    ])
+      expect(await send(body, signature)).toBe(400);
+    expect(await glue.send(body, {})).toBe(400);
+    expect(proxy.sent).toEqual([]);
+  });
+
+  test('while Mooring is unavailable the answer is 502, so that the event is repeated', async () => {
+    proxy.isUnavailable = true;
+    expect(await send(orderEvent({ id: '31' }))).toBe(502);
+    proxy.isUnavailable = false;
+    expect(await send(orderEvent({ id: '31' }))).toBe(200);
+    expect((await readPurchase(service, '31'))!.state).toBe('paid');
+    expectNoMore(glue, CANARIES);
+  });
+});
+
+describe('Gumroad', () => {
+  const { PRODUCT, CANARIES, ping, saleAnswer } = gumroad;
+  const GUMROAD_PING_SECRET = 'a-long-random-text';
+  const TOKEN = 'an-access-token';
+  const SALE: gumroad.Sale = {
+    id: 'FO8TXN-dbxYaBdahG97Y-Q==',
+    email: 'ada@example.com',
+    product_id: PRODUCT,
+    refunded: false,
+    partially_refunded: false,
+    disputed: false,
+    dispute_won: false,
+  };
+  /** The sales that Gumroad's API has. */
+  const sales = new Map<string, gumroad.Sale>();
+  let api: Server;
+  let glue: Glue;
+  beforeAll(async () => {
+    api = createServer((request, response) => {
+      const sale = sales.get(decodeURIComponent(request.url!.replace('/v2/sales/', '')));
+      const isAllowed = request.headers.authorization === `Bearer ${TOKEN}`;
+      const status = isAllowed ? (sale ? 200 : 404) : 401;
+      const answer =
+        sale && isAllowed ? saleAnswer(sale) : { success: false, message: 'The sale was not found.' };
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    }).listen(0, '127.0.0.1');
+    await once(api, 'listening');
+    glue = await Glue.start('gumroad', {
+      MOORING_URL,
+      GUMROAD_API_URL: `http://127.0.0.1:${(api.address() as AddressInfo).port}/v2`,
+      GUMROAD_ACCESS_TOKEN: TOKEN,
+      GUMROAD_PING_SECRET,
+      GUMROAD_PRODUCTS: `other,${PRODUCT}`,
+    });
+  });
+  afterAll(async () => {
+    await glue?.end();
+    api?.close();
+    api?.closeAllConnections();
+  });
+
+  /** Changes a sale at Gumroad, which then sends a ping. */
+  async function sendPing(sale: gumroad.Sale, resource: string, secret = GUMROAD_PING_SECRET) {
+    sales.set(sale.id, sale);
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    return glue.send(ping(sale, resource), headers, `/gumroad?secret=${encodeURIComponent(secret)}`);
+  }
+  const stateOf = async (id: string) => (await readPurchase(service, id))?.state;
+
+  test('a sale, a dispute, its end and a refund are paid, disputed, dispute_won and refunded', async () => {
+    expect(await sendPing(SALE, 'sale')).toBe(200);
+    expect(await readPurchase(service, SALE.id)).toMatchObject({ state: 'paid', email: 'ada@example.com' });
+    expect(await sendPing({ ...SALE, partially_refunded: true }, 'refund')).toBe(200);
+    expect(await stateOf(SALE.id)).toBe('paid');
+    expect(await sendPing({ ...SALE, disputed: true }, 'dispute')).toBe(200);
+    expect(await stateOf(SALE.id)).toBe('disputed');
+    expect(await sendPing({ ...SALE, disputed: true, dispute_won: true }, 'dispute_won')).toBe(200);
+    expect(await stateOf(SALE.id)).toBe('dispute_won');
+    expect(await sendPing({ ...SALE, refunded: true }, 'refund')).toBe(200);
+    expect(await stateOf(SALE.id)).toBe('refunded');
+    expect(reports().every(({ transaction_id }) => transaction_id === SALE.id)).toBe(true);
+    expectNoMore(glue, CANARIES);
+  });
+
+  test('after a lost ping the next one reports the purchase too, and a sale that was refunded meanwhile gets no license', async () => {
+    expect(await sendPing({ ...SALE, id: 'lost', disputed: true }, 'dispute')).toBe(200);
+    expect(await readPurchase(service, 'lost')).toMatchObject({ state: 'disputed', paid: true });
+    expect(await sendPing({ ...SALE, id: 'late', refunded: true }, 'sale')).toBe(200);
+    expect(await readPurchase(service, 'late')).toMatchObject({ state: 'refunded', license_id: null });
+  });
+
+  test.each([
+    ['another product', { ...SALE, id: 'other-product', product_id: 'another' }],
+    ['a membership', { ...SALE, id: 'membership', subscription_id: 'GDzW4_aBdQc-o7Gbjng7lw==' }],
+  ])('%s is acknowledged and not reported', async (_what, sale) => {
+    expect(await sendPing(sale, 'sale')).toBe(200);
+    expect(proxy.sent).toEqual([]);
+  });
+
+  test('a wrong secret is refused, and a forged ping with the right one reports only what the API says', async () => {
+    for (const secret of ['', 'x', `${GUMROAD_PING_SECRET} `])
+      expect(await sendPing(SALE, 'sale', secret)).toBe(403);
+    sales.clear();
+    const path = `/?secret=${GUMROAD_PING_SECRET}`;
+    expect(await glue.send(ping({ ...SALE, id: '../../user' }, 'sale'), {}, path)).toBe(200);
+    expect(await glue.send('no_sale=1', {}, path)).toBe(200);
+    expect(proxy.sent).toEqual([]);
+    sales.set(SALE.id, SALE);
+    const forged = ping({ ...SALE, email: 'mallory@example.com', refunded: true }, 'refund');
+    expect(await glue.send(forged, {}, path)).toBe(200);
+    expect(reports()).toEqual([{ transaction_id: SALE.id, email: 'ada@example.com', status: 'paid' }]);
+  });
+
+  test('while Mooring or Gumroad is unavailable the answer is 502, so that the ping is repeated', async () => {
+    proxy.isUnavailable = true;
+    expect(await sendPing({ ...SALE, id: 'repeated' }, 'sale')).toBe(502);
+    proxy.isUnavailable = false;
+    expect(await sendPing({ ...SALE, id: 'repeated' }, 'sale')).toBe(200);
+    expect(await stateOf('repeated')).toBe('paid');
+    expectNoMore(glue, CANARIES);
+  });
+});

@@ -1,0 +1,120 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { SECRET } from '../support/http/webhook.js';
+import { Service } from '../support/harness.js';
+import { freePort } from '../support/processes/server-process.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A report that glue code sent to Mooring, and the status of the answer. */
+export interface SentReport {
+  readonly headers: string;
+  readonly body: string;
+  readonly status: number;
+}
+
+/** Forwards requests to a service, and keeps what was sent. */
+export class RecordingProxy {
+  readonly sent: SentReport[] = [];
+  /** Whether requests are answered with 503 in place of the service. */
+  isUnavailable = false;
+  readonly #server: Server;
+
+  constructor(service: Service) {
+    this.#server = createServer((request, response) => {
+      void text(request).then(async (body) => {
+        const headers = Object.entries(request.headers).filter(([name]) =>
+          /^(webhook|content-type)/.test(name),
+        );
+        const { status } = this.isUnavailable
+          ? { status: 503 }
+          : await fetch(service.url + request.url!, {
+              method: request.method!,
+              headers: headers as [string, string][],
+              body,
+            });
+        this.sent.push({ headers: JSON.stringify(request.headers), body, status });
+        response.writeHead(status).end();
+      });
+    });
+  }
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** The program of a page of docs/purchases/, in a process of its own. */
+export class Glue {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-glue-'));
+  readonly #child: ChildProcess;
+  output = '';
+
+  private constructor(
+    page: string,
+    readonly port: number,
+    settings: Record<string, string>,
+  ) {
+    const [program] = [
+      ...readFileSync(join(root, 'docs/purchases', `${page}.md`), 'utf8').matchAll(/```js\n(.*?)```/gs),
+    ];
+    writeFileSync(join(this.#directory, 'glue.mjs'), program![1]!);
+    symlinkSync(join(root, 'node_modules'), join(this.#directory, 'node_modules'));
+    const env = {
+      PATH: process.env['PATH'],
+      GLUE_PORT: String(port),
+      PURCHASE_WEBHOOK_SECRET: SECRET,
+      ...settings,
+    };
+    this.#child = spawn(process.execPath, ['glue.mjs'], { cwd: this.#directory, env });
+    for (const stream of ['stdout', 'stderr'] as const)
+      this.#child[stream]!.setEncoding('utf8').on('data', (chunk: string) => (this.output += chunk));
+  }
+
+  /** Starts the program, and waits until it listens. @param settings its environment, in addition to the shared secret */
+  static async start(page: string, settings: Record<string, string>): Promise<Glue> {
+    const glue = new Glue(page, await freePort(), settings);
+    while (!(await glue.#isListening())) {
+      if (glue.#child.exitCode !== null) throw new Error(`The program of ${page} ended: ${glue.output}`);
+    }
+    return glue;
+  }
+
+  /** Sends an event as the processor does. @returns the status of the answer */
+  async send(body: string, headers: Record<string, string>, path = '/'): Promise<number> {
+    const answer = await fetch(`http://127.0.0.1:${this.port}${path}`, { method: 'POST', headers, body });
+    return answer.status;
+  }
+
+  async end(): Promise<void> {
+    if (this.#child.exitCode === null) {
+      this.#child.kill();
+      await once(this.#child, 'exit');
+    }
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #isListening(): Promise<boolean> {
+    const socket = connect(this.port, '127.0.0.1');
+    const isOpen = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'error').then(() => false),
+    ]).catch(() => false);
+    socket.destroy();
+    return isOpen;
+  }
+}
