@@ -14,7 +14,7 @@ export const VENDORS = ['lemonsqueezy', 'gumroad', 'paddle', 'keygen'];
 /** How many sign-ins are in progress at once. */
 const CONCURRENCY = 8;
 /** How many times an import is killed; the next run ends by itself. */
-const KILLS = 12;
+const KILLS = 6;
 /** The longest time after the first stored batch of a run, or after the start of every fourth run, until it is killed. */
 const KILL_WITHIN_MS = { batch: 400, start: 3_000 };
 /** The interval at which a run is watched for its first batch. */
