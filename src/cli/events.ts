@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { validate as isUuid } from 'uuid';
 import {
   EVENT_STATES,
   listEvents,
@@ -10,8 +9,8 @@ import {
   type EventView,
 } from '../events/event-resend.js';
 import { withDatabase } from './context/command-context.js';
-import { moment, oneOf, wholeNumber } from './terminal/options.js';
-import { aligned, auditContextOf, CommandError, print, UsageError } from './terminal/output.js';
+import { choiceOption, moment, uuid, wholeNumber } from './terminal/options.js';
+import { aligned, auditContextOf, CommandError, print, UsageError, withIdName } from './terminal/output.js';
 
 interface SelectionOptions {
   readonly since?: Date;
@@ -27,7 +26,7 @@ export function eventCommands(events: Command): void {
       .option('--license <id>', 'only events of this license', uuid('--license'));
   withSelection('list')
     .description('list the recorded events, the newest first')
-    .option('--state <state>', EVENT_STATES.join(', '), oneOf('--state', EVENT_STATES))
+    .addOption(choiceOption('--state <state>', 'only events in this state', EVENT_STATES))
     .option('--limit <number>', 'at most this many (default: 50)', wholeNumber('--limit', 1, 10_000))
     .action(list);
   withSelection('resend')
@@ -38,18 +37,14 @@ export function eventCommands(events: Command): void {
   events.command('stop').description('stop recording events, and delete those that are stored').action(stop);
 }
 
-const uuid = (name: string) => (text: string) => {
-  if (!isUuid(text)) throw new UsageError(`${name} must be an id.`);
-  return text;
-};
-
 async function list(
   { since, license, state, limit = 50 }: SelectionOptions & { state?: EventState; limit?: number },
   command: Command,
 ): Promise<void> {
   const selection = { since, license_id: license, state };
   const listed = await withDatabase(({ dataSource }) => listEvents(dataSource, selection, limit));
-  print(command, listed, listed.length > 0 ? eventTable(listed) : 'No events are recorded.');
+  const value = listed.map((event) => withIdName('event', event));
+  print(command, value, listed.length > 0 ? eventTable(listed) : 'No events are recorded.');
 }
 
 async function resend(

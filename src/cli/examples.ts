@@ -7,6 +7,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   init: ['init /etc/mooring'],
   migrate: ['migrate'],
   status: ['status --json'],
+  doctor: ['doctor'],
   help: ['help manifest sign'],
   completion: ['completion bash'],
   'license issue': [
@@ -28,7 +29,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "license rekey 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6 --reason 'The key was posted in a forum.'",
   ],
   'license send-key': ['license send-key 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6'],
-  'license import': ['license import licenses.csv'],
+  'license import': [
+    'license import licenses.csv',
+    'license import orders.csv --from gumroad --dry-run',
+    "license import customers.csv --map 'License Key=previous_key' --map Email=email",
+  ],
   'purchase record': ['purchase record --transaction pi_42 --status paid --email ada@example.com'],
   'activation release': [
     "activation release 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f7 --reason 'The machine was sold.'",
@@ -43,6 +48,9 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'erasure request': ["erasure request ada@example.com --reason 'Asked by letter.'"],
   'erasure run': ['erasure run'],
   'erasure list': ['erasure list'],
+  'events list': ['events list --state waiting'],
+  'events resend': ['events resend --given-up', 'events resend --since 2028-01-04'],
+  'events stop': ['events stop'],
   'manifest keygen': ['manifest keygen --out manifest-1.pem'],
   'manifest sign': [
     'manifest sign --dmg App-3.3.0.dmg --version 3.3.0 --url https://dl.example.com/App-3.3.0.dmg --key manifest-1.pem --key manifest-2.pem --out manifest-3.3.0.json',
@@ -65,6 +73,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'keys list': ['keys list'],
   'keys rotate': ['keys rotate'],
   'keys revoke': ['keys revoke kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k --dry-run'],
+  'keys accept-secret': ["keys accept-secret --reason 'The secret was lost with the old machine.'"],
 };
 
 /** Adds the examples to the help of a command and its subcommands. @param path the names of the command, without the program's */

@@ -77,6 +77,10 @@ async function runEach(): Promise<Record<string, unknown>> {
   await run('manifest', 'refresh', '--key', 'two.pem', '--expires', '2027-08-01');
   await run('manifest', 'withdraw', '--key', 'two.pem');
   await run('status');
+  await run('doctor');
+  await run('keys', 'accept-secret', ...REASON);
+  await run('events', 'list');
+  await run('events', 'stop');
   await run('completion', 'bash');
   return printed;
 }

@@ -218,6 +218,7 @@ const EVENT_OF_ACTION: Record<AuditAction, EventType | null> = {
   'passkey.remove': null,
   'release_request.decide': null,
   'crash_group.set': null,
+  'keys.accept_secret': null,
   'events.resend': null,
   'events.stop': null,
 };

@@ -266,7 +266,7 @@ describe('outgoing connections', () => {
     expect(drivers.filter((path) => folderOf(path) !== 'database')).toEqual([]);
   });
 
-  test('only the commands of the publisher call fetch, and no file opens a web socket or imports an unlisted module dynamically', () => {
+  test('only listed commands and the sender of events call fetch, and no file opens a web socket or imports an unlisted module dynamically', () => {
     const calling = inAllFiles(({ path, tree }) =>
       [...nodesOf(tree)].some(
         (node) =>

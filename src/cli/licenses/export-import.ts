@@ -7,7 +7,7 @@ import type { ImportReport } from '../../vendor-import/import-report.js';
 import { countKeysToMail, KeyMailSchedule, mailImportedKeys } from '../../vendor-import/key-mails.js';
 import { columnName } from '../../vendor-import/source-row.js';
 import { exportFormat, type VendorName } from '../../vendor-import/vendors.js';
-import { createErasureService, readLicenseKeys, withDatabase } from '../context/command-context.js';
+import { createErasureService, openLicenseKeys, withDatabase } from '../context/command-context.js';
 import {
   aligned,
   auditContextOf,
@@ -67,7 +67,7 @@ export async function importExportFile(
       const erasures = await createErasureService(context);
       const now = clock.now();
       const parts = {
-        keys: await readLicenseKeys(config),
+        keys: await openLicenseKeys(context),
         audit: auditContextOf(command),
         now,
         mails: options.mail

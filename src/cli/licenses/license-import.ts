@@ -1,14 +1,15 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
+import { ON_EXPIRY } from '../../core/config.js';
 import { importColumns, importLicenses, ImportError, type ImportRow } from '../../licenses/license-import.js';
 import { IMPORT_FIELDS, VENDORS } from '../../vendor-import/vendors.js';
 import { withDatabase } from '../context/command-context.js';
-import { machines, onExpiry, oneOf, wholeNumber } from '../terminal/options.js';
+import { choiceOption, machines, ON_EXPIRY_TEXT, wholeNumber } from '../terminal/options.js';
 import { auditContextOf, fromWorkingDirectory, print, printMessage, UsageError } from '../terminal/output.js';
 import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
 import { importExportFile, isOfAnotherVendor, sendKeys, type ExportImportOptions } from './export-import.js';
 
-const VENDOR_OPTION = new Option('--from <vendor>', 'whose export the file is').choices(Object.keys(VENDORS));
+const VENDOR_OPTION = choiceOption('--from <vendor>', 'whose export the file is', Object.keys(VENDORS));
 /** Options that have no effect on the import of license keys. */
 const EXPORT_OPTIONS = ['only', 'dates', 'machines', 'onExpiry', 'dryRun', 'refused'] as const;
 
@@ -31,17 +32,9 @@ export function importCommand(license: Command): void {
       'import only the rows with this value, such as one product; repeatable',
       collectFilters,
     )
-    .option(
-      '--dates <order>',
-      'the order of dates such as 03/04/2027: mdy or dmy',
-      oneOf('--dates', ['mdy', 'dmy']),
-    )
+    .addOption(choiceOption('--dates <order>', 'the order of dates such as 03/04/2027', ['mdy', 'dmy']))
     .option('--machines <n>', 'the machines of a license for which the file has no limit', machines)
-    .option(
-      '--on-expiry <what>',
-      'what happens at the expiry: stop, or keep running the versions it covers',
-      onExpiry,
-    )
+    .addOption(choiceOption('--on-expiry <what>', ON_EXPIRY_TEXT, ON_EXPIRY))
     .option('--dry-run', 'print what would be imported, and change nothing')
     .option(
       '--refused <file>',

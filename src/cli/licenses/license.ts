@@ -24,7 +24,15 @@ import {
   type PageOptions,
 } from './license-list.js';
 import { argumentOrInput } from '../terminal/argument-or-input.js';
-import { choiceOption, emailAddress, machines, moment, momentOrNever, reason } from '../terminal/options.js';
+import {
+  choiceOption,
+  emailAddress,
+  machines,
+  moment,
+  momentOrNever,
+  ON_EXPIRY_TEXT,
+  reason,
+} from '../terminal/options.js';
 import {
   auditContextOf,
   aligned,
@@ -36,7 +44,6 @@ import {
 } from '../terminal/output.js';
 
 const NOT_FOUND = 'No license has this id.';
-const ON_EXPIRY_TEXT = 'what happens at the expiry: stop, or keep running the versions it covers';
 
 interface IssueOptions {
   readonly email: string;

@@ -60,6 +60,9 @@ export function choiceOption(flags: string, description: string, allowed: readon
   return option;
 }
 
+/** The description of the option --on-expiry. */
+export const ON_EXPIRY_TEXT = 'what happens at the expiry: stop, or keep running the versions it covers';
+
 /** Reads the name that --as gives the caller in the audit trail. */
 export const actorName: Reader<string> = (text) => {
   const name = visibleLine(text);
