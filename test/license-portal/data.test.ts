@@ -76,6 +76,7 @@ describe('GET export', () => {
         {
           id: license_id,
           key_hint: license.license_key.slice(-2),
+          previous_key_hint: null,
           email,
           status: 'active',
           expires_at: null,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { ON_EXPIRY } from '../../core/config.js';
 import { importColumns, importLicenses, ImportError, type ImportRow } from '../../licenses/license-import.js';
 import { IMPORT_FIELDS, VENDORS } from '../../vendor-import/vendors.js';
-import { withDatabase } from '../context/command-context.js';
+import { openLicenseKeys, withDatabase } from '../context/command-context.js';
 import { choiceOption, machines, ON_EXPIRY_TEXT, wholeNumber } from '../terminal/options.js';
 import { auditContextOf, fromWorkingDirectory, print, printMessage, UsageError } from '../terminal/output.js';
 import { csvRows, openFile } from './csv-rows.js';
@@ -87,7 +87,11 @@ async function importRows(rows: AsyncGenerator<ImportRow, undefined>, command: C
   try {
     const header = await rows.next();
     const columns = importColumns(header.value?.cells ?? []);
-    return await withDatabase((context) => importLicenses(context, columns, rows, auditContextOf(command)));
+    return await withDatabase(async (context) => {
+      // An empty database stores the check value of its secret now: later, it could not be seen from the imported keys.
+      await openLicenseKeys(context);
+      return importLicenses(context, columns, rows, auditContextOf(command));
+    });
   } finally {
     // Ending the generator removes the progress bar, also if a step failed before all rows were read.
     await rows.return(undefined);
