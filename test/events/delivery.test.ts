@@ -173,9 +173,9 @@ test('delivered events are sent again by id, license or time, in their order and
 
 test.each([
   [['resend'], 2, 'Name the events to send again: ids, --since, --license or --given-up.'],
-  [['resend', 'x'], 2, 'Each argument must be an id.'],
+  [['resend', 'x'], 2, 'Each argument must be an id, such as 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6.'],
   [['resend', '--since', '2030-01-01'], 1, 'No recorded event was selected: `events list` shows them.'],
-  [['list', '--license', 'x'], 2, '--license must be an id.'],
+  [['list', '--license', 'x'], 2, '--license must be an id, such as 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6.'],
 ])('mooring events %j has the exit code %i', async (args, code, sentence) => {
   const run = await mooring('events', ...args);
   expect([run.code, run.stderr.trim()]).toEqual([code, sentence]);
