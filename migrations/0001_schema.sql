@@ -577,24 +577,23 @@ comment on column outgoing_event.last_error is 'Why the last attempt failed; nul
 comment on column outgoing_event.delivered_at is 'Time at which the receiver acknowledged the event; null before.';
 comment on column outgoing_event.given_up_at is 'Time of the last attempt, after four days; null before.';
 
--- Records an event if events are recorded. The lock of the license, which most callers hold already, orders its events.
+-- The lock of the license, which most callers hold already, orders its events.
 create function record_event(event_type text, of_license uuid, event_data jsonb, at timestamptz) returns void
 language plpgsql volatile as $$
 begin
-  if not exists (select from event_recording) then
-    return;
-  end if;
   perform 1 from license where id = of_license for no key update;
   insert into outgoing_event (type, license_id, data, occurred_at, queued_at)
   values (event_type, of_license, event_data, at, at);
 end $$;
-comment on function record_event is 'Records an outgoing event, if events are recorded (event_recording).';
+comment on function record_event is 'Records an outgoing event.';
 
 -- A client at the limit repeats its request, so a license has at most one event a day. The caller holds the lock of the license.
 create function record_limit_reached(of_license uuid, at timestamptz) returns void language plpgsql volatile as $$
 begin
-  if not exists (select from outgoing_event where license_id = of_license and type = 'license.limit_reached'
-                 and occurred_at > at - interval '1 day') then
+  if exists (select from event_recording) and not exists (
+    select from outgoing_event where license_id = of_license and type = 'license.limit_reached'
+      and occurred_at > at - interval '1 day'
+  ) then
     perform record_event('license.limit_reached', of_license, jsonb_build_object('license_id', of_license), at);
   end if;
 end $$;
@@ -653,16 +652,26 @@ create trigger release_is_an_event after update on activation for each row
 
 create function record_manifest() returns trigger language plpgsql as $$
 begin
-  -- The text of a manifest is only parsed if its event is recorded.
-  if not exists (select from event_recording) then
-    return null;
-  end if;
   perform record_event('manifest.published', null,
     jsonb_build_object('sequence', new.sequence, 'version', new.signed::jsonb ->> 'version'), new.published_at);
   return null;
 end $$;
 create trigger manifest_is_an_event after insert on manifest
   for each row execute function record_manifest();
+
+-- The triggers are disabled while events are not recorded, so that they cost nothing.
+create function record_events(recorded boolean, at timestamptz) returns void language plpgsql volatile as $$
+declare
+  of record;
+begin
+  for of in select tgrelid::regclass as name, tgname from pg_trigger where tgname ~ '_is_an_event$' order by tgname loop
+    execute format('alter table %s %s trigger %I', of.name, case when recorded then 'enable' else 'disable' end, of.tgname);
+  end loop;
+  delete from event_recording where not recorded;
+  insert into event_recording (since) select at where recorded on conflict do nothing;
+end $$;
+comment on function record_events is 'Turns the recording of events on or off. It waits for the transactions that write licenses.';
+select record_events(false, now());
 
 -- Audit trail
 

@@ -154,6 +154,12 @@ export const AREAS = {
     tests: tests('erasure/restore', 'purchases/purchases', 'purchases/{body,replays,signature,states}'),
     hasDatabase: true,
   },
+  events: {
+    minimum: 85,
+    mutate: ['src/events/*.ts', ...WITHOUT_DECLARATIONS],
+    tests: tests('events/{delivery,facts}'),
+    hasDatabase: true,
+  },
   manifest: {
     minimum: 85,
     mutate: [

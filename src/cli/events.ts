@@ -3,11 +3,11 @@ import {
   EVENT_STATES,
   listEvents,
   resendEvents,
-  stopEvents,
   type EventSelection,
   type EventState,
   type EventView,
 } from '../events/event-resend.js';
+import { stopRecording } from '../events/event-recording.js';
 import { withDatabase } from './context/command-context.js';
 import { choiceOption, moment, uuid, wholeNumber } from './terminal/options.js';
 import { aligned, auditContextOf, CommandError, print, UsageError, withIdName } from './terminal/output.js';
@@ -75,7 +75,7 @@ async function stop(_options: unknown, command: Command): Promise<void> {
       throw new CommandError(
         'Remove EVENTS_URL and EVENTS_SECRET first: the next start would record events again.',
       );
-    return stopEvents(dataSource, auditContextOf(command), clock.now());
+    return stopRecording(dataSource, auditContextOf(command), clock.now());
   });
   print(command, { events: count }, `Events are not recorded any more. Deleted: ${count}.`);
 }

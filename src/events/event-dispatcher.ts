@@ -7,8 +7,9 @@ import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
 import { isConnectionError } from '../database/connection-errors.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
-import { execute, queryPrepared } from '../database/sql.js';
+import { queryPrepared } from '../database/sql.js';
 import { claimEvents, settleAttempts, type Attempt, type ClaimedEvent } from './event-outbox.js';
+import { startRecording } from './event-recording.js';
 import { EventSender } from './event-sender.js';
 import { EVENT_TIMES } from './outgoing-event.js';
 
@@ -43,8 +44,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
   /** Events are recorded from the first start with EVENTS_URL on, before the instance accepts a request. */
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#sender) return;
-    const sql = 'insert into event_recording (since) values ($1) on conflict do nothing';
-    await execute(this.dataSource, sql, [this.clock.now()]);
+    await startRecording(this.dataSource, this.clock.now());
     this.#ended = this.#run(this.#sender);
   }
 

@@ -1,7 +1,7 @@
-import { DataSource, EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
-import { affectedRows, execute, queryRows } from '../database/sql.js';
+import { affectedRows, queryRows } from '../database/sql.js';
 import type { OutgoingEvent } from './outgoing-event.js';
 
 /** Which events a command is about. Members that are undefined select all. */
@@ -81,16 +81,6 @@ export async function resendEvents(
     );
     if (events > 0)
       await recordAudit(manager, audit, { action: 'events.resend', change: { events }, at: now });
-    return events;
-  });
-}
-
-/** Stops the recording of events, and deletes those that are stored. @returns the number of deleted events */
-export async function stopEvents(dataSource: DataSource, audit: AuditContext, now: Date): Promise<number> {
-  return dataSource.transaction(async (manager: EntityManager) => {
-    await execute(manager, 'delete from event_recording');
-    const events = await affectedRows(manager, 'delete from outgoing_event');
-    await recordAudit(manager, audit, { action: 'events.stop', change: { events }, at: now });
     return events;
   });
 }

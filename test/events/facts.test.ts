@@ -279,7 +279,7 @@ test('each type was sent, every signature was right, and nothing that was sent h
   ]);
 });
 
-test('without EVENTS_URL nothing is recorded', async () => {
+test('without EVENTS_URL nothing is recorded, and the triggers are disabled', async () => {
   const off = await Service.start();
   try {
     const license = await off.issue();
@@ -288,6 +288,10 @@ test('without EVENTS_URL nothing is recorded', async () => {
     await off.setLicense(license.license_id, { staff_status: 'revoked' });
     expect(await off.sql('select from outgoing_event')).toEqual([]);
     expect(await off.sql('select from event_recording')).toEqual([]);
+    const states =
+      "select tgenabled, count(*)::int from pg_trigger where tgname ~ '_is_an_event$' group by 1";
+    expect(await off.sql(states)).toEqual([{ tgenabled: 'D', count: 5 }]);
+    expect(await service.sql(states)).toEqual([{ tgenabled: 'O', count: 5 }]);
   } finally {
     await off.close();
   }

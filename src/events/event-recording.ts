@@ -1,0 +1,29 @@
+import { DataSource, EntityManager } from 'typeorm';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
+import { LOCK_TIMEOUT_MS, withLockRetries } from '../database/locks.js';
+import { affectedRows, execute, queryRow } from '../database/sql.js';
+
+/** Turns the recording of events on, if it is off. @param now the time since which events are recorded */
+export async function startRecording(dataSource: DataSource, now: Date): Promise<void> {
+  if (await queryRow(dataSource, 'select 1 from event_recording')) return;
+  await withLockRetries(() => dataSource.transaction((manager) => setRecording(manager, true, now)));
+}
+
+/** Turns the recording of events off, and deletes those that are stored. @returns the number of deleted events */
+export async function stopRecording(dataSource: DataSource, audit: AuditContext, now: Date): Promise<number> {
+  let events = 0;
+  await withLockRetries(() =>
+    dataSource.transaction(async (manager) => {
+      await setRecording(manager, false, now);
+      events = await affectedRows(manager, 'delete from outgoing_event');
+      await recordAudit(manager, audit, { action: 'events.stop', change: { events }, at: now });
+    }),
+  );
+  return events;
+}
+
+// The change of a trigger waits for all writers of its table, and later ones wait for the change: so it waits for a short time only.
+async function setRecording(manager: EntityManager, recorded: boolean, now: Date): Promise<void> {
+  await execute(manager, `select set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`);
+  await execute(manager, 'select record_events($1, $2)', [recorded, now]);
+}
