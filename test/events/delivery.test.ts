@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { EVENT_TIMES, retryDelayMs } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { NOW, Service } from '../support/harness.js';
+import { FakeClock, NOW, Service } from '../support/harness.js';
+import { Glue } from '../purchases/glue.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { pollFast, startSending, untilSent, type Sending } from './harness.js';
 import type { ReceivedEvent } from './receiver.js';
@@ -262,6 +263,26 @@ test('while the secret is replaced, each event is signed with both', async () =>
     expect(String(signatures).split(' ')[0]).toBe(`v1,${signed}`);
   } finally {
     await two.close();
+  }
+});
+
+test('the receiver of docs/events.md prints each event once and refuses a wrong signature', async () => {
+  const { secret } = sending.receiver;
+  const receiver = await Glue.start('events', { EVENTS_SECRET: secret });
+  const settings = { EVENTS_URL: `http://127.0.0.1:${receiver.port}/`, EVENTS_SECRET: secret };
+  // The library of the receiver compares the time of the signature with the clock of the system.
+  const other = await Service.start({ clock: new FakeClock(new Date()), environment: settings });
+  try {
+    const { license_id } = await other.issue();
+    await untilSent(other);
+    await other.sql('update outgoing_event set delivered_at = null');
+    await untilSent(other);
+    expect(receiver.output).toBe(`license.issued { license_id: '${license_id}' }\n`);
+    const headers = { 'webhook-id': 'x', 'webhook-timestamp': '1', 'webhook-signature': 'v1,x' };
+    expect(await receiver.send('{}', headers)).toBe(401);
+  } finally {
+    await other.close();
+    await receiver.end();
   }
 });
 

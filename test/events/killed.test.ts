@@ -112,7 +112,7 @@ async function killAgainAndAgain(port: number): Promise<void> {
     const instance = start(port, receiver.settings);
     // One in five is killed while it starts. An instance that ends by itself is a fault, and `ready` rejects.
     if (!chance(0.2)) await instance.ready();
-    await pause(random() * 500);
+    await pause(random() * 2_000);
     expect(instance.isRunning).toBe(true);
     await end(instance, 'SIGKILL');
   }

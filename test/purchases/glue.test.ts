@@ -51,7 +51,7 @@ describe('Lemon Squeezy', () => {
       LEMON_SQUEEZY_SECRET,
       LEMON_SQUEEZY_VARIANTS: `1,${lemonSqueezy.VARIANT}`,
     };
-    glue = await Glue.start('lemon-squeezy', settings);
+    glue = await Glue.start('purchases/lemon-squeezy', settings);
   });
   afterAll(() => glue?.end());
 
@@ -139,7 +139,7 @@ describe('Gumroad', () => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
     }).listen(0, '127.0.0.1');
     await once(api, 'listening');
-    glue = await Glue.start('gumroad', {
+    glue = await Glue.start('purchases/gumroad', {
       MOORING_URL,
       GUMROAD_API_URL: `http://127.0.0.1:${(api.address() as AddressInfo).port}/v2`,
       GUMROAD_ACCESS_TOKEN: TOKEN,

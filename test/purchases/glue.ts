@@ -58,7 +58,7 @@ export class RecordingProxy {
   }
 }
 
-/** The program of a page of docs/purchases/, in a process of its own. */
+/** The program of a page of docs/, in a process of its own. */
 export class Glue {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-glue-'));
   readonly #child: ChildProcess;
@@ -70,13 +70,14 @@ export class Glue {
     settings: Record<string, string>,
   ) {
     const [program] = [
-      ...readFileSync(join(root, 'docs/purchases', `${page}.md`), 'utf8').matchAll(/```js\n(.*?)```/gs),
+      ...readFileSync(join(root, 'docs', `${page}.md`), 'utf8').matchAll(/```js\n(.*?)```/gs),
     ];
     writeFileSync(join(this.#directory, 'glue.mjs'), program![1]!);
     symlinkSync(join(root, 'node_modules'), join(this.#directory, 'node_modules'));
     const env = {
       PATH: process.env['PATH'],
       GLUE_PORT: String(port),
+      PORT: String(port),
       PURCHASE_WEBHOOK_SECRET: SECRET,
       ...settings,
     };
