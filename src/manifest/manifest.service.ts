@@ -6,7 +6,7 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { LOCKS } from '../database/locks.js';
-import { AppLogger } from '../core/logger.js';
+import { errorFields, AppLogger } from '../core/logger.js';
 import { execute, queryRows } from '../database/sql.js';
 import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import {
@@ -69,10 +69,18 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
 
   onApplicationBootstrap(): void {
     // During an outage of the database the service continues to serve the manifest in memory.
+    let lastFailure: string | undefined;
     const poll = () =>
-      void this.refresh().catch((error: unknown) => {
-        if (this.#timer) this.log.failed('manifest poll failed', error);
-      });
+      void this.refresh().then(
+        () => (lastFailure = undefined),
+        (error: unknown) => {
+          // A failure that repeats is logged once: an outage has hundreds of polls.
+          const { code, at } = errorFields(error);
+          const failure = `${String(code)} ${String(at)}`;
+          if (this.#timer && failure !== lastFailure) this.log.failed('manifest poll failed', error);
+          lastFailure = failure;
+        },
+      );
     this.#timer = setInterval(poll, MANIFEST_POLL_MS).unref();
   }
 
