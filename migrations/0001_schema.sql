@@ -601,7 +601,12 @@ comment on function record_limit_reached is 'Records the event of a refusal at t
 
 create function record_license_issue() returns trigger language plpgsql as $$
 begin
-  perform record_event('license.issued', new.id, jsonb_build_object('license_id', new.id), new.created_at);
+  -- An imported license was created in its old system, and may have ended there. `end_changed_at` is the time of its import.
+  perform record_event('license.issued', new.id, jsonb_build_object('license_id', new.id), new.end_changed_at);
+  if new.ended_at is not null then
+    perform record_event('license.ended', new.id, jsonb_build_object('license_id', new.id, 'reason',
+      case when new.staff_status = 'revoked' then 'revoked' else 'refunded' end), new.end_changed_at);
+  end if;
   return null;
 end $$;
 create trigger license_issue_is_an_event after insert on license

@@ -161,7 +161,12 @@ test('run has carried out every due request when it ends', async () => {
 test('a purchase of an erased buyer that a restored backup lacks is recorded without an address or a license', async () => {
   await rows('delete from license');
   await rows('delete from purchase');
-  expect(await recordPurchase()).toEqual({ transaction_id: 'txn_1', state: 'paid', license_id: null });
+  expect(await recordPurchase()).toEqual({
+    transaction_id: 'txn_1',
+    state: 'paid',
+    license_id: null,
+    license_ids: [],
+  });
   expect(await rows('select state, email from purchase')).toEqual([{ state: 'paid', email: null }]);
   expect(await rows('select id from license')).toEqual([]);
 });

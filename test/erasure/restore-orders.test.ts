@@ -258,6 +258,7 @@ describe('if a restored copy shares the tombstone file,', () => {
     expect(await service.app.get(PurchasesService).record(report)).toEqual({
       state: 'paid',
       license_id: ada.id,
+      license_ids: [ada.id],
     });
   });
 

@@ -178,12 +178,16 @@ test('a request that is waiting in the dump is carried out by the replay, which 
 test('a purchase that the dump lacks gets the same license when it is reported again, but a purchase of an erased buyer gets none', async () => {
   const purchases = restoredService.app.get(PurchasesService);
   const paid = { transaction_id: 'other', status: 'paid', email: 'other@example.com' } as const;
-  expect(await purchases.record(paid)).toEqual({ state: 'paid', license_id: other });
+  expect(await purchases.record(paid)).toEqual({ state: 'paid', license_id: other, license_ids: [other] });
   await waitForJobs(restoredService);
   const written = (await outbox(restoredService)).length;
   const paidByAda = { ...paid, transaction_id: 'between', email: ADA };
   for (const state of ['paid', 'paid', 'refunded'] as const)
-    expect(await purchases.record({ ...paidByAda, status: state })).toEqual({ state, license_id: null });
+    expect(await purchases.record({ ...paidByAda, status: state })).toEqual({
+      state,
+      license_id: null,
+      license_ids: [],
+    });
   await waitForJobs(restoredService);
   const selectPurchase = "select email, state from purchase where transaction_id = 'between'";
   expect(await restoredService.sql(selectPurchase)).toEqual([{ email: null, state: 'refunded' }]);
@@ -197,6 +201,7 @@ test('a purchase that was recorded without its buyer gets no buyer later, also w
   expect(await later.app.get(PurchasesService).record(report)).toEqual({
     state: 'refunded',
     license_id: null,
+    license_ids: [],
   });
   await later.close();
   renameSync(`${file}.moved`, file);
@@ -215,7 +220,11 @@ test('a purchase of an erased buyer is linked to an existing license that has it
     keys.derive(ids.license_id, 1).key_hash,
   ]);
   const report = { transaction_id: 'agency', status: 'paid', email: 'shop@example.com' } as const;
-  expect(await later.app.get(PurchasesService).record(report)).toEqual({ state: 'paid', license_id });
+  expect(await later.app.get(PurchasesService).record(report)).toEqual({
+    state: 'paid',
+    license_id,
+    license_ids: [license_id],
+  });
   const selectAddresses =
     "select p.email as buyer, l.email from purchase p join license l on l.purchase_id = p.id where transaction_id = 'agency'";
   expect(await later.sql(selectAddresses)).toEqual([{ buyer: null, email: 'fay@example.com' }]);

@@ -80,6 +80,42 @@ test('issue by staff, by a purchase and by an import are license.issued', async 
   expect(await eventsOf(imported!.id)).toEqual([['license.issued', {}]]);
 });
 
+test('an imported license of an old purchase is issued now, and has ended if it was refunded', async () => {
+  const file = terminal.file('export.csv');
+  writeFileSync(
+    file,
+    `key,mail,order,when,state\nOLDK-0001-AAAA,${newEmail()},old-1,2024-01-02,active\nOLDK-0002-AAAA,${newEmail()},old-2,2024-01-02,refunded\n`,
+  );
+  const maps = [
+    'key=previous_key',
+    'mail=email',
+    'order=transaction_id',
+    'when=purchased_at',
+    'state=status',
+  ];
+  const run = await terminal.run([
+    'license',
+    'import',
+    file,
+    '--no-mail',
+    ...maps.flatMap((map) => ['--map', map]),
+  ]);
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  for (const [key, ends] of [
+    ['OLDK-0001-AAAA', []],
+    ['OLDK-0002-AAAA', [['license.ended', { reason: 'refunded' }]]],
+  ] as const) {
+    const { license_id } = await terminal.json(['license', 'show', key]);
+    expect(await eventsOf(license_id)).toEqual([['license.issued', {}], ...ends]);
+    const times = await service.sql<{ is_old: boolean }>(
+      `select occurred_at < now() - interval '1 year' or queued_at < now() - interval '1 year' as is_old
+       from outgoing_event where license_id = $1`,
+      [license_id],
+    );
+    expect(times.map(({ is_old }) => is_old)).not.toContain(true);
+  }
+});
+
 test('a new activation is activation.created, and a repeated request is no event', async () => {
   const license = await activated(1);
   await service.activate(license, 'machine 0');

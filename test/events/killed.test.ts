@@ -69,7 +69,7 @@ beforeAll(async () => {
   await instance.ready();
   steadyPort = await freePort();
   await start(steadyPort, {}).ready();
-  const config = new Config({ DATA_DIR: directory, DATABASE_URL: database.url });
+  const config = new Config({ NODE_ENV: 'development', DATA_DIR: directory, DATABASE_URL: database.url });
   keys = new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
   terminal = new Terminal({ DATABASE_URL: database.url, DATA_DIR: directory });
   await terminal.run(['staff', 'add', 'grace@example.com', '--role', 'admin']);

@@ -261,7 +261,7 @@ describe('a wrong use is refused in one sentence', () => {
       'an unknown vendor',
       ['x.csv', '--from', 'fastspring'],
       2,
-      /Allowed choices are lemonsqueezy, gumroad, paddle, keygen\.$/,
+      /^--from must be one of lemonsqueezy, gumroad, paddle, keygen\.$/,
     ],
     ['an unknown field', ['x.csv', '--map', 'A=key'], 2, /^--map ends with one of previous_key, email, /],
     [

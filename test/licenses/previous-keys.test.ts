@@ -99,7 +99,7 @@ describe('an imported license', () => {
     const search = await service.call('POST', '/support/api/licenses/search', { license_key: key }, headers);
     expect(search.json.licenses).toMatchObject([{ id, email, previous_key_hint: '8ABE' }]);
     expect(await terminal.json(['license', 'show', key.toUpperCase()])).toMatchObject({
-      id,
+      license_id: id,
       previous_key_hint: '8ABE',
     });
     const { stdout } = await terminal.run(['license', 'show', key]);
@@ -118,7 +118,7 @@ describe('an imported license', () => {
     const [id] = await idOf(email);
     await licenses().rekey(id!, AUDIT_CONTEXT);
     expect((await signIn(email, key)).json).toMatchObject({ code: 'license_not_found' });
-    expect(await terminal.json(['license', 'show', key])).toMatchObject({ id });
+    expect(await terminal.json(['license', 'show', key])).toMatchObject({ license_id: id });
   });
 });
 

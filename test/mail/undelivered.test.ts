@@ -118,6 +118,7 @@ test('an undelivered mail is a warning after three attempts', async () => {
   expect(json).toEqual({
     warnings: [sentence],
     mail: await status(),
+    events: expect.objectContaining({ is_recording: false }),
     jobs: expect.arrayContaining([{ task: 'mail_license_key', waiting: 12, late: 0, failing: 12 }]),
   });
 });

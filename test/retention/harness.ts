@@ -60,6 +60,7 @@ const DEFAULTS: Readonly<Record<string, () => Row>> = {
   staff_token: () => ({ id: randomUUID(), token_hash: randomBytes(32), created_at: '2010-01-01' }),
   mail_recipient: () => ({ mail_id: randomUUID(), email: 'ada@example.com' }),
   audit_event: () => ({ id: randomUUID(), actor: 'cli', action: 'license.set', change: {} }),
+  outgoing_event: () => ({ type: 'license.issued', data: {}, occurred_at: '2010-01-01' }),
   erasure_request: () => ({
     id: randomUUID(),
     asked_by: 'staff',

@@ -69,6 +69,7 @@ const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
     );
   },
   audit_event: () => harness.insert('audit_event', { at: OLD }),
+  outgoing_event: () => harness.insert('outgoing_event', { queued_at: OLD }),
   erasure_request: () => harness.insert('erasure_request', { honoured_at: OLD }),
   repeated_erasure: () => harness.insert('repeated_erasure', { repeated_at: OLD }),
   retention_run: () => harness.insert('retention_run', { started_at: OLD }),
@@ -83,6 +84,7 @@ const clear = async () => {
   for (const [table, column] of [
     ['fleet_week', 'week_end'],
     ['audit_event', 'at'],
+    ['outgoing_event', 'queued_at'],
     ['retention_run', 'started_at'],
   ])
     await service.sql(`delete from ${table} where ${column} = '${OLD}'`);
