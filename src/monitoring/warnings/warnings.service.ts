@@ -166,7 +166,7 @@ export class WarningsService {
     return [...unreadableFile, ...missingRecords, ...lostAddresses];
   }
 
-  private mailWarnings({ failed, failing, late }: WaitingMail): string[] {
+  private mailWarnings({ failing, late }: WaitingMail): string[] {
     if (this.config.isProduction && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
@@ -178,8 +178,8 @@ export class WarningsService {
     const reasons = Map.groupBy(undeliveredMails, ({ reason }) => reason);
     const lateMailWarnings =
       late > 0 ? [`Mails that no instance sends: ${late}, due for over 5 minutes.`] : [];
-    // `failing` contains at most 100 of them.
-    const isCut = failed > failing.length;
+    // `failing` contains at most 100 mails, codes last. So it contains all other mails if it has a code.
+    const isCut = failing.length === 100 && failing.every(({ kind }) => kind !== CODE_MAIL);
     const undeliveredMailWarnings = [...reasons].map(
       ([reason, mails]) =>
         `Undelivered mails: ${isCut ? `at least ${mails.length}` : mails.length}, because ${reason}. They are listed by mooring status and on the support page.`,
