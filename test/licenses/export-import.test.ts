@@ -127,11 +127,18 @@ describe('the report of Paddle', () => {
       '',
     ]);
     // It may have been mended, so the next run of the first file does not replace it.
-    expect(await importFile(name, ...only)).toMatchObject({
+    expect(await importFile(name, ...only, '--refused', refused)).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `${terminal.file(refused)} exists already, from an earlier import: import it, or give another name with --refused.\n`,
+      stderr: `${terminal.file(refused)} exists already, and is not overwritten: give another name with --refused.\n`,
     });
+    const content = readFileSync(terminal.file(refused), 'utf8');
+    for (const number of [2, 3]) {
+      const next = terminal.file(`${name}.refused.${number}.csv`);
+      expect((await importFile(name, ...only)).json).toMatchObject({ refused: 1, refused_file: next });
+      expect(readFileSync(next, 'utf8')).toBe(content);
+    }
+    expect(readFileSync(terminal.file(refused), 'utf8')).toBe(content);
     expect(await importFile(refused, '--from', 'paddle', '--dates', 'mdy')).toMatchObject({
       code: 0,
       json: { imported: 1 },

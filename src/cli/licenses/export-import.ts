@@ -21,7 +21,7 @@ import {
 import { openFile } from './csv-rows.js';
 import { openExport, type ExportRow } from './export-rows.js';
 import type { ColumnMaps, RowFilters } from './import-options.js';
-import { RefusedFile } from './refused-file.js';
+import { nextRefusedPath, RefusedFile } from './refused-file.js';
 
 /** The options of `license import` for the export of another vendor. */
 export interface ExportImportOptions {
@@ -53,10 +53,9 @@ export async function importExportFile(
   const format = exportFormat(options.from, options.map ?? {});
   await using file = await openFile(path);
   const { header, rows } = await openExport(file, path, format);
-  const refusedPath = options.refused ?? `${path}.refused.${header ? 'csv' : 'json'}`;
   const refusedFile = options.dryRun
     ? undefined
-    : new RefusedFile(options.refused === '-' ? '-' : fromWorkingDirectory(refusedPath), header);
+    : new RefusedFile(refusedPath(options.refused, path, header ? 'csv' : 'json'), header);
   const filters = Object.entries(options.only ?? {}).map(([column, value]) => [
     columnName(column),
     value.toLowerCase(),
@@ -106,6 +105,11 @@ export async function importExportFile(
     // Ending the generator removes the progress bar, also if a step failed before all rows were read.
     await rows.return(undefined);
   }
+}
+
+function refusedPath(given: string | undefined, path: string, extension: 'csv' | 'json'): string {
+  if (given === undefined) return nextRefusedPath(path, extension);
+  return given === '-' ? given : fromWorkingDirectory(given);
 }
 
 /** Queues the mails with the new keys of imported licenses that were not mailed yet. */

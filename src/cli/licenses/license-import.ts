@@ -38,7 +38,7 @@ export function importCommand(license: Command): void {
     .option('--dry-run', 'print what would be imported, and change nothing')
     .option(
       '--refused <file>',
-      'where the refused rows are written (default: the name of the file and .refused.csv)',
+      'where the refused rows are written (default: the name of the file and .refused.csv, or .refused.2.csv if that exists, …)',
     )
     .option('--no-mail', 'send no mails with new keys; license import --send sends them later')
     .option('--send', 'mail the new keys of imported licenses that were not mailed yet; without a file')

@@ -4,6 +4,14 @@ import { rename, rm } from 'node:fs/promises';
 import { CommandError, fileError } from '../terminal/output.js';
 import type { ExportRow } from './export-rows.js';
 
+/** Returns the first free name of FILE.refused.csv, FILE.refused.2.csv and so on: the file of an earlier import may have been mended. */
+export function nextRefusedPath(path: string, extension: 'csv' | 'json'): string {
+  for (let number = 1; ; number += 1) {
+    const free = `${path}.refused.${number === 1 ? '' : `${number}.`}${extension}`;
+    if (!existsSync(free)) return free;
+  }
+}
+
 /**
  * The file of the refused rows, with the reason in a last column. It can be mended and imported again. It is created with the first
  * refused row, under another name until it is complete.
@@ -21,7 +29,7 @@ export class RefusedFile {
   ) {
     if (path !== '-' && existsSync(path))
       throw new CommandError(
-        `${path} exists already, from an earlier import: import it, or give another name with --refused.`,
+        `${path} exists already, and is not overwritten: give another name with --refused.`,
       );
   }
 
