@@ -129,6 +129,7 @@ class Importer<Row extends SourceRow> {
 
   async #count(row: Row, plan: RowPlan): Promise<void> {
     if (plan.outcome === 'refused') return this.#refuse(row, plan.refusal);
+    if (plan.license.read.isRefundUnknown) this.#counter.count('refund_unknown');
     if (plan.outcome === 'known') return this.#counter.count('already_imported');
     if (plan.outcome === 'linked') return this.#counter.count('linked');
     this.#counter.import(licenseStatus(withoutTransaction(plan.license)), plan.license.read);

@@ -25,6 +25,8 @@ export interface ImportReport {
   readonly repeated: number;
   readonly skipped: number;
   readonly refused: number;
+  /** The rows with a transaction of whose order the file does not say whether it was refunded. Refused and skipped rows do not count. */
+  readonly refund_unknown: number;
   readonly skipped_by_reason: Readonly<Record<string, number>>;
   /** The imported licenses by the words of the file and the status that they have now. */
   readonly statuses: readonly {
@@ -44,12 +46,20 @@ export interface ImportReport {
 }
 
 type Total =
-  'rows' | 'imported' | 'linked' | 'already_imported' | 'repeated' | 'skipped' | 'refused' | 'mails';
+  | 'rows'
+  | 'imported'
+  | 'linked'
+  | 'already_imported'
+  | 'repeated'
+  | 'skipped'
+  | 'refused'
+  | 'refund_unknown'
+  | 'mails';
 
 /** Counts the rows of an import. */
 export class ReportCounter {
   readonly #totals: Record<Total, number> = {
-    rows: 0, imported: 0, linked: 0, already_imported: 0, repeated: 0, skipped: 0, refused: 0, mails: 0,
+    rows: 0, imported: 0, linked: 0, already_imported: 0, repeated: 0, skipped: 0, refused: 0, refund_unknown: 0, mails: 0,
   }; // prettier-ignore
   readonly #skipped = new Map<string, number>();
   readonly #statuses = new Map<string, number>();

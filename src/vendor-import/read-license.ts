@@ -36,11 +36,12 @@ export interface ExportedLicense {
   readonly purchased_at: Date | null;
   readonly machines_allowed: number;
   readonly on_expiry: OnExpiry;
-  /** For the report: the words of the status, the formats of the dates, and whether the file has no limit of machines. */
+  /** For the report: the words of the status, the formats of the dates, and whether the file lacks the limit of machines and the refund state. */
   readonly read: {
     readonly words: readonly string[];
     readonly dateFormats: readonly string[];
     readonly isUnlimited: boolean;
+    readonly isRefundUnknown: boolean;
   };
 }
 
@@ -115,6 +116,7 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
         words,
         dateFormats: [expires, purchased].flatMap((date) => date?.format ?? []),
         isUnlimited: machines.isUnlimited,
+        isRefundUnknown: Boolean(transaction_id) && hasNoRefundState(row, format),
       },
     },
   };
@@ -138,6 +140,10 @@ function statusWords(row: SourceRow, { columns, flags }: ExportFormat): string[]
   const words = [...new Set([...texts, ...flagged])].filter((word) => word !== '');
   return words.length > 0 ? words : ['active'];
 }
+
+/** Whether the vendor knows refunds, and the file does not say for this row whether its order was refunded. */
+const hasNoRefundState = (row: SourceRow, { refundColumns }: ExportFormat): boolean =>
+  refundColumns !== undefined && refundColumns.every((column) => !row.cell(column)?.trim());
 
 /** The number of machines: the limit in the file, or else the default for each of the quantity. */
 function readMachines(

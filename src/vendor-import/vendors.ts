@@ -21,6 +21,8 @@ export interface ExportFormat {
   /** The columns of each field. The first one that is not empty counts; of `status` all count. */
   readonly columns: Readonly<Partial<Record<ImportField, readonly string[]>>>;
   readonly flags?: readonly Flag[];
+  /** The columns that say whether the order was refunded. A file may have none of them, or not for each row. `--map` of `status` replaces them. */
+  readonly refundColumns?: readonly string[];
   /** Whether an empty cell of `machines_allowed` means any number of machines. */
   readonly isEmptyLimitUnlimited?: boolean;
   /** Whether the export also lists sales without a license: a row without a key is then no license. */
@@ -48,6 +50,7 @@ export const VENDORS = {
       ['disabled', true, 'disabled'],
       ['order.refunded', true, 'refunded'],
     ],
+    refundColumns: ['order.status', 'order.refunded'],
     isEmptyLimitUnlimited: true,
   },
   gumroad: {
@@ -71,6 +74,7 @@ export const VENDORS = {
   },
   paddle: {
     listsSales: true,
+    refundColumns: ['Order Status'],
     columns: {
       previous_key: ['License Code', 'License'],
       email: ['Customer Email'],
@@ -117,6 +121,8 @@ export function exportFormat(
     ...format,
     columns: Object.fromEntries(Object.entries(names).map(([field, list]) => [field, list.map(columnName)])),
     flags: (format.flags ?? []).map(([column, value, word]) => [columnName(column), value, word]),
+    ...(format.refundColumns &&
+      maps.status === undefined && { refundColumns: format.refundColumns.map(columnName) }),
     ...(format.repeatColumn !== undefined && { repeatColumn: columnName(format.repeatColumn) }),
   };
 }

@@ -42,7 +42,15 @@ test('the pages of Lemon Squeezy are imported with their orders', async () => {
   const { code, json } = await importFile(write(LEMON_SQUEEZY, 'json'), '--from', 'lemonsqueezy');
   expect({ code, json }).toMatchObject({
     code: 0,
-    json: { rows: 4, imported: 4, refused: 0, mails: 1, without_machine_limit: 3, refused_file: null },
+    json: {
+      rows: 4,
+      imported: 4,
+      refused: 0,
+      mails: 1,
+      without_machine_limit: 3,
+      refund_unknown: 1,
+      refused_file: null,
+    },
   });
   expect(json.statuses).toEqual([
     { in_file: 'active + refunded', becomes: 'refunded', licenses: 2 },
@@ -71,6 +79,24 @@ test('the pages of Lemon Squeezy are imported with their orders', async () => {
       machines_allowed: 100_000, ended: false, mailed: false, transaction_id: '4', state: 'paid',
     },
   ]); // prettier-ignore
+});
+
+test('an order of Lemon Squeezy is also found by the attribute order_id; a dry run counts rows without their order', async () => {
+  const withoutRelation = (text: string) =>
+    text
+      .replaceAll('"relationships"', '"others"')
+      .replaceAll('@lemon', '@orders')
+      .replaceAll('"order_id": ', '"order_id": 9')
+      .replaceAll('"id": "', '"id": "9')
+      .replaceAll('-c796-', '-d796-');
+  const dry = await terminal.run([
+    'license', 'import', write(withoutRelation(LEMON_SQUEEZY), 'json'), '--from', 'lemonsqueezy', '--dry-run',
+  ]); // prettier-ignore
+  expect(dry.code).toBe(0);
+  expect(dry.stdout).toMatch(/active \+ refunded +2 become refunded\n/);
+  expect(dry.stdout).toMatch(
+    /^Whether refunded is unknown +1: the file does not have the status of their orders$/m,
+  );
 });
 
 test('the sales export of Gumroad is imported without later payments, other products and the totals', async () => {

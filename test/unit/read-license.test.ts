@@ -54,6 +54,7 @@ test('a row of Lemon Squeezy has the key, the address in canonical form, the ord
         words: ['active'],
         dateFormats: ['YYYY-MM-DD hh:mm with its zone', 'YYYY-MM-DD hh:mm with its zone'],
         isUnlimited: false,
+        isRefundUnknown: true,
       },
     },
   });
@@ -80,6 +81,18 @@ test.each<[VendorName, Record<string, string>, unknown]>([
 ])('%s: the status of %j is %j', (vendor, cells, expected) =>
   expect(statusOf(read(vendor, cells))).toEqual(expected),
 );
+
+test.each<[VendorName, Record<string, string>, boolean]>([
+  ['lemonsqueezy', LEMON, true],
+  ['lemonsqueezy', { ...LEMON, order_id: '' }, false],
+  ['lemonsqueezy', { ...LEMON, 'order.refunded': 'false' }, false],
+  ['paddle', PADDLE, true],
+  ['paddle', { ...PADDLE, 'Order Status': 'completed' }, false],
+  ['gumroad', GUMROAD, false],
+])('%s: that the refund state of %j is unknown is %j', (vendor, cells, expected) => {
+  const result = read(vendor, cells);
+  expect('license' in result && result.license.read.isRefundUnknown).toBe(expected);
+});
 
 describe('the machines', () => {
   const machines = (vendor: VendorName, cells: Record<string, string>, more?: Partial<ReadOptions>) => {

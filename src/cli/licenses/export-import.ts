@@ -162,6 +162,11 @@ function reportText(
       report.without_machine_limit,
       ` get ${machines ?? MACHINES_ALLOWED.max}`,
     ),
+    ...count(
+      'Whether refunded is unknown',
+      report.refund_unknown,
+      ': the file does not have the status of their orders',
+    ),
     ...count('Linked to a license of the same transaction', report.linked),
     ...count('Imported before', report.already_imported),
     ...count('Repeated in the file', report.repeated),

@@ -65,18 +65,25 @@ function valuesOf(
   item: Resource,
   linked: ReadonlyMap<string, Record<string, string>>,
 ): Record<string, string> {
-  const { attributes, relationships } = item;
+  const { attributes } = item;
   if (!isObject(attributes)) return flatten(item);
-  const values = { id: textOf(item.id), ...flatten(attributes) };
-  if (!isObject(relationships)) return values;
-  const ofRelations = Object.entries(relationships).flatMap(([name, relation]) => {
+  const relationships = isObject(item.relationships) ? item.relationships : {};
+  const idNames = Object.keys(attributes).filter((name) => name.endsWith('_id'));
+  const names = new Set([
+    ...Object.keys(relationships),
+    ...idNames.map((name) => name.slice(0, -'_id'.length)),
+  ]);
+  const ofRelations = [...names].flatMap((name) => {
+    const relation = relationships[name];
     const data: unknown = isObject(relation) ? relation['data'] : undefined;
+    const byRelation = isObject(data)
+      ? linked.get(`${String(data['type'])} ${String(data['id'])}`)
+      : undefined;
     // Lemon Squeezy names the id of the order in an attribute too, and its type is the name in plural.
-    const [type, id] = isObject(data) ? [data['type'], data['id']] : [`${name}s`, attributes[`${name}_id`]];
-    const kept = linked.get(`${String(type)} ${String(id)}`) ?? {};
+    const kept = byRelation ?? linked.get(`${name}s ${String(attributes[`${name}_id`])}`) ?? {};
     return Object.entries(kept).map(([member, text]) => [`${name}.${member}`, text] as const);
   });
-  return { ...values, ...Object.fromEntries(ofRelations) };
+  return { id: textOf(item.id), ...flatten(attributes), ...Object.fromEntries(ofRelations) };
 }
 
 /** Returns the members of an object as text; those of an object in it by their path. Lists are left out. */
