@@ -330,6 +330,15 @@ describe('a wrong use is refused in one sentence', () => {
     );
   });
 
+  test('a row of more than 256 KiB', async () => {
+    const name = write(`key,email\nLONG-KEY-0001,ada@long.example${'x'.repeat(300_000)}\n`);
+    const { code, stderr } = await importFile(name, '--map', 'key=previous_key', '--map', 'email=email');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /line 2: this row is longer than 256 KiB; look for a quotation mark that is not closed\.\n$/,
+    );
+  });
+
   test.each([
     ['{"data": [', /ends before this JSON value is complete/],
     ['[{"a": 1}, oops]', /this is not JSON, or not a list/],

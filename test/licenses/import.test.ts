@@ -214,7 +214,8 @@ describe('an import is refused as a whole:', () => {
   const knownColumns = 'known are license_key, email, machines_allowed, expires_at, on_expiry.';
   const missingColumns =
     'The first line must name the columns license_key and email, with commas or semicolons between.';
-  const wrongQuote = 'a quotation mark is missing or out of place, or the row is too long.';
+  const wrongQuote = 'a quotation mark is missing or out of place.';
+  const longRow = 'this row is longer than 16 KiB; look for a quotation mark that is not closed.';
   const wrongEncoding = 'this is not UTF-8; save the file in that encoding.';
   // The test replaces F by the name of the file.
   test.each<[what: string, sentence: string, content: string | Buffer]>([
@@ -235,12 +236,12 @@ describe('an import is refused as a whole:', () => {
     ['a quote that never ends', `F, line 4: ${wrongQuote}`, `${HEAD}\n\n${row}"${row}${row}`],
     [
       'a quote that ends thousands of lines below',
-      `F, line 3: ${wrongQuote}`,
+      `F, line 3: ${longRow}`,
       `${HEAD}\n${row}"${row.repeat(5000)}",a@b.c\n`,
     ],
     ['text after a quote', `F, line 3: ${wrongQuote}`, `${HEAD}\n${row}"${newKey()}"x,a@b.c\n`],
     ['a quote within text', `F, line 2: ${wrongQuote}`, `${HEAD}\n${newKey()},a"b"@c.d\n`],
-    ['a line that is too long', `F, line 3: ${wrongQuote}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
+    ['a line that is too long', `F, line 3: ${longRow}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
   ])('%s', async (_what, sentence, content) => {
     const file = writeCsv(content);
     const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));
@@ -251,7 +252,7 @@ describe('an import is refused as a whole:', () => {
     const file = writeCsv(`${HEAD}\n${row}`);
     truncateSync(terminal.file(file), 2 ** 30);
     const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));
-    expect(result).toEqual([`${file}, line 3: ${wrongQuote}`]);
+    expect(result).toEqual([`${file}, line 3: ${longRow}`]);
   });
 
   test.each([

@@ -58,7 +58,9 @@ export async function* csvRows(
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw invalidRow(path, line);
+    throw error.code === 'CSV_MAX_RECORD_SIZE'
+      ? longRow(path, line, maxBytes)
+      : new CommandError(`${path}, line ${line}: a quotation mark is missing or out of place.`);
   } finally {
     // Removes the progress bar.
     showProgress(1, 1);
@@ -100,7 +102,7 @@ export async function* textOf(
     const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r', -2)) + 1;
     yield decode(bytes.subarray(0, end));
     rest = bytes.subarray(end);
-    if (rest.length > maxLineBytes) throw invalidRow(path, line);
+    if (rest.length > maxLineBytes) throw longRow(path, line, maxLineBytes);
     onProgress((done += chunk.length), size);
   }
   yield decode(rest);
@@ -112,7 +114,8 @@ function firstInvalidLine(bytes: Buffer): number {
   return lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1')));
 }
 
-const invalidRow = (path: string, line: number) =>
+// A row without its closing quotation mark continues in the next lines, so it is mostly found by its length.
+const longRow = (path: string, line: number, maxBytes: number) =>
   new CommandError(
-    `${path}, line ${line}: a quotation mark is missing or out of place, or the row is too long.`,
+    `${path}, line ${line}: this row is longer than ${maxBytes / 1024} KiB; look for a quotation mark that is not closed.`,
   );
