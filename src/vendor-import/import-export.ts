@@ -57,6 +57,7 @@ class Importer<Row extends SourceRow> {
 
   async add(row: Row): Promise<void> {
     this.#counter.count('rows');
+    if (row.fault !== undefined) return this.#refuse(row, row.fault);
     if (!this.options.isSelected(row)) return this.#counter.skip('not selected by --only');
     const read = readLicense(row, this.options.read);
     if ('skip' in read) return this.#counter.skip(read.skip);

@@ -2,6 +2,8 @@
 export interface SourceRow {
   /** Where the row begins, for messages: `line 7`, or `line 3, item 17`. */
   readonly place: string;
+  /** Why no cell of the row can be trusted; undefined if they can. */
+  readonly fault?: string | undefined;
   /** Returns the text of a cell; undefined if the file has no such column. @param column in the form of `columnName` */
   cell(this: void, column: string): string | undefined;
 }

@@ -270,6 +270,31 @@ test('--dry-run tells the same, and changes nothing', async () => {
   expect({ ...dry.json, dry_run: false, refused_file: expect.anything() }).toEqual(real.json);
 });
 
+test('a row with more cells than the header is refused and written whole; one with fewer cells is read', async () => {
+  const name = write(
+    'key,name,email,note\nCELLS-KEY-0001,Smith, Ada,ada@cells.example,\nCELLS-KEY-0002,Bob,bob@cells.example\n',
+  );
+  const map = ['--map', 'key=previous_key', '--map', 'email=email'];
+  const { code, json } = await importFile(name, ...map, '--only', 'name=Bob');
+  const reason =
+    'the row has 5 cells, but the header has 4: write the cell that contains the separator in quotation marks';
+  expect({ code, json }).toMatchObject({
+    code: 1,
+    json: { imported: 1, skipped: 0, refused_rows: [{ place: 'line 2', reason }] },
+  });
+  const refused = `${name}.refused.csv`;
+  const content = readFileSync(terminal.file(refused), 'utf8');
+  expect(content).toBe(
+    `key,name,email,note,refused\nCELLS-KEY-0001,Smith,Ada,ada@cells.example,,"${reason}"\n`,
+  );
+  const mended = write(content.replace('Smith,Ada', '"Smith, Ada"'));
+  expect(await importFile(mended, ...map)).toMatchObject({ code: 0, json: { imported: 1 } });
+  expect(await licensesOf('cells.example')).toMatchObject([
+    { email: 'ada@cells.example' },
+    { email: 'bob@cells.example' },
+  ]);
+});
+
 test('a repeated row counts once; the same key for another address is refused', async () => {
   const name = write(
     'key,email\nREPEATED-KEY-1,ada@twice.example\nrepeated key 1,Ada@twice.example\nREPEATED-KEY-1,bob@twice.example\n',

@@ -87,7 +87,7 @@ async function openCsv(file: FileHandle, path: string, format: ExportFormat): Pr
   }
   async function* rows(): AsyncGenerator<ExportRow, undefined> {
     try {
-      for await (const { line, cells } of lines) yield csvRow(`line ${line}`, names, cells);
+      for await (const { line, cells } of lines) yield csvRow(`line ${line}`, names, cells, header.length);
     } finally {
       await lines.return(undefined);
     }
@@ -99,10 +99,20 @@ async function openCsv(file: FileHandle, path: string, format: ExportFormat): Pr
 // Gumroad writes an apostrophe before a cell that a spreadsheet would take for a formula.
 const FORMULA_QUOTE = /^'(?=[=+\-@%|])/;
 
-function csvRow(place: string, names: ReadonlyMap<string, number>, cells: readonly string[]): ExportRow {
+function csvRow(
+  place: string,
+  names: ReadonlyMap<string, number>,
+  cells: readonly string[],
+  columns: number,
+): ExportRow {
   const cell = (column: string) => {
     const index = names.get(column);
     return index === undefined ? undefined : (cells[index] ?? '').replace(FORMULA_QUOTE, '');
   };
-  return { place, cell, content: cells };
+  // Spreadsheets may leave out empty cells at the end of a row. One cell too many means that cells are in columns of others.
+  const fault =
+    cells.length > columns
+      ? `the row has ${cells.length} cells, but the header has ${columns}: write the cell that contains the separator in quotation marks`
+      : undefined;
+  return { place, cell, content: cells, fault };
 }

@@ -80,9 +80,9 @@ export class RefusedFile {
     if (!this.#stream!.write(line)) await once(this.#stream!, 'drain');
   }
 
-  /** A row may have fewer cells than the header. */
+  /** A row may have fewer cells than the header. One with more keeps all, so that its reason is in the right column once it is mended. */
   #padded(cells: readonly string[]): readonly string[] {
-    return Array.from({ length: this.header!.length }, (_, i) => cells[i] ?? '');
+    return [...cells, ...Array<string>(Math.max(0, this.header!.length - cells.length)).fill('')];
   }
 }
 
