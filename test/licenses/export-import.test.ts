@@ -222,8 +222,13 @@ test('the licenses of Keygen have the addresses of their users; a row without on
 
 test('--send mails the new keys that --no-mail did not, once, at the given pace and after all other mails', async () => {
   const send = (...args: string[]) => terminal.json(['license', 'import', '--send', ...args]);
-  expect(await send('--dry-run')).toEqual({ dry_run: true, mails: 2 });
   const before = new Set((await mails()).map(({ about }) => about));
+  expect(await send('--dry-run')).toEqual({ dry_run: true, mails: 2 });
+  expect((await terminal.run(['license', 'import', '--send', '--dry-run'])).stdout).toBe(
+    '2 mails with new keys of all earlier imports would be queued, 120 a minute.\n',
+  );
+  // The service may have sent some of the mails meanwhile.
+  expect([...before]).toEqual(expect.arrayContaining((await mails()).map(({ about }) => about)));
   expect(await send('--mails-per-minute', '60')).toEqual({ dry_run: false, mails: 2 });
   expect(await send()).toEqual({ dry_run: false, mails: 0 });
   const added = (await mails()).filter(({ about }) => !before.has(about));
@@ -330,6 +335,13 @@ describe('a wrong use is refused in one sentence', () => {
     ],
     ['options of the other import', ['x.csv', '--dry-run'], 2, /^The other options need --from or --map/],
     ['--send with a file', ['x.csv', '--send'], 2, /^--send is for licenses that are imported already/],
+    [
+      '--send for a part of the licenses',
+      ['--send', '--only', 'Item Name=My App'],
+      2,
+      /^--send mails the new keys of all earlier imports/,
+    ],
+    ['--send without mails', ['--send', '--no-mail'], 2, /^--send mails the new keys of all earlier imports/],
     ['a file that does not exist', ['x.csv', '--from', 'paddle'], 1, /x\.csv does not exist/],
     [
       'two results on standard output',

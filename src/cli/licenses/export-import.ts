@@ -126,7 +126,7 @@ export async function sendKeys(
   print(
     command,
     { dry_run: dryRun ?? false, mails },
-    `${mails} mails with new keys ${verb}, ${mailsPerMinute} a minute${dryRun ? '' : ', as soon as the service runs'}.`,
+    `${mails} mails with new keys of all earlier imports ${verb}, ${mailsPerMinute} a minute${dryRun ? '' : ', as soon as the service runs'}.`,
   );
 }
 

@@ -35,13 +35,16 @@ export function importCommand(license: Command): void {
     .addOption(choiceOption('--dates <order>', 'the order of dates such as 03/04/2027', ['mdy', 'dmy']))
     .option('--machines <n>', 'the machines of a license for which the file has no limit', machines)
     .addOption(choiceOption('--on-expiry <what>', ON_EXPIRY_TEXT, ON_EXPIRY))
-    .option('--dry-run', 'print what would be imported, and change nothing')
+    .option('--dry-run', 'print what would be imported, or mailed by --send, and change nothing')
     .option(
       '--refused <file>',
       'where the refused rows are written (default: the name of the file and .refused.csv, or .refused.2.csv if that exists, …)',
     )
     .option('--no-mail', 'send no mails with new keys; license import --send sends them later')
-    .option('--send', 'mail the new keys of imported licenses that were not mailed yet; without a file')
+    .option(
+      '--send',
+      'without a file: mail the new keys that were not mailed yet, of all earlier imports; with --dry-run, print how many',
+    )
     .option(
       '--mails-per-minute <n>',
       'the pace of the mails with new keys',
@@ -60,6 +63,10 @@ async function chooseImport(
     if (file !== undefined || isOfAnotherVendor(options))
       throw new UsageError(
         '--send is for licenses that are imported already: give no file, --from or --map with it.',
+      );
+    if (!options.mail || EXPORT_OPTIONS.some((name) => name !== 'dryRun' && options[name] !== undefined))
+      throw new UsageError(
+        '--send mails the new keys of all earlier imports: of the other options it takes only --dry-run and --mails-per-minute.',
       );
     return sendKeys(options, command);
   }
