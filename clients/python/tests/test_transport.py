@@ -9,7 +9,7 @@ import ssl
 import threading
 import unittest
 from pathlib import Path
-from typing import Callable, List, Mapping, Optional
+from typing import Any, Callable, List, Mapping, Optional
 from unittest.mock import patch
 
 from mooring_client.answers import Answer, NoAnswer
@@ -143,12 +143,18 @@ class Proxies(ServerTest):
 
     def test_the_proxy_of_the_system(self) -> None:
         """It is read for each call, and `no_proxy` is honoured."""
-        url = f"https://localhost:{self.service}"
+        url = f"https://license.example.com:{self.service}"
         transport = self.transport(url, CA_FILE)
-        with patch.dict(os.environ, {"https_proxy": f"127.0.0.1:{self.proxy}", "no_proxy": "", "NO_PROXY": ""}):
+        environment = {"https_proxy": f"127.0.0.1:{self.proxy}", "no_proxy": "", "NO_PROXY": ""}
+        look_up = socket.getaddrinfo
+
+        def loopback(_host: object, *rest: Any, **named: Any) -> object:
+            return look_up("127.0.0.1", *rest, **named)
+
+        with patch.dict(os.environ, environment), patch("socket.getaddrinfo", loopback):
             self.assertEqual(self.reason(transport), "status 200")
             self.assertEqual(len(self.requests), 2)
-            os.environ["no_proxy"] = "localhost"
+            os.environ["no_proxy"] = "license.example.com"
             self.assertEqual(self.reason(transport), "status 200")
             self.assertEqual(len(self.requests), 3)
             os.environ["no_proxy"] = ""
@@ -156,11 +162,28 @@ class Proxies(ServerTest):
             self.assertEqual(len(self.requests), 4)
 
     def test_a_loopback_service(self) -> None:
-        """A service on the same machine is reached without a proxy."""
+        """A service on the same machine is reached without a proxy, by http and https."""
         port = self.serve(_send(OK))
-        with patch.dict(os.environ, {"http_proxy": f"http://127.0.0.1:{self.proxy}", "all_proxy": "http://127.0.0.1:1"}):
+        closed = "http://127.0.0.1:1"
+        environment = {"http_proxy": closed, "https_proxy": closed, "all_proxy": closed, "no_proxy": "", "NO_PROXY": ""}
+        with patch.dict(os.environ, environment):
             self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}")), "status 200")
-        self.assertEqual(len(self.requests), 1)
+            self.assertEqual(self.reason(self.transport(f"https://localhost:{self.service}", CA_FILE)), "status 200")
+        self.assertEqual(len(self.requests), 2)
+
+    def test_loopback_hosts(self) -> None:
+        for host, target in [
+            ("localhost", "localhost"),
+            ("LOCALHOST:8443", "localhost"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("127.100.20.3:8443", "127.100.20.3"),
+            ("[::1]:8443", "::1"),
+            ("localhost.example", "proxy"),
+            ("127.0.0.1.example", "proxy"),
+            ("[::2]", "proxy"),
+        ]:
+            connector = Connector(check_base_url(f"https://{host}"), proxies={"https": "http://proxy:8080"})
+            self.assertEqual(connector.open(1).host, target)
 
     def test_proxies_that_cannot_be_used(self) -> None:
         refusing = self.serve(_send(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n"))

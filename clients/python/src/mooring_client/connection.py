@@ -28,8 +28,7 @@ def check_base_url(base_url: str) -> SplitResult:
     License keys are not sent unencrypted.
     """
     parts = urlsplit(base_url)
-    is_loopback = _LOOPBACK.fullmatch(parts.netloc.lower()) is not None
-    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback)):
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts))):
         raise ValueError("base_url must be https, or http on a loopback address")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("base_url must hold no credential, query or fragment")
@@ -46,16 +45,20 @@ class Connector:
     ssl_context: Optional[ssl.SSLContext] = None
     """Replaces the context of the client, with all of its trust."""
     proxies: Optional[Mapping[str, str]] = None
-    """By scheme, such as `{"https": "http://proxy:8080"}`. None: the settings of the system, read for each call; `{}`: no proxy."""
+    """By scheme, such as `{"https": "http://proxy:8080"}`. None: the settings of the system, read for each call; `{}`: no proxy.
+
+    A service on a loopback address is always called without one.
+    """
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def open(self, timeout_seconds: float) -> http.client.HTTPConnection:
         """Returns a connection that is not yet connected. Each step of it may last `timeout_seconds`. Raises UnusableProxy."""
         host, port = self.service.hostname or "", self.service.port
         if self.service.scheme == "http":
-            # Only a loopback address is reached by http, and no proxy leads to it.
+            # Only a loopback address is reached by http.
             return http.client.HTTPConnection(host, port, timeout=timeout_seconds)
-        proxy = self._proxy_of(host)
+        # A proxy would connect to its own computer.
+        proxy = None if _is_loopback(self.service) else self._proxy_of(host)
         if proxy is None:
             return http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=self._context())
         through = http.client.HTTPSConnection(
@@ -86,6 +89,10 @@ class Connector:
                     context.load_verify_locations(self.ca_file)
                 self.ssl_context = context
             return self.ssl_context
+
+
+def _is_loopback(service: SplitResult) -> bool:
+    return _LOOPBACK.fullmatch(service.netloc.lower()) is not None
 
 
 def _authorization(proxy: SplitResult) -> Dict[str, str]:
