@@ -6,12 +6,14 @@ import os
 import socket
 import socketserver
 import ssl
+import tempfile
 import threading
 import unittest
 from pathlib import Path
 from typing import Any, Callable, List, Mapping, Optional
 from unittest.mock import patch
 
+from mooring_client import MooringClient
 from mooring_client.answers import Answer, NoAnswer
 from mooring_client.clock import SystemClock
 from mooring_client.connection import Connector, check_base_url
@@ -106,9 +108,28 @@ class Tls(ServerTest):
         port = self.serve(_send(OK))
         self.assertEqual(self.reason(self.transport(f"https://localhost:{port}", CA_FILE)), "no TLS connection")
 
-    def test_a_missing_ca_file(self) -> None:
-        """A missing file is no answer, not an error of the application."""
-        self.assertEqual(self.reason(self.transport("https://localhost:1", "/none.pem")), "ENOENT")
+    def test_a_wrong_ca_file(self) -> None:
+        """It is an error of the application, which the constructor of the client reports with the option and the path."""
+        with tempfile.TemporaryDirectory(prefix="mooring-client-") as folder:
+            missing, empty, text = (str(Path(folder, name)) for name in ("missing.pem", "empty.pem", "text.pem"))
+            Path(empty).touch()
+            Path(text).write_text("no certificate", encoding="utf-8")
+            for ca_file, message in [
+                (missing, "ca_file cannot be read: "),
+                (empty, "ca_file must hold certificates in PEM: "),
+                (text, "ca_file must hold certificates in PEM: "),
+            ]:
+                with self.assertRaises(ValueError) as raised:
+                    MooringClient(
+                        base_url="https://localhost:1",
+                        app="EXAMPLE",
+                        product="com.example.app",
+                        app_version="1.0.0",
+                        trusted_keys=[],
+                        state_file=str(Path(folder, "license.json")),
+                        ca_file=ca_file,
+                    )
+                self.assertEqual(str(raised.exception), message + ca_file)
 
 
 class Proxies(ServerTest):

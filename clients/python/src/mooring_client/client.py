@@ -62,7 +62,7 @@ class MooringClient:
     ) -> None:
         """Makes a client, which does nothing before `start`. README.md describes each argument.
 
-        Raises ValueError for an invalid URL, version or key.
+        Raises ValueError for an invalid URL, version, key or CA file.
         """
         if not is_version(app_version):
             raise ValueError("app_version must be dotted numeric, one to four parts")

@@ -37,7 +37,10 @@ def check_base_url(base_url: str) -> SplitResult:
 
 @dataclass
 class Connector:
-    """Makes one connection for each call: a shared one would show which license reads the manifest."""
+    """Makes one connection for each call: a shared one would show which license reads the manifest.
+
+    Raises ValueError for a `ca_file` that cannot be read or holds no certificate.
+    """
 
     service: SplitResult
     ca_file: Optional[str] = None
@@ -50,6 +53,11 @@ class Connector:
     A service on a loopback address is always called without one.
     """
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        # A wrong path is a mistake in the application, which must not look like a lost network.
+        if self.ca_file is not None:
+            self._context()
 
     def open(self, timeout_seconds: float) -> http.client.HTTPConnection:
         """Returns a connection that is not yet connected. Each step of it may last `timeout_seconds`. Raises UnusableProxy."""
@@ -86,9 +94,18 @@ class Connector:
                 context = ssl.create_default_context()
                 context.minimum_version = ssl.TLSVersion.TLSv1_2
                 if self.ca_file is not None:
-                    context.load_verify_locations(self.ca_file)
+                    _trust(context, self.ca_file)
                 self.ssl_context = context
             return self.ssl_context
+
+
+def _trust(context: ssl.SSLContext, ca_file: str) -> None:
+    try:
+        context.load_verify_locations(ca_file)
+    except ssl.SSLError as error:
+        raise ValueError(f"ca_file must hold certificates in PEM: {ca_file}") from error
+    except OSError as error:
+        raise ValueError(f"ca_file cannot be read: {ca_file}") from error
 
 
 def _is_loopback(service: SplitResult) -> bool:
