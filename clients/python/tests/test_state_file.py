@@ -123,6 +123,39 @@ class Files(FileTest):
         store.save(time=FULL.time)
         self.assertEqual(self.stored(), State(license=LICENSE, stopped=FULL.stopped, time=FULL.time))
 
+    def test_a_process_that_is_killed_while_it_writes(self) -> None:
+        """Its temporary file, which contains the license key, is removed by the next start, and no other file is."""
+        self.store().save(license=LICENSE)
+        script = """if True:
+            import os, signal, sys
+            from mooring_client.state import State, StoredTime
+            from mooring_client.state_file import FileStorage
+            os.replace = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+            FileStorage(sys.argv[1], print).write(State(time=StoredTime("2026-11-20T13:00:00.000Z", 0)), {"time"})
+        """
+        environment = {**os.environ, "PYTHONPATH": str(_SOURCES)}
+        killed = subprocess.Popen([sys.executable, "-c", script, str(self.file)], env=environment)
+        self.assertNotEqual(killed.wait(60), 0)
+        leftover = Path(f"{self.file}.{killed.pid}.tmp")
+        self.assertIn(LICENSE.license_key, leftover.read_text(encoding="utf-8"))
+        others = [Path(f"{self.file}.tmp"), Path(f"{self.file}.1.tmp.txt"), self.folder / "deep" / "licenseXjson.1.tmp"]
+        for other in others:
+            other.touch()
+        self.assertEqual(self.store().state, State(license=LICENSE))
+        kept = {"license.json", "license.json.lock", *(other.name for other in others)}
+        self.assertEqual((set(os.listdir(self.file.parent)), self.log), (kept, []))
+
+    def test_a_write_in_progress(self) -> None:
+        """The temporary file of a process that holds the lock is not removed."""
+        self.store().save(license=LICENSE)
+        temporary = Path(f"{self.file}.1.tmp")
+        temporary.touch()
+        with locked(f"{self.file}.lock"), patch("mooring_client.file_lock._TIMEOUT_SECONDS", 0.05):
+            self.assertEqual(self.store().state, State(license=LICENSE))
+            self.assertTrue(temporary.exists())
+        self.store()
+        self.assertFalse(temporary.exists())
+
     def test_a_damaged_file(self) -> None:
         self.file.parent.mkdir()
         self.file.write_bytes(b"\xff{")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,7 +38,10 @@ class Unreadable(Exception):
 
 
 class FileStorage:
-    """The state in a JSON file, which only its owner can read. A file `….lock` beside it is empty."""
+    """The state in a JSON file, which only its owner can read. A file `….lock` beside it is empty.
+
+    A process that is killed during a write leaves a file `….tmp` with the license key. The next read removes it.
+    """
 
     def __init__(self, file: str, log: Log, pause: Callable[[float], None] = time.sleep) -> None:
         self._file = Path(file)
@@ -47,6 +51,7 @@ class FileStorage:
 
     def read(self) -> Optional[State]:
         """Reads the state. A missing or damaged file counts as an empty state; a damaged file is renamed to `….broken`."""
+        self._remove_abandoned()
         try:
             self._last_text = text = self._read_with_retries()
         except Unreadable:
@@ -74,6 +79,20 @@ class FileStorage:
             self._last_text = text
         _sync_folder(self._file.parent)
         return merged
+
+    def _remove_abandoned(self) -> None:
+        """Deletes the temporary files of processes that were killed. Never raises."""
+        pattern = re.compile(re.escape(self._file.name) + r"\.[0-9]+\.tmp")
+        try:
+            found = [path for path in self._file.parent.iterdir() if pattern.fullmatch(path.name)]
+        except OSError:
+            return  # There is no folder yet.
+        if not found:
+            return
+        with locked(f"{self._file}.lock") as is_locked:
+            # Without the lock, one of them may be a write of another process that is in progress.
+            for path in found if is_locked else []:
+                _remove(path)
 
     def _merged(self, state: State, changed: AbstractSet[str]) -> State:
         """The stored state with the changed members of this one, if another process has written since."""
@@ -108,10 +127,14 @@ def _temporary(file: Path) -> Generator[Path, None, None]:
     try:
         yield temporary
     finally:
-        try:
-            temporary.unlink()
-        except OSError:
-            pass
+        _remove(temporary)
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink()
+    except OSError:
+        pass  # It was renamed or removed, or another program has opened it.
 
 
 def _write_and_sync(file: Path, text: str) -> None:
