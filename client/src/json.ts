@@ -4,8 +4,10 @@
  */
 const MAX_LEVELS = 32;
 
+export type Members = Record<string, unknown>;
+
 /** Parses a JSON object that is nested at most 32 levels deep; undefined for any other text. Never throws. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseObject(text: string): Members | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isShallow(value, MAX_LEVELS) ? asObject(value) : undefined;
@@ -15,10 +17,13 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 /** Returns an object that is not a list; undefined for any other value. */
-export function asObject(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
+export function asObject(value: unknown): Members | undefined {
+  return isObject(value) ? value : undefined;
+}
+
+/** Whether a value is an object that is not a list. */
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether objects and lists are nested at most this many levels deep. */

@@ -1,8 +1,10 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isObject, type Members } from './json.js';
 import type { StoredTime } from './seen-time.js';
 import type { CrashSignature } from './telemetry.js';
+import { removeAbandoned, temporaryOf } from './temporary-file.js';
 import { parseTime } from './time.js';
 
 /** The license as it was activated, with the values of the last confirmation. */
@@ -74,6 +76,7 @@ export function fileStorage(file: string, log: Log): StateStorage {
  * @returns undefined if the file exists but cannot be read at the moment: it may contain a license and stays unchanged
  */
 export async function readState(file: string, log: Log, pause = readPause): Promise<State | undefined> {
+  await removeAbandoned(file);
   const text = await readWithRetries(file, pause);
   if (text === null) return emptyState();
   if (text === undefined) {
@@ -105,7 +108,7 @@ async function readWithRetries(file: string, pause: Pause): Promise<string | nul
 
 /** Writes the state so that a crash at any moment leaves the complete old or new state. Only the owner can read the file. */
 export async function writeState(file: string, state: State): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`;
+  const temporary = temporaryOf(file);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   try {
     const handle = await open(temporary, 'w', 0o600);
@@ -134,8 +137,6 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-type Members = Record<string, unknown>;
-
 function parseState(text: string): State | undefined {
   let value: Members;
   try {
@@ -155,10 +156,6 @@ function parseState(text: string): State | undefined {
     crash: isObject(crash) ? (crash as CrashSignature) : null,
     sequences: isObject(sequences) ? sequencesOf(sequences) : {},
   };
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isLicense(value: unknown): value is StoredLicense {

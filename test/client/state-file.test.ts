@@ -13,7 +13,7 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { emptyState, fileStorage, readState, writeState, type State } from '../../client/src/state-file.js';
@@ -50,6 +50,20 @@ describe('the state file', () => {
     const unwritable = { ...stateWith('one'), toJSON: () => assert.fail('disk full') };
     await expect(writeState(join(folder, 'license.json'), unwritable)).rejects.toThrow('disk full');
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('is read without the temporary files of killed processes, which contain the license key', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'license.json');
+    await writeState(file, stateWith('one'));
+    const ended = spawn(process.execPath, ['-e', '']);
+    await new Promise((resolve) => ended.once('exit', resolve));
+    // This process runs, and may be writing. The others are not temporary files of the state.
+    const kept = [`${process.pid}.tmp`, `${ended.pid}.tmp.txt`, `x${ended.pid}.tmp`, 'tmp'];
+    for (const end of [`${ended.pid}.tmp`, ...kept]) await writeFile(`${file}.${end}`, 'half');
+    expect(await readState(file, noLog)).toEqual(stateWith('one'));
+    const names = ['license.json', ...kept.map((end) => `license.json.${end}`)];
+    expect(new Set(await readdir(folder))).toEqual(new Set(names));
   });
 
   const testOfDescriptors = existsSync('/proc/self/fd') ? test : test.skip;
@@ -153,6 +167,7 @@ describe('the state file', () => {
       const log: string[] = [];
       expect((await readState(file, (line) => log.push(line)))?.license?.token).toHaveLength(2000);
       expect(log).toEqual([]);
+      expect(await readdir(dirname(file))).toEqual(['license.json']);
     }
   });
 

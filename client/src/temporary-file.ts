@@ -1,0 +1,30 @@
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** The path at which this process writes a new version of a file, before it is renamed. */
+export function temporaryOf(file: string): string {
+  return `${file}.${process.pid}.tmp`;
+}
+
+/**
+ * Deletes the temporary files of this file that were left by killed processes: they contain the license key. The file of a
+ * process that still runs is kept: it may be a write in progress. Never throws.
+ */
+export async function removeAbandoned(file: string): Promise<void> {
+  const prefix = `${basename(file)}.`;
+  const names = await readdir(dirname(file)).catch(() => []);
+  for (const name of names) {
+    const id = name.startsWith(prefix) && /^(\d+)\.tmp$/.exec(name.slice(prefix.length))?.[1];
+    // A file that cannot be deleted now is tried again at the next start.
+    if (id && !isRunning(Number(id))) await rm(join(dirname(file), name)).catch(() => {});
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    // Signal 0 is not sent: it only looks for the process.
+    return process.kill(processId, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
