@@ -139,7 +139,7 @@ export class Config {
     this.languagesDir = languagesDir && resolve(languagesDir);
     this.mailLanguage = settings.parse('MAIL_LANGUAGE', languageTag) ?? 'en';
     this.#purchaseWebhookSecret = settings.parse('PURCHASE_WEBHOOK_SECRET', webhookSecret);
-    this.#staffToken = settings.parse('STAFF_TOKEN', staffToken);
+    this.#staffToken = text('STAFF_TOKEN');
     this.#eventEndpoint = settings.check(() => readEventEndpoint(text));
     if (this.isProduction) {
       // The texts are checked, because a setting that is given and invalid has its own error.
@@ -179,9 +179,12 @@ export class Config {
     return this.#purchaseWebhookSecret;
   }
 
-  /** The access token with which the command line publishes over https; undefined if it uses the database. */
+  /**
+   * The access token with which the command line publishes over https; undefined if it uses the database. Only this getter checks it,
+   * so that a wrong token stops no other command. @throws ConfigError
+   */
   get staffToken(): string | undefined {
-    return this.#staffToken;
+    return this.#staffToken && staffToken('STAFF_TOKEN', this.#staffToken);
   }
 
   /** Where events are sent, and how they are signed (docs/events.md); undefined if they are not sent. */
