@@ -69,7 +69,9 @@ function publisherModules() {
     name: 'publisher-modules',
     enforce: 'pre',
     resolveId: (id) =>
-      id.endsWith('/command-context.js') ? join(root, 'src/cli/context/without-database.ts') : undefined,
+      /\/(command-context|has-database)\.js$/.test(id)
+        ? join(root, 'src/cli/context/without-database.ts')
+        : undefined,
     load: (id) =>
       id.endsWith('/core/package-version.ts')
         ? `export const packageVersion = () => ${JSON.stringify(version)};`

@@ -105,6 +105,15 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
   expect((await run(['manifest', 'show', '--json'])).json).toMatchObject({ version: '1.0.0' });
 });
 
+test('without PUBLIC_URL the packaged file says so, although the settings name a database', async () => {
+  const env = { PUBLIC_URL: '', DATABASE_URL: 'postgres://127.0.0.1:9/mooring' };
+  expect(await run(['manifest', 'show'], { env })).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: 'PUBLIC_URL must be given: the live manifest is read from there.\n',
+  });
+});
+
 test('without STAFF_TOKEN the packaged file refuses to publish in one sentence, and it has only the commands of publishers', async () => {
   machine.writeDocument('any.json', await machine.sign('1.0.0', '--first', '--public-key', machine.two));
   const refused = await run([...PUBLISH, 'any.json'], { env: { STAFF_TOKEN: '' } });
@@ -120,5 +129,5 @@ test('without STAFF_TOKEN the packaged file refuses to publish in one sentence, 
   ]);
   expect(await run(['license', 'list'])).toMatchObject({ code: 2, stderr: "Unknown command 'license'.\n" });
   expect((await run(['completion', 'bash'])).stdout).toContain("' manifest sign'");
-  expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+\)\n$/);
 });

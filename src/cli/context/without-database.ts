@@ -1,5 +1,8 @@
 import { CommandError } from '../terminal/output.js';
 
+/** The command line for publishers reads no database, whatever the settings say. */
+export const hasDatabase = () => false;
+
 /**
  * Takes the place of `withDatabase` in the command line for publishers (scripts/package-cli.mjs), which contains no database code.
  * @throws CommandError always

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import type { ManifestEntry } from '../../keys/manifests/signed-manifest.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { CommandError } from '../terminal/output.js';
+import { causeOf } from './request-faults.js';
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -84,9 +85,3 @@ async function compare(
 
 const wrongSize = (found: string, size: number) =>
   new WrongAddress(`serves another file than the signed one: it has ${found}, not ${size} bytes`);
-
-/** Returns the code of the error on which a request failed, which `fetch` hides in a chain of causes. */
-function causeOf(error: unknown): string {
-  const { cause, code, message } = error as Error & { code?: string };
-  return cause === undefined ? (code ?? message) : causeOf(cause);
-}

@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Config } from '../../core/config.js';
+import { ConfigError, type Config } from '../../core/config.js';
 import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
+import { hasDatabase } from '../context/has-database.js';
 import { fromWorkingDirectory, fileError, CommandError } from '../terminal/output.js';
+import { certificateFault } from './request-faults.js';
 import { publisherConfig } from './signing-keys.js';
 
 const RESPONSE_TIMEOUT_MS = 10_000;
@@ -51,18 +51,24 @@ export async function fetchText(url: string): Promise<{ ok: boolean; status: num
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
     const response = await fetch(url, { headers, signal, redirect: 'manual' });
     return { ok: response.ok, status: response.status, body: await response.text() };
-  } catch {
+  } catch (error) {
     // A response that breaks off counts as no response.
-    throw new CommandError(`${url} does not answer.`);
+    throw new CommandError(certificateFault(url, error) ?? `${url} does not answer.`);
   }
 }
 
 /** Whether PUBLIC_URL is set. As in `Config`, an empty setting counts as unset. */
 export const isPublicUrlSet = () => Boolean(process.env['PUBLIC_URL']?.trim());
 
+/** Returns the address of the live manifest. The default of PUBLIC_URL is not used: any program may listen there. @throws ConfigError */
+function liveAddress({ publicUrl }: Config): string {
+  if (isPublicUrlSet()) return `${publicUrl}/v1/manifest`;
+  throw new ConfigError('PUBLIC_URL must be given: the live manifest is read from there.');
+}
+
 /**
- * Finds the live manifest: in the file or at the URL `previous` if it is given, else at the public address, else in the database.
- * Without PUBLIC_URL the database is read before the public address. @throws CommandError if no manifest is found
+ * Finds the live manifest: in the file or at the URL `previous` if it is given, else at PUBLIC_URL, else in the database.
+ * @throws CommandError if no manifest is found @throws ConfigError if there is neither PUBLIC_URL nor a database
  */
 export async function findLive(previous: string | undefined, config: Config): Promise<FoundManifest> {
   if (previous !== undefined) {
@@ -70,36 +76,27 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     if (document === null) throw new CommandError(`Nothing is published at ${previous}: sign with --first.`);
     return { document, from: previous };
   }
-  const url = `${config.publicUrl}/v1/manifest`;
-  const isConfigured = isPublicUrlSet();
-  // If PUBLIC_URL is set and DATABASE_URL is not, a public address that does not answer is an error, because a manifest may be live
-  // there.
-  const isOptional = !isConfigured || config.databaseUrl !== undefined;
-  const readServed = async () => ({
-    document: await fetchManifest(url).catch((error: unknown) => {
-      if (isOptional) return null;
+  const isStored = hasDatabase(config);
+  const url = isStored && !isPublicUrlSet() ? null : liveAddress(config);
+  if (url !== null) {
+    const document = await fetchManifest(url).catch((error: unknown) => {
+      // Without DATABASE_URL, an address that does not answer is an error, because a manifest may be live there.
+      if (isStored && config.databaseUrl !== undefined) return null;
       throw error;
-    }),
-    from: url,
-  });
-  const readStored = async () => ({
-    document: hasDatabase(config) ? await readLiveManifest(config) : null,
-    from: 'the database',
-  });
-  // Without PUBLIC_URL the public address is only the default, where another service may listen, so the database is read first.
-  for (const find of isConfigured ? [readServed, readStored] : [readStored, readServed]) {
-    const found = await find();
-    if (found.document !== null) return found;
+    });
+    if (document !== null) return { document, from: url };
   }
+  const document = isStored ? await readLiveManifest(config) : null;
+  if (document !== null) return { document, from: 'the database' };
   throw new CommandError(
-    `No live manifest was found at ${url} or in a database. Give its file or URL with --previous, or sign the first manifest with --first.`,
+    `No live manifest was found ${url === null ? '' : `at ${url} or `}in a database. Give its file or URL with --previous, or sign the first manifest with --first.`,
   );
 }
 
-/** Reads the live manifest from the database, or from the public address if no database is known; null if there is none. */
-export function readCurrentManifest(): Promise<unknown> {
+/** Reads the live manifest from the database, or from PUBLIC_URL if there is none; null if no manifest is live. @throws ConfigError */
+export async function readCurrentManifest(): Promise<unknown> {
   const config = publisherConfig();
-  return hasDatabase(config) ? readLiveManifest() : fetchManifest(`${config.publicUrl}/v1/manifest`);
+  return hasDatabase(config) ? readLiveManifest() : fetchManifest(liveAddress(config));
 }
 
 /** Reads the live manifest, as it is served, from the database; null if there is none. */
@@ -119,11 +116,6 @@ async function withManifests<T>(
   // These modules are loaded on demand, because a publisher's machine has no database and should not wait for them.
   const { loadManifestService, withDatabase } = await import('../context/command-context.js');
   return withDatabase(async (context) => read(await loadManifestService(context)), { config });
-}
-
-// Whether there is a database to read. Without this check, signing would create a database on a publisher's machine.
-function hasDatabase(config: Config): boolean {
-  return config.databaseUrl !== undefined || existsSync(join(config.dataDir, 'postgres', 'PG_VERSION'));
 }
 
 /** Parses a manifest document. @throws CommandError if the text is not a manifest */

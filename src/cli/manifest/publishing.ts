@@ -4,6 +4,8 @@ import { ConfigError, type Config } from '../../core/config.js';
 import { trustedManifestKeys } from '../../keys/key-material.js';
 import { trustedKeys, verifyManifest, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
 import { auditContextOf, CommandError, UsageError } from '../terminal/output.js';
+import { isPublicUrlSet } from './live-manifest.js';
+import { causeOf, certificateFault } from './request-faults.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 
 /** The longest wait for the response to a request that publishes. */
@@ -84,8 +86,10 @@ async function overHttps(command: Command, token: string): Promise<Publishing> {
   };
 }
 
-/** Refuses to send the token where others could read it. @throws ConfigError */
+/** Refuses to send the token where others could read it, or where any program may listen. @throws ConfigError */
 function requireSafeAddress({ publicUrl }: Config): void {
+  if (!isPublicUrlSet())
+    throw new ConfigError('With STAFF_TOKEN, PUBLIC_URL must be given: the token is sent there.');
   const { protocol, hostname } = new URL(publicUrl);
   if (protocol !== 'https:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname))
     throw new ConfigError(
@@ -111,8 +115,11 @@ async function sendManifest(
     body: JSON.stringify(document),
     redirect: 'manual',
     signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
-  }).catch(() => {
-    throw new CommandError(`${url} does not answer. Check PUBLIC_URL, then publish again.`);
+  }).catch((error: unknown) => {
+    throw new CommandError(
+      certificateFault(url, error) ??
+        `${url} does not answer (${causeOf(error)}). Check PUBLIC_URL, then publish again.`,
+    );
   });
   const answer = (await response.json().catch(() => null)) as { code?: string; detail?: string } | null;
   if (response.ok && answer) return answer as Publication;

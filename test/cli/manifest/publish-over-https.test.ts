@@ -1,7 +1,13 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, PUBLISH, UNREACHABLE_URL, signArgs } from '../../support/processes/cli-harness.js';
+import { makeCertificate } from '../../support/certificate.js';
 import { Service } from '../../support/harness.js';
+import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
 let service: Service;
 let terminal: Publisher;
@@ -51,7 +57,7 @@ describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
     [2, /^With STAFF_TOKEN, PUBLIC_URL must be https, /, [], { PUBLIC_URL: 'http://licensing.example.com' }],
     [2, /^MANIFEST_PUBLIC_KEYS must be given, as on the server/, [], { MANIFEST_PUBLIC_KEYS: undefined }],
     [1, /^STAFF_TOKEN is not valid \(any more\): /, [], { STAFF_TOKEN: `mst_${'A'.repeat(43)}` }],
-    [1, /\/support\/api\/manifests does not answer\. /, [], { PUBLIC_URL: UNREACHABLE_URL }],
+    [1, /\/support\/api\/manifests does not answer \([^()]+\)\. /, [], { PUBLIC_URL: UNREACHABLE_URL }],
     [1, 'This manifest withdraws nothing: no manifest is live.', ['--withdraw'], {}],
   ];
   test.each(cases)('with exit code %d: %s', async (code, sentence, args, env) => {
@@ -72,10 +78,78 @@ describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
     });
   });
 
+  test.each([undefined, ' '])(
+    'without PUBLIC_URL (%j), and sends nothing to the default address',
+    async (PUBLIC_URL) => {
+      await using listener = await startFakeServer((response) => {
+        response.end();
+      });
+      const { port: PORT } = new URL(listener.url);
+      expect(await publish('first.json', [], { PUBLIC_URL, PORT })).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: 'With STAFF_TOKEN, PUBLIC_URL must be given: the token is sent there.\n',
+      });
+      expect(listener.requestCount).toBe(0);
+    },
+  );
+
+  test.each([
+    ['of an unknown authority', '127.0.0.1', 2, 'DEPTH_ZERO_SELF_SIGNED_CERT', /in NODE_EXTRA_CA_CERTS\.$/],
+    ['that has expired', '127.0.0.1', 0, 'CERT_HAS_EXPIRED', /: correct it, or the address\.$/],
+    ['for another name', 'example.com', 2, 'ERR_TLS_CERT_ALTNAME_INVALID', /: correct it, or the address\.$/],
+  ])('a certificate %s, and names the cause', async (_what, name, days, cause, remedy) => {
+    const certificate = makeCertificate(name, days);
+    const isTrusted = !cause.includes('SELF_SIGNED');
+    const trust = isTrusted ? { NODE_EXTRA_CA_CERTS: terminal.file('ca.pem') } : {};
+    writeFileSync(terminal.file('ca.pem'), certificate.cert);
+    const server = createServer(certificate).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const PUBLIC_URL = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const run = await publish('first.json', [], { PUBLIC_URL, ...trust });
+      expect(run).toMatchObject({ code: 1, stdout: '' });
+      const sentence = run.stderr.trimEnd();
+      expect(sentence).toContain(`${PUBLIC_URL}/support/api/manifests has a certificate `);
+      expect(sentence).toContain(`(${cause}): `);
+      expect(sentence).toMatch(remedy);
+    } finally {
+      server.close();
+      await once(server, 'close');
+    }
+  });
+
   test('a manifest that no trusted key signed, before it is sent', async () => {
     const env = { MANIFEST_PUBLIC_KEYS: terminal.one, PUBLIC_URL: UNREACHABLE_URL };
     const run = await publish('first.json', [], env);
     expect(run).toMatchObject({ code: 1, stderr: 'The manifest is signed by no trusted key.\n' });
+  });
+});
+
+describe('without PUBLIC_URL and a database', () => {
+  const env = { PUBLIC_URL: undefined };
+  test.each([
+    ['sign', signArgs('1.1.0')],
+    ['refresh', ['manifest', 'refresh', '--key', 'two.pem']],
+    ['withdraw', ['manifest', 'withdraw', '--back-to', 'first.json', '--key', 'two.pem']],
+    ['show', ['manifest', 'show']],
+  ])('%s says that PUBLIC_URL must be given', async (_name, args) => {
+    expect(await terminal.run(args, { env: { ...env, PORT: new URL(service.url).port } })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'PUBLIC_URL must be given: the live manifest is read from there.\n',
+    });
+  });
+
+  test('a first or given manifest needs neither, and a wrong STAFF_TOKEN stops only publish', async () => {
+    const settings = { env: { ...env, STAFF_TOKEN: 'x' } };
+    expect((await terminal.json(signArgs('1.0.0', '--first'), settings)).signatures).toHaveLength(1);
+    for (const args of [
+      ['manifest', 'refresh', '--previous', 'first.json', '--key', 'two.pem', '--expires', '2027-08-01'],
+      ['manifest', 'verify', 'first.json'],
+      ['manifest', 'show', 'first.json'],
+    ])
+      expect((await terminal.run(args, settings)).code).toBe(0);
   });
 });
 

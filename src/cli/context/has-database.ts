@@ -1,0 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../core/config.js';
+
+/**
+ * Whether there is a database to read: the one of DATABASE_URL, or an embedded one that was created. Without this check, signing would
+ * create a database on a publisher's machine. The command line for publishers has none (without-database.ts).
+ */
+export function hasDatabase({ databaseUrl, dataDir }: Config): boolean {
+  return databaseUrl !== undefined || existsSync(join(dataDir, 'postgres', 'PG_VERSION'));
+}
