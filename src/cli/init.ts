@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
 import { renderSettingsFile } from './settings-file.js';
-import { fromWorkingDirectory, fileError, print, CommandError, printMessage } from './terminal/output.js';
+import { fromWorkingDirectory, writeError, print, CommandError, printMessage } from './terminal/output.js';
 
 /** Every setting with its comment. The relative path is the same from `src` and from `dist`. */
 const EXAMPLE = new URL('../../.env.example', import.meta.url);
@@ -59,20 +59,20 @@ async function makeDeployment(dir: string, dataDir: string): Promise<Deployment>
     TOMBSTONE_FILE: join(dataDir, 'erased.txt'),
   });
   await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw fileError(dir, error);
+    throw writeError(dir, error);
   });
   try {
     // This file is written first, so that if two commands run at the same time, the second one fails here.
     await writeFile(settingsFile, text, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
-    throw fileError(settingsFile, error);
+    throw writeError(settingsFile, error);
   }
   try {
     // Without `recursive` this fails if another program has created the folder meanwhile, so only an own folder is removed below.
     await mkdir(tokenKeysDir, { mode: 0o700 });
   } catch (error) {
     await rm(settingsFile);
-    throw fileError(tokenKeysDir, error);
+    throw writeError(tokenKeysDir, error);
   }
   try {
     await createKeyRing(tokenKeysDir, new Clock().now());

@@ -170,11 +170,16 @@ describe('sign', () => {
 
   test.each([
     [1, /\/v1\/manifest does not answer\.$/, []],
-    [1, /nonsense does not exist/, ['--previous', 'nonsense']],
+    [1, /nonsense does not exist\.$/, ['--previous', 'nonsense']],
     [1, /App\.dmg is not a manifest\.$/, ['--previous', 'App.dmg']],
     [1, /does not answer\.$/, ['--previous', `${UNREACHABLE_URL}/v1/manifest`]],
     [1, /App\.dmg is not an Ed25519 private key in PEM\.$/, ['--first', '--key', 'App.dmg']],
-    [1, /gone\.dmg does not exist/, ['--first', '--dmg', 'gone.dmg']],
+    [1, /gone\.dmg does not exist\.$/, ['--first', '--dmg', 'gone.dmg']],
+    [
+      1,
+      /x\.json cannot be written, because its folder does not exist\.$/,
+      ['--first', '--out', 'gone/x.json'],
+    ],
     [2, /^--key names the same key twice\.$/, ['--first', '--key', 'two.pem']],
     [2, /'--first' cannot be used with .*'--previous/, ['--first', '--previous', 'x']],
     [2, /^--version must be one to four dotted numbers/, ['--first', '--version', '1.0-beta']],

@@ -256,7 +256,7 @@ describe('an import is refused as a whole:', () => {
   });
 
   test.each([
-    ['does not exist', 'none.csv', 'none.csv does not exist, or its folder does not.'],
+    ['does not exist', 'none.csv', 'none.csv does not exist.'],
     ['is a folder', '.', 'F is not a file.'],
   ])('a file that %s', async (_what, file, sentence) => {
     const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));

@@ -1,7 +1,7 @@
 import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
 import { rename, rm } from 'node:fs/promises';
-import { CommandError, fileError } from '../terminal/output.js';
+import { CommandError, writeError } from '../terminal/output.js';
 import type { ExportRow } from './export-rows.js';
 
 /** Returns the first free name of FILE.refused.csv, FILE.refused.2.csv and so on: the file of an earlier import may have been mended. */
@@ -70,7 +70,7 @@ export class RefusedFile {
       // The rows have keys and addresses.
       this.#stream = createWriteStream(this.#part, { mode: 0o600 });
       await once(this.#stream, 'open').catch((error: unknown) => {
-        throw fileError(this.#part, error);
+        throw writeError(this.#part, error);
       });
     }
     if (this.header) await this.#write(csvLine([...this.header, 'refused']));

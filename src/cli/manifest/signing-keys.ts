@@ -12,6 +12,7 @@ import {
   CommandError,
   printMessage,
   UsageError,
+  writeError,
 } from '../terminal/output.js';
 
 /**
@@ -34,7 +35,7 @@ export async function makeKeyFile(
   ask: AskPassphrase | null,
 ): Promise<{ key_id: string; public_key: string }> {
   // The file is checked before the passphrase is asked for.
-  if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
+  if (existsSync(file)) throw writeError(file, { code: 'EEXIST' });
   const { privateKey } = generateKeyPairSync('ed25519');
   const passphrase = ask && (await ask('Passphrase of the new key: '));
   const pem =
@@ -42,7 +43,7 @@ export async function makeKeyFile(
       ? privateKey.export({ format: 'pem', type: 'pkcs8' })
       : encryptedPrivateKey(privateKey, passphrase);
   await writeFile(file, pem, { mode: 0o600, flag: 'wx', flush: true }).catch((error: unknown) => {
-    throw fileError(file, error);
+    throw writeError(file, error);
   });
   return { key_id: thumbprint(privateKey), public_key: publicJwk(privateKey).x };
 }

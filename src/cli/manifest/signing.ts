@@ -30,7 +30,7 @@ import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
 import {
   fromWorkingDirectory,
-  fileError,
+  writeError,
   print,
   CommandError,
   printMessage,
@@ -74,7 +74,7 @@ export function checkSigningOptions({ expires, out, prepare, dryRun, key }: Sign
 
 /** Refuses to overwrite a file. @throws CommandError if the file exists */
 export function refuseExisting(file: string): void {
-  if (existsSync(file)) throw fileError(file, { code: 'EEXIST' });
+  if (existsSync(file)) throw writeError(file, { code: 'EEXIST' });
 }
 
 /** Reads the settings, the time and the keys, and asks for the passphrases of encrypted keys. */
@@ -188,6 +188,6 @@ export async function writeManifest(
 
 async function writeNew(file: string, text: string): Promise<void> {
   await writeFile(file, text, { flag: 'wx', flush: true }).catch((error: unknown) => {
-    throw fileError(file, error);
+    throw writeError(file, error);
   });
 }

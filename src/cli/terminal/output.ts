@@ -67,10 +67,18 @@ export function fromWorkingDirectory(file: string): string {
   return resolve(base ?? '.', file);
 }
 
-/** Converts an error of the file system to `CommandError`. */
-export function fileError(file: string, error: unknown): CommandError {
+/** Converts an error on writing a file, or creating a folder, to `CommandError`. */
+export function writeError(file: string, error: unknown): CommandError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EEXIST') return new CommandError(`${file} exists already, and is never overwritten.`);
-  if (code === 'ENOENT') return new CommandError(`${file} does not exist, or its folder does not.`);
+  if (code === 'ENOENT')
+    return new CommandError(`${file} cannot be written, because its folder does not exist.`);
+  return fileError(file, error);
+}
+
+/** Converts an error on reading a file to `CommandError`. */
+export function fileError(file: string, error: unknown): CommandError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return new CommandError(`${file} does not exist.`);
   return new CommandError(`${file} cannot be used (${code ?? 'unknown'}).`);
 }

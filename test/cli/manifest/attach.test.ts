@@ -123,7 +123,7 @@ describe('--attach', () => {
         ['with-line-end.sig'],
         'with-line-end',
       ],
-      [`${terminal.file('gone')} does not exist, or its folder does not.\n`, 1, ['two.sig'], 'gone'],
+      [`${terminal.file('gone')} does not exist.\n`, 1, ['two.sig'], 'gone'],
     ];
     for (const [sentence, code, files, prepared] of refusals) {
       const run = await attach(files, prepared);
