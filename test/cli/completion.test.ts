@@ -50,6 +50,13 @@ describe('the script for bash', () => {
     expect(complete('nonsense', 'x')).toEqual([]);
   });
 
+  test('offers the commands after help too, at each depth', () => {
+    expect(complete('help', 'man')).toEqual(['manifest']);
+    expect(complete('help', 'manifest', 're')).toEqual(['refresh']);
+    expect(complete('help', 'manifest', 'refresh', '')).toEqual([]);
+    expect(complete('help', 'init', '')).toEqual([]);
+  });
+
   test('offers every option of every command', () => {
     for (const { path, options } of places) {
       const found = complete(...path.split(' ').slice(1), '--');
@@ -79,6 +86,7 @@ test.each(['bash', 'zsh', 'fish'])(
   'the script for %s has every command and option of the program',
   (shell) => {
     const script = scripts[shell]!;
+    expect(script).toContain(' help manifest');
     for (const { commands, options } of places) {
       for (const { text } of commands) expect(script).toMatch(new RegExp(`['" ]${text}\\b`));
       for (const { text } of options)

@@ -25,8 +25,21 @@ export interface Place {
   readonly values: Values;
 }
 
-/** Lists what can be typed after the program and after each of its commands. */
-export function placesOf(command: Command, path = ''): Place[] {
+/** The path of `help`, after which the names of a command can be typed. */
+const HELP = ' help';
+
+/** Lists what can be typed after the program, after each of its commands, and after `help` with the names of a command. */
+export function placesOf(program: Command): Place[] {
+  const places = commandPlaces(program, '');
+  const { commands } = places[0]!;
+  const others = places.filter(({ path }) => path !== '' && path !== HELP);
+  return [
+    ...places.map((place) => (place.path === HELP ? { ...place, commands } : place)),
+    ...others.map((place) => ({ ...place, path: HELP + place.path, options: [], values: 'text' as const })),
+  ];
+}
+
+function commandPlaces(command: Command, path: string): Place[] {
   const visible = command.createHelp().visibleCommands(command);
   const [argument] = command.registeredArguments;
   const place = {
@@ -35,7 +48,7 @@ export function placesOf(command: Command, path = ''): Place[] {
     options: command.createHelp().visibleOptions(command).map(toWord),
     values: argument ? valuesOf(argument, argument.name()) : ('text' as const),
   };
-  return [place, ...command.commands.flatMap((child) => placesOf(child, `${path} ${child.name()}`))];
+  return [place, ...command.commands.flatMap((child) => commandPlaces(child, `${path} ${child.name()}`))];
 }
 
 function toWord(option: Option): OptionWord {
