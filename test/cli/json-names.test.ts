@@ -79,7 +79,10 @@ async function runEach(): Promise<Record<string, unknown>> {
   await run('status');
   await run('doctor');
   await run('keys', 'accept-secret', ...REASON);
+  // The service of this test sends no events, so none is recorded.
+  await service.sql("select record_event('license.issued', $1, '{}', now())", [license_id]);
   await run('events', 'list');
+  await run('events', 'resend', '--since', '2020-01-01');
   await run('events', 'stop');
   await run('completion', 'bash');
   return printed;
@@ -119,6 +122,7 @@ test('an id has the same name in the JSON of every command, which says what it i
   expect([...ids].toSorted()).toEqual([
     'activation_id',
     'erasure_id',
+    'event_id',
     'key_id',
     'license_id',
     'staff_id',
