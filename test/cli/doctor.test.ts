@@ -1,10 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Finding } from '../../src/cli/doctor/report.js';
+import { DAY_MS } from '../../src/core/clock.js';
+import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
+import { manifestBytes, signManifest } from '../../src/keys/manifests/signed-manifest.js';
+import { nextManifest } from '../../src/manifest/manifest.rules.js';
 import { createDatabase, Service } from '../support/harness.js';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
@@ -24,7 +28,7 @@ let mailServer: Server;
 beforeAll(async () => {
   database = await createDatabase();
   terminal = new Terminal({});
-  const secrets = await terminal.json(['init', 'secrets']);
+  const secrets = await terminal.init('secrets');
   production = {
     ...PRODUCTION_SETTINGS,
     ...secrets,
@@ -61,6 +65,26 @@ async function diagnose(changes: Settings = {}): Promise<Run & { checks: Finding
   const run = await terminal.run(['doctor', '--json'], { env: { ...production, ...changes } });
   const checks = run.json.checks as Finding[];
   return { ...run, checks, failures: checks.filter(({ status }) => status === 'fail') };
+}
+
+/** Publishes the first manifest of a database, signed with a key. */
+async function publishFirst(url: string, key: KeyObject): Promise<void> {
+  const now = new Date();
+  const dmg = { url: 'https://dl.example.com/App.dmg', size: 1, sha256: 'a'.repeat(64) };
+  const offer = {
+    entry: { version: '1.0.0', dmg, minimum_license_expiry: null },
+    also_available: [],
+    expires: new Date(now.getTime() + 90 * DAY_MS),
+  };
+  const signed = manifestBytes(nextManifest(null, offer, { product: 'com.example.app', now }));
+  const { signatures } = signManifest(signed, [key]);
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(
+    'insert into manifest (sequence, signed, signatures, published_at) values (1, $1, $2, $3)',
+    [signed, JSON.stringify(signatures), now],
+  );
+  await client.end();
 }
 
 test('with right settings every line is ok or a warning, and the exit code is 0', async () => {
@@ -300,6 +324,32 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
   });
 });
 
+test('settings that do not fit the live manifest are named, by mooring status too', async () => {
+  const published = await createDatabase();
+  const key = generateKeyPairSync('ed25519').privateKey;
+  await publishFirst(published.url, key);
+  const found = async (changes: Settings) => {
+    const env = { ...production, DATABASE_URL: published.url, ...changes };
+    const { code, failures } = await diagnose(env);
+    const { warnings } = await terminal.json(['status'], { env });
+    const texts = failures.map(({ text }) => text);
+    for (const text of texts) expect(warnings).toContain(text);
+    return { code, texts };
+  };
+  const MANIFEST_PUBLIC_KEYS = publicJwk(key).x;
+  const wrongKeys = expect.stringMatching(/^MANIFEST_PUBLIC_KEYS has no key that signed the live manifest: /);
+  const wrongProduct = expect.stringMatching(
+    /^PRODUCT is com\.example\.other, and the live manifest is for com\.example\.app: correct PRODUCT/,
+  );
+  expect(await found({ MANIFEST_PUBLIC_KEYS })).toEqual({ code: 0, texts: [] });
+  expect(await found({})).toEqual({ code: 2, texts: [wrongKeys] });
+  expect(await found({ MANIFEST_PUBLIC_KEYS, PRODUCT: 'com.example.other' })).toEqual({
+    code: 2,
+    texts: [wrongProduct],
+  });
+  await published.drop();
+});
+
 describe('another fault is one line with the remedy, and the exit code is 1:', () => {
   test.each<[what: string, changes: () => Settings, sentence: RegExp]>([
     [
@@ -368,7 +418,7 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
       'MAIL_LANGUAGE has no file, so mails are in English (nl): see docs/operations/languages.md.',
     );
     expect((await warningsOf({ LANGUAGES_DIR: terminal.file('none') })).texts).toContainEqual(
-      expect.stringMatching(/^LANGUAGES_DIR cannot be read, .* \(ENOENT\): see docs/),
+      expect.stringMatching(/^A folder of LANGUAGES_DIR cannot be read, .*, ENOENT\): see docs/),
     );
   });
 

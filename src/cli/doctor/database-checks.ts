@@ -10,6 +10,7 @@ import { DatabaseUnavailable } from '../../database/open-database.js';
 import { queryOne, queryPrepared } from '../../database/sql.js';
 import { hasLicenseKeySecret, readLicenseKeys } from '../../keys/key-material.js';
 import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
+import { unfittingManifestSettings } from '../../manifest/manifest-settings.js';
 import { createWarningsService } from '../context/warnings.js';
 import { COMMAND_ENTITIES, loadManifestService } from '../context/command-context.js';
 import { CommandError } from '../terminal/output.js';
@@ -127,11 +128,18 @@ async function checkContent(checked: Checked, report: Report): Promise<void> {
   const manifests = await loadManifestService(context);
   const warnings = await createWarningsService(context, manifests, { lastError: null });
   const texts = warnings.derive(await warnings.readState());
-  const isSecretText = (text: string) => text === otherSecretText(checked.config);
-  for (const text of texts) if (!isSecretText(text)) report.warn('warning', text);
+  // These warnings are failures here, because a setting must be corrected.
+  const unfitting = unfittingManifestSettings(manifests.live, checked.config);
+  const failures = [...unfitting, otherSecretText(checked.config)];
+  for (const text of texts) if (!failures.includes(text)) report.warn('warning', text);
+  for (const text of unfitting) report.fail('manifest', new ConfigError(text));
   const content = manifests.live?.content;
   const manifest = content && `version ${content.version}, valid until ${content.expires_at}`;
-  report.ok('manifest', manifest ? `The live manifest offers ${manifest}.` : 'No manifest is published yet.');
+  if (unfitting.length === 0)
+    report.ok(
+      'manifest',
+      manifest ? `The live manifest offers ${manifest}.` : 'No manifest is published yet.',
+    );
   const { has_licenses } = await queryOne<{ has_licenses: boolean }>(
     checked.dataSource,
     'select exists (select from license) as has_licenses',

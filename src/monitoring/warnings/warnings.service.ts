@@ -13,6 +13,7 @@ import { readEventBacklog, type EventBacklog } from '../../events/event-backlog.
 import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
+import { unfittingManifestSettings } from '../../manifest/manifest-settings.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
 
 /** A mail or an event is reported as undelivered after this many attempts: servers often ask for a retry once or twice. */
@@ -27,7 +28,7 @@ export interface MonitoredState {
   readonly erasures: ErasureState;
   readonly events: EventBacklog;
   /** False if the database was made with another LICENSE_KEY_SECRET. */
-  readonly isSecretCurrent: boolean;
+  readonly is_secret_current: boolean;
 }
 
 /**
@@ -62,8 +63,8 @@ export class WarningsService {
     const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
     const events = await readEventBacklog(this.dataSource);
     const keys = this.licenseKeys;
-    const isSecretCurrent = !keys || (await isSecretOfDatabase(this.dataSource, keys)) !== false;
-    return { ages, mail, erasures, events, isSecretCurrent };
+    const is_secret_current = !keys || (await isSecretOfDatabase(this.dataSource, keys)) !== false;
+    return { ages, mail, erasures, events, is_secret_current };
   }
 
   /** The warnings, one sentence each, without personal data. The database is read at most once a second. */
@@ -80,7 +81,7 @@ export class WarningsService {
           ...this.erasureWarnings(state.erasures),
           ...this.mailWarnings(state.mail),
           ...this.eventWarnings(state.events),
-          ...(state.isSecretCurrent ? [] : [otherSecretText(this.config)]),
+          ...(state.is_secret_current ? [] : [otherSecretText(this.config)]),
         ]
       : ['The database does not answer.'];
     return [...dataWarnings, ...this.replicaWarnings(), ...this.manifestWarnings(), ...this.keyWarnings()];
@@ -226,9 +227,13 @@ export class WarningsService {
   }
 
   private manifestWarnings(): string[] {
+    const { live } = this.manifests;
+    const unfitting = unfittingManifestSettings(live, this.config);
     const days = this.daysUntilManifestExpires();
-    if (days === null || days >= MANIFEST_WARNING_DAYS) return [];
-    const { expires_at } = this.manifests.live!.content;
-    return [`The live manifest ${days <= 0 ? 'expired' : 'expires'} at ${expires_at}.`];
+    if (days === null || days >= MANIFEST_WARNING_DAYS) return unfitting;
+    return [
+      ...unfitting,
+      `The live manifest ${days <= 0 ? 'expired' : 'expires'} at ${live!.content.expires_at}.`,
+    ];
   }
 }

@@ -1,0 +1,36 @@
+import type { Config } from '../core/config.js';
+import { publicKeyFromX } from '../keys/ed25519/ed25519.js';
+import { trustedKeys, verifyManifest } from '../keys/manifests/signed-manifest.js';
+import type { LiveManifest } from './manifest.service.js';
+
+/**
+ * Returns the settings that do not fit the live manifest, a sentence each: a typing error in one would otherwise be noticed at the next
+ * publication. Keys that are generated in development are not compared.
+ * @param live null if nothing is published, which fits all settings
+ */
+export function unfittingManifestSettings(live: LiveManifest | null, config: Config): string[] {
+  if (!live) return [];
+  const { product } = live.content;
+  return [
+    ...(isSignedByKnownKey(live, config.manifestPublicKeys)
+      ? []
+      : [
+          'MANIFEST_PUBLIC_KEYS has no key that signed the live manifest: add the key of its publisher, or correct DATABASE_URL.',
+        ]),
+    ...(product === config.product
+      ? []
+      : [
+          `PRODUCT is ${config.product}, and the live manifest is for ${product}: correct PRODUCT or DATABASE_URL.`,
+        ]),
+  ];
+}
+
+function isSignedByKnownKey({ body }: LiveManifest, publicKeys: readonly string[] | undefined): boolean {
+  if (!publicKeys) return true;
+  try {
+    verifyManifest(JSON.parse(body), trustedKeys(publicKeys.map(publicKeyFromX)));
+    return true;
+  } catch {
+    return false;
+  }
+}
