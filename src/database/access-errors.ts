@@ -16,13 +16,16 @@ export function databaseAddress(databaseUrl: string): string {
   return host.startsWith('/') ? host : `${host}:${url.port || DEFAULT_PORT}`;
 }
 
+/** The SQLSTATE of a role that lacks a right. */
+export const INSUFFICIENT_PRIVILEGE = '42501';
+
 /** Why a server refused the role, the password or the database, by SQLSTATE. `{…}` are parts of the URL. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '28P01': 'PostgreSQL at {address} refuses the password of the role {role}: correct it in {setting}',
   '28000':
     'PostgreSQL at {address} refuses the role {role}: create it, or allow it in pg_hba.conf, or correct {setting}',
   '3D000': 'PostgreSQL at {address} has no database {database}: create it, or correct {setting}',
-  '42501':
+  [INSUFFICIENT_PRIVILEGE]:
     'The role {role} lacks a right in the database {database} at {address}: make it the owner, or correct {setting} (docs/operations/install.md)',
 };
 /** The message of `pg` for a server that asks for a password if the URL has none. The error has no code. */
@@ -41,15 +44,22 @@ export function connectionRefusal(
   if (!types.isNativeError(error)) return null;
   if (isPoolerRefusal(error)) return poolerError(error);
   const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
-  const url = new URL(databaseUrl);
-  const address = databaseAddress(databaseUrl);
   if (NO_PASSWORD.test(cause.message)) {
+    const address = databaseAddress(databaseUrl);
     return new ConfigError(`PostgreSQL at ${address} requires a password: add it to ${setting}.`, { cause });
   }
   const text = REFUSALS[String(cause.code)];
-  if (text === undefined) return tlsError(error, setting);
+  return text === undefined ? tlsError(error, setting) : refusal(text, databaseUrl, setting, cause);
+}
+
+/** Creates the error for a role that lacks a right in the database. */
+export const missingRight = (databaseUrl: string): ConfigError =>
+  refusal(REFUSALS[INSUFFICIENT_PRIVILEGE]!, databaseUrl, 'DATABASE_URL');
+
+function refusal(text: string, databaseUrl: string, setting: DatabaseSetting, cause?: Error): ConfigError {
+  const url = new URL(databaseUrl);
   const parts: Record<string, string> = {
-    address,
+    address: databaseAddress(databaseUrl),
     setting,
     role: decodeURIComponent(url.username) || 'of the system user',
     database: decodeURIComponent(url.pathname.slice(1)) || 'of the role',

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../core/config.js';
-import { connectionErrorCode, connectionRefusal, databaseAddress } from './access-errors.js';
+import { connectionErrorCode, databaseAddress } from './access-errors.js';
 import { isConnectionError } from './connection-errors.js';
+import { databaseRefusal } from './migration-rights.js';
 import { migrate } from './migrations.js';
 
 /** The time to wait for a database that starts together with the service (docker compose, a rolling upgrade). */
@@ -60,7 +61,7 @@ async function openEmbedded(
  * @param printMessage receives a sentence about the wait, and a further one if its reason changes
  * @param signal ends the wait
  * @returns the names of the applied migrations
- * @throws ConfigError if waiting would not help (`connectionRefusal`), at once
+ * @throws ConfigError if waiting would not help (`databaseRefusal`), at once
  * @throws DatabaseUnavailable after 30 seconds
  */
 export async function migrateWhenReachable(
@@ -73,7 +74,7 @@ export async function migrateWhenReachable(
     try {
       return await migrate(url);
     } catch (error) {
-      const refusal = connectionRefusal(error, url);
+      const refusal = await databaseRefusal(error, url);
       if (refusal || !isConnectionError(error)) throw refusal ?? error;
       const reason = connectionErrorCode(error);
       if (Date.now() > deadline) throw new DatabaseUnavailable(url, error);

@@ -10,7 +10,7 @@ import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { manifestBytes, signManifest } from '../../src/keys/manifests/signed-manifest.js';
 import { nextManifest } from '../../src/manifest/manifest.rules.js';
 import { createDatabase, Service } from '../support/harness.js';
-import { Terminal, type Run } from '../support/processes/cli-harness.js';
+import { MAIN, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { freePort } from '../support/processes/server-process.js';
 
@@ -127,7 +127,11 @@ test('a running service is recognised on its port and at PUBLIC_URL', async () =
     const { code, checks } = await diagnose({ PORT, PUBLIC_URL });
     expect(code).toBe(0);
     expect(checks).toContainEqual(
-      expect.objectContaining({ status: 'ok', check: 'port', text: expect.stringContaining('by Mooring') }),
+      expect.objectContaining({
+        status: 'ok',
+        check: 'port',
+        text: expect.stringContaining('an instance of Mooring answers there'),
+      }),
     );
     expect(checks).toContainEqual({
       status: 'ok',
@@ -348,6 +352,73 @@ test('settings that do not fit the live manifest are named, by mooring status to
     texts: [wrongProduct],
   });
   await published.drop();
+});
+
+/** Runs doctor and a start, which must fail with the same sentence. @returns the sentence */
+async function failureOfBoth(changes: Settings): Promise<string> {
+  const { code, failures } = await diagnose(changes);
+  const start = await terminal.run([], { program: MAIN, env: { ...production, ...changes } });
+  expect({ doctor: code, start: start.code, failures: failures.length }).toEqual({
+    doctor: 2,
+    start: 2,
+    failures: 1,
+  });
+  expect(start.stderr).toBe(`${failures[0]!.text}\n`);
+  return failures[0]!.text;
+}
+
+describe('a start would fail with the same sentence:', () => {
+  const suffix = randomBytes(6).toString('hex');
+  const [owner, former, name] = [`owner_${suffix}`, `former_${suffix}`, `rights_${suffix}`];
+  const urlOf = (role: string) =>
+    Object.assign(new URL(database.url), { username: role, password: 'x', pathname: `/${name}` }).href;
+  let admin: pg.Client;
+  beforeAll(async () => {
+    admin = new pg.Client(database.url);
+    await admin.connect();
+    await admin.query(`create role ${owner} login password 'x'`);
+    await admin.query(`create role ${former} superuser login password 'x'`);
+    await admin.query(`create database ${name}`);
+  });
+  afterAll(async () => {
+    await admin.query(`drop database ${name} with (force)`);
+    await admin.query(`drop role ${owner}`);
+    await admin.query(`drop role ${former}`);
+    await admin.end();
+  });
+
+  test('a role that may not create the tables', async () => {
+    expect(await failureOfBoth({ DATABASE_URL: urlOf(owner) })).toMatch(
+      /^The role owner_\w+ lacks a right in the database rights_\w+ at .*: make it the owner, or correct DATABASE_URL/,
+    );
+  });
+
+  test('a role that owns the database and not its tables, until they are reassigned as the sentence says', async () => {
+    await terminal.json(['migrate'], { env: { ...production, DATABASE_URL: urlOf(former) } });
+    await admin.query(`alter database ${name} owner to ${owner}`);
+    const sentence = await failureOfBoth({ DATABASE_URL: urlOf(owner) });
+    const command = `reassign owned by ${former} to ${owner}`;
+    expect(sentence).toBe(
+      `The role ${owner} owns the database, but ${former} owns its tables: run ${command} in it as a superuser (docs/operations/install.md).`,
+    );
+    const inDatabase = new pg.Client(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
+    await inDatabase.connect();
+    await inDatabase.query(command);
+    await inDatabase.end();
+    const { code, checks } = await diagnose({ DATABASE_URL: urlOf(owner) });
+    expect(code).toBe(0);
+    expect(checks).toContainEqual(expect.objectContaining({ status: 'ok', check: 'role' }));
+  });
+
+  test('no DATABASE_URL and no embedded PostgreSQL', async () => {
+    // For an unknown platform no package is installed, as in an installation from the archive.
+    const script = "Object.defineProperty(process, 'arch', { value: 'none' })";
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`;
+    const development = Object.fromEntries(Object.keys(production).map((setting) => [setting, undefined]));
+    expect(await failureOfBoth({ ...development, NODE_OPTIONS })).toBe(
+      `No embedded PostgreSQL is installed for ${process.platform}-none: set DATABASE_URL and NODE_ENV=production.`,
+    );
+  });
 });
 
 describe('another fault is one line with the remedy, and the exit code is 1:', () => {

@@ -4,7 +4,7 @@ import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../../database/data-source.js';
 import { pendingMigrations } from '../../database/migrations.js';
-import { connectionRefusal } from '../../database/access-errors.js';
+import { databaseRefusal } from '../../database/migration-rights.js';
 import { isConnectionError } from '../../database/connection-errors.js';
 import { DatabaseUnavailable, migrateWhenReachable, openDatabase } from '../../database/open-database.js';
 import { AppLogger } from '../../core/logger.js';
@@ -62,7 +62,7 @@ export async function withDatabase<T>(
     });
   } catch (error) {
     throw (
-      connectionRefusal(error, url) ??
+      (await databaseRefusal(error, url)) ??
       (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error)
     );
   } finally {

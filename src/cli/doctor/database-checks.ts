@@ -5,6 +5,7 @@ import { connectionErrorCode, connectionRefusal, databaseAddress } from '../../d
 import { isConnectionError } from '../../database/connection-errors.js';
 import { replicaPool, withMaintenanceConnection } from '../../database/data-source.js';
 import { databaseTime } from '../../database/database-clock.js';
+import { databaseRefusal, requireMigrationRights } from '../../database/migration-rights.js';
 import { pendingMigrations, requireUsableDatabase } from '../../database/migrations.js';
 import { DatabaseUnavailable } from '../../database/open-database.js';
 import { queryOne, queryPrepared } from '../../database/sql.js';
@@ -22,11 +23,7 @@ const CLOCK_WARNING_MS = 30_000;
 /** Checks the database, and what `mooring status` warns of. */
 export async function checkDatabase(config: Config, clock: Clock, report: Report): Promise<void> {
   const url = config.databaseUrl ?? (await findEmbedded(config));
-  if (!url)
-    return report.ok(
-      'database',
-      'DATABASE_URL is not set: the service starts an embedded PostgreSQL in DATA_DIR.',
-    );
+  if (!url) return report.run('database', checkEmbedded);
   try {
     await withMaintenanceConnection(
       url,
@@ -34,7 +31,7 @@ export async function checkDatabase(config: Config, clock: Clock, report: Report
       { entities: COMMAND_ENTITIES },
     );
   } catch (error) {
-    const refusal = connectionRefusal(error, url);
+    const refusal = await databaseRefusal(error, url);
     report.fail(
       'database',
       refusal ?? (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error),
@@ -46,6 +43,11 @@ export async function checkDatabase(config: Config, clock: Clock, report: Report
 async function findEmbedded({ dataDir }: Config): Promise<string | null> {
   const { findEmbeddedPostgres } = await import('../../database/embedded/embedded-postgres.js');
   return findEmbeddedPostgres(dataDir);
+}
+
+async function checkEmbedded(): Promise<string> {
+  await (await import('../../database/embedded/postgres-process.js')).binaries();
+  return 'DATABASE_URL is not set: the service starts an embedded PostgreSQL in DATA_DIR.';
 }
 
 interface Checked {
@@ -63,9 +65,9 @@ async function checkOpenDatabase(checked: Checked, report: Report): Promise<void
     "select current_setting('server_version') as version",
   );
   report.ok('database', `PostgreSQL ${version} at ${databaseAddress(databaseUrl)} answers.`);
-  await checkRole(dataSource, report);
-  await report.run('clock', async () => checkClock(clock, await databaseTime(dataSource), report));
   const pending = await pendingMigrations(databaseUrl);
+  await report.run('role', () => checkRole(checked, pending.length > 0, report));
+  await report.run('clock', async () => checkClock(clock, await databaseTime(dataSource), report));
   // The other checks need the tables.
   if (pending.length > 0)
     return report.warn(
@@ -82,24 +84,22 @@ const SELECT_ROLE = `
   from pg_roles r, pg_database d where r.rolname = current_user and d.datname = current_database()`;
 
 /** Checks the role of DATABASE_URL (docs/operations/install.md). */
-async function checkRole(dataSource: DataSource, report: Report): Promise<void> {
+async function checkRole(
+  { dataSource, databaseUrl }: Checked,
+  mustMigrate: boolean,
+  report: Report,
+): Promise<string | void> {
   const { role, is_superuser, is_owner } = await queryOne<{
     role: string;
     is_superuser: boolean;
     is_owner: boolean;
   }>(dataSource, SELECT_ROLE);
   const remedy = '(docs/operations/install.md)';
-  if (is_superuser)
-    report.warn(
-      'role',
-      `The role ${role} is a superuser: use a role that only owns this database ${remedy}.`,
-    );
-  else if (!is_owner)
-    report.warn(
-      'role',
-      `The role ${role} does not own the database: make it the owner, for migrations ${remedy}.`,
-    );
-  else report.ok('role', `The role ${role} owns the database, and is no superuser.`);
+  const warn = (text: string) => report.warn('role', `The role ${role} ${text} ${remedy}.`);
+  if (is_superuser) return warn('is a superuser: use a role that only owns this database');
+  if (mustMigrate) await requireMigrationRights(dataSource, databaseUrl);
+  if (!is_owner) return warn('does not own the database: make it the owner, for migrations');
+  return `The role ${role} owns the database, and is no superuser.`;
 }
 
 function checkClock(clock: Clock, databaseTime: Date, report: Report): string | void {

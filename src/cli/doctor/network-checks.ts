@@ -40,7 +40,7 @@ async function checkPort(setting: string, host: string, port: number, path: stri
     const { code } = error as NodeJS.ErrnoException;
     const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     if (code === 'EADDRINUSE' && (await isMooring(`http://${name}:${port}${path}`)))
-      return `${setting} ${port} of ${host} is used by Mooring, which runs.`;
+      return `${setting} ${port} of ${host} is used: an instance of Mooring answers there, of this or another installation.`;
     const reason = code === 'EADDRINUSE' ? 'another program uses it' : String(code);
     throw new ConfigError(
       `Mooring cannot listen on HOST ${host}, ${setting} ${port} (${reason}): set another one.`,

