@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { Injectable, LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { ConfigError } from './config-error.js';
 import type { LogLevel } from './config.js';
 import type { BufferedOutput } from './buffered-output.js';
 import { logOutput } from './journal.js';
@@ -102,6 +103,9 @@ export class AppLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
+    // The sentence that a failed start prints says more: about a wrong setting, or, as a text, that the port cannot be used.
+    if (message instanceof ConfigError || (typeof message === 'string' && rest.at(-1) === 'NestApplication'))
+      return;
     this.#pino.error({ context: String(rest.at(-1)), ...errorFields(message) }, 'framework error');
   }
 }

@@ -39,6 +39,10 @@ const IS_PAGE = /\.html(\.\w+)?$/;
 /** Whether the pages are built. Without pages the rest of the service works, and the URLs of pages are `not_found`. */
 export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'));
 
+/** What to do if the pages are missing. Only a checkout can build them. */
+export const missingPagesRemedy = () =>
+  existsSync(join(FOLDER, '../../vite.config.ts')) ? 'run npm run build' : 'unpack the archive again';
+
 /**
  * Returns the options of the module that serves `/portal/`, `/support/`, `/privacy/`, their files, and `/licenses.md` with the
  * licenses of bundled packages. Each file has a route of its own; no other URL is answered with a page.

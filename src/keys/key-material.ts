@@ -53,8 +53,10 @@ export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
  */
 export function openExistingKeyRing(config: Config): Promise<KeyRing> {
   return KeyRing.open(tokenKeysDir(config)).catch(({ message }: Error) => {
+    const setting = config.tokenKeysDir ? 'TOKEN_KEYS_DIR' : 'DATA_DIR';
     throw new ConfigError(
-      `${config.tokenKeysDir ? 'TOKEN_KEYS_DIR' : 'DATA_DIR'} cannot be used: ${message}`,
+      `${setting} cannot be used: ${message.replace(/\.$/, '')}: correct ${setting}, give this user access, or restore the folder ` +
+        'from its backup (docs/operations/secrets-and-files.md).',
     );
   });
 }

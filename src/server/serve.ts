@@ -9,7 +9,7 @@ import { createApp } from '../http/create-app.js';
 import { printSentence } from '../core/journal.js';
 import { LibraryOutput } from '../core/library-output.js';
 import { errorFields, AppLogger } from '../core/logger.js';
-import { pagesAreBuilt } from '../http/pages.js';
+import { missingPagesRemedy, pagesAreBuilt } from '../http/pages.js';
 import { BACKLOG } from '../http/limits/load-shedding.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
@@ -74,7 +74,7 @@ async function start(config: Config): Promise<void> {
   });
   if (!pagesAreBuilt())
     printWarning(
-      'The web pages are not built (npm run build), so /portal/, /support/ and /privacy/ do not exist.',
+      `The web pages are missing, so /portal/, /support/ and /privacy/ do not exist: ${missingPagesRemedy()}.`,
     );
   if (!config.isProduction) printSentence(welcomeText(config, await makeSample(app)));
 }

@@ -288,7 +288,7 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     [
       'TOKEN_KEYS_DIR without keys',
       () => ({ TOKEN_KEYS_DIR: terminal.file('none') }),
-      /^TOKEN_KEYS_DIR cannot be used: .* holds no ring\.json/,
+      /^TOKEN_KEYS_DIR cannot be used: .* holds no ring\.json that can be read \(ENOENT\): correct TOKEN_KEYS_DIR, /,
     ],
     [
       'MANIFEST_PUBLIC_KEYS',
@@ -364,6 +364,8 @@ async function failureOfBoth(changes: Settings): Promise<string> {
     failures: 1,
   });
   expect(start.stderr).toBe(`${failures[0]!.text}\n`);
+  // The sentence is all that is said: the log has no error.
+  expect(start.stdout).not.toContain('"level":50');
   return failures[0]!.text;
 }
 
@@ -408,6 +410,20 @@ describe('a start would fail with the same sentence:', () => {
     const { code, checks } = await diagnose({ DATABASE_URL: urlOf(owner) });
     expect(code).toBe(0);
     expect(checks).toContainEqual(expect.objectContaining({ status: 'ok', check: 'role' }));
+  });
+
+  test('LOGO_FILE missing', async () => {
+    expect(await failureOfBoth({ LOGO_FILE: terminal.file('none.png') })).toMatch(
+      /^LOGO_FILE cannot be read: /,
+    );
+  });
+
+  test('PORT in use, and the log has no line about it', async () => {
+    const env = { ...production, PORT: String(portOf(mailServer)) };
+    const { code, stdout, stderr } = await terminal.run([], { program: MAIN, env });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\)\.\n$/);
+    expect(stdout).not.toContain('"level":50');
   });
 
   test('no DATABASE_URL and no embedded PostgreSQL', async () => {
@@ -479,7 +495,9 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
     const { code, texts } = await warningsOf();
     chmodSync(dir, 0o700);
     expect(code).toBe(0);
-    expect(texts).toContainEqual(`Every user of this machine has access to ${dir}: run chmod -R o= on it.`);
+    expect(texts).toContainEqual(
+      `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`,
+    );
   });
 
   test('a language file of a language without mails', async () => {

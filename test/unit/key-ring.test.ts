@@ -239,7 +239,7 @@ describe('an open key ring', () => {
     await rm(join(dir, 'ring.json'));
     await advance(2_000, () => errors.length > 0);
     await advance(2_000);
-    expect(errors).toEqual([`${dir} holds no ring.json that can be read.`]);
+    expect(errors).toEqual([`${dir} holds no ring.json that can be read (ENOENT).`]);
     expect(ring.lastError).toBe(errors[0]);
     await writeFile(join(dir, 'ring.json'), rotated);
     await advance(2_000, () => ring.lastError === null);
@@ -251,7 +251,7 @@ describe('an open key ring', () => {
 
 describe('a ring that is wrong is refused in one sentence:', () => {
   const cases: [string, () => Promise<void>, RegExp][] = [
-    ['no ring.json', () => rm(join(dir, 'ring.json')), /holds no ring\.json that can be read\.$/],
+    ['no ring.json', () => rm(join(dir, 'ring.json')), /holds no ring\.json that can be read \(ENOENT\)\.$/],
     ['not JSON', () => writeFile(join(dir, 'ring.json'), '{'), /^ring\.json is not JSON\.$/],
     ['no keys', () => writeFile(join(dir, 'ring.json'), '{}'), /^ring\.json must be \{"keys"/],
     [
@@ -269,7 +269,11 @@ describe('a ring that is wrong is refused in one sentence:', () => {
       async () => writeRing(dir, [...(await entries()), ...(await entries())]),
       /twice\.$/,
     ],
-    ['a missing file', async () => rm(await activeFile()), /\.pem is missing or cannot be read\.$/],
+    [
+      'a missing file',
+      async () => rm(await activeFile()),
+      /\.pem is missing or cannot be read \(ENOENT\)\.$/,
+    ],
     [
       'a key of another kind',
       async () => writeFile(await activeFile(), rsaPem()),

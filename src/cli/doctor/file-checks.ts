@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { Logo } from '../../brand/logo.js';
 import { Config, ConfigError } from '../../core/config.js';
 import { AppLogger } from '../../core/logger.js';
-import { pagesAreBuilt } from '../../http/pages.js';
+import { missingPagesRemedy, pagesAreBuilt } from '../../http/pages.js';
 import { Languages } from '../../languages/languages.service.js';
 import { oneSentence } from '../terminal/error-sentence.js';
 import { CommandError } from '../terminal/output.js';
@@ -17,7 +17,7 @@ const [WARNING_MIB, FAILURE_MIB] = [1024, 100];
 /** Checks whether the web pages are built. */
 export function checkPages(report: Report): void {
   if (pagesAreBuilt()) report.ok('pages', 'The web pages are built.');
-  else report.warn('pages', 'The web pages are not built: run npm run build.');
+  else report.warn('pages', `The web pages are missing: ${missingPagesRemedy()}.`);
 }
 
 /** Checks the user of this command. Files that root creates cannot be changed by the service. */

@@ -20,7 +20,10 @@ async function checkTokenKeys(config: Config, report: Report): Promise<string> {
   const OTHERS = 0o007;
   for (const file of files) {
     if (((await stat(file)).mode & OTHERS) === 0) continue;
-    report.warn('token keys', `Every user of this machine has access to ${dir}: run chmod -R o= on it.`);
+    report.warn(
+      'token keys',
+      `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`,
+    );
     break;
   }
   return `${dir} has ${keys.length} keys, and ${active.kid} signs.`;

@@ -3,6 +3,7 @@ import { access, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isEd25519, thumbprint } from '../ed25519/ed25519.js';
 import {
+  codeText,
   createTokenKey,
   summarizeKeys,
   parseRing,
@@ -161,8 +162,9 @@ async function readRing(dir: string, read: ReadText, text: string): Promise<Ring
 }
 
 async function readKey(dir: string, read: ReadText, { kid, file, state }: RingEntry): Promise<TokenKey> {
-  const pem = await read(join(dir, file)).catch(() => null);
-  if (pem === null) throw new Error(`The token key file ${file} is missing or cannot be read.`);
+  const pem = await read(join(dir, file)).catch((error: unknown) => {
+    throw new Error(`The token key file ${file} is missing or cannot be read${codeText(error)}.`);
+  });
   const key = parseKey(pem);
   if (!key || !isEd25519(key)) throw new Error(`The token key file ${file} is not an Ed25519 key in PEM.`);
   if (thumbprint(key) !== kid) throw new Error(`The token key file ${file} does not hold the key ${kid}.`);

@@ -66,11 +66,17 @@ export type ReadText = (path: string) => Promise<string>;
 /** Reads a file as text, from the disk. */
 export const readText: ReadText = (path) => readFile(path, 'utf8');
 
+/** Returns the code of a failed access to a file in parentheses, such as ` (ENOENT)`. */
+export function codeText(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined ? '' : ` (${code})`;
+}
+
 /** Reads the text of ring.json. @throws Error if it cannot be read */
 export async function readRingText(dir: string, read = readText): Promise<string> {
-  const text = await read(join(dir, 'ring.json')).catch(() => null);
-  if (text === null) throw new Error(`${dir} holds no ring.json that can be read.`);
-  return text;
+  return read(join(dir, 'ring.json')).catch((error: unknown) => {
+    throw new Error(`${dir} holds no ring.json that can be read${codeText(error)}.`);
+  });
 }
 
 /** Parses the text of ring.json. @throws Error if it is not valid, or has not exactly one active key */
