@@ -7,7 +7,10 @@ export class ConfigError extends Error {}
 
 /** The errors of all invalid settings, one sentence each. The message is the first of them. */
 export class SettingsError extends ConfigError {
-  constructor(readonly sentences: readonly string[]) {
+  readonly sentences: readonly string[];
+
+  constructor(sentences: readonly string[]) {
     super(sentences[0]);
+    this.sentences = sentences;
   }
 }

@@ -107,7 +107,7 @@ describe('the key ring', () => {
   test('that is broken is reported, and its file is not changed', async () => {
     await mkdir(join(dir, 'keys/tokens'), { recursive: true });
     await writeFile(join(dir, 'keys/tokens/ring.json'), '{');
-    await expect(openKeyRing(config(), NOW)).rejects.toThrow('ring.json is not JSON.');
+    await expect(openKeyRing(config(), NOW)).rejects.toThrow('ring.json is not JSON:');
     expect(await readFile(join(dir, 'keys/tokens/ring.json'), 'utf8')).toBe('{');
     await rm(join(dir, 'keys'), { recursive: true });
     await writeFile(join(dir, 'keys'), '');
