@@ -137,6 +137,15 @@ test('the view of the service shows hostile warnings, reasons, subjects and jobs
   await answer(page, 'service', {
     warnings: HOSTILE,
     mail: { waiting: 10, untried: 0, late: 0, failed: 10, failing },
+    events: {
+      is_recording: true,
+      waiting: 2,
+      failing: 1,
+      given_up: 0,
+      attempts: 3,
+      reason: HOSTILE[0],
+      oldest_waiting: '2026-11-20T12:00:00Z',
+    },
     jobs: HOSTILE.map((task) => ({ task, waiting: 1, late: 0, failing: 0 })),
   });
   await openAs(page, origin, service, 'support', '#service');
