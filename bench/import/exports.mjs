@@ -1,19 +1,9 @@
 // Makes exports in the formats that the vendors document (docs/operations/license-import.md), from a seed.
+import { Random } from '../../test/client/random.ts';
 
 /** The moment to which the ages of the licenses refer; every purchase is before it, and every coming expiry long after it. */
 const NOW = Date.UTC(2026, 9, 1);
 const DAY_MS = 86_400_000;
-
-/** @returns a function that returns random whole numbers below n, by the algorithm mulberry32 */
-function randomNumbers(seed) {
-  let state = seed;
-  return (n) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % n;
-  };
-}
 
 /**
  * The kinds of licenses by their share in percent, and the status that each becomes. The rest is active.
@@ -34,7 +24,7 @@ const KINDS = [
  *   the file, and its licenses with the status that each becomes
  */
 export function makeExport(vendor, { rows, seed }) {
-  const random = randomNumbers(seed);
+  const random = new Random(seed);
   const sales = Array.from({ length: rows }, (_, i) => sale(vendor, i, random));
   // The two keys of an order are refunded together.
   for (let i = 6; i < rows; i += 7) {
@@ -62,13 +52,13 @@ function becomesOf(vendor, kind) {
 }
 
 function sale(vendor, i, random) {
-  const kind = kindOf(random(100));
-  const purchasedAt = NOW - random(1500 * 24) * 3_600_000;
+  const kind = kindOf(random.below(100));
+  const purchasedAt = NOW - random.below(1500 * 24) * 3_600_000;
   const expiresAt =
     kind === 'expired'
-      ? NOW - random(200) * DAY_MS
-      : random(3) === 0
-        ? NOW + (60 + random(400)) * DAY_MS
+      ? NOW - random.below(200) * DAY_MS
+      : random.below(3) === 0
+        ? NOW + (60 + random.below(400)) * DAY_MS
         : null;
   // Every seventh order has two keys, in successive rows.
   const order = i % 7 === 6 ? i - 1 : i;
@@ -79,8 +69,8 @@ function sale(vendor, i, random) {
     transaction: TRANSACTIONS[vendor](order),
     purchasedAt: new Date(purchasedAt),
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
-    limit: random(4) === 0 ? null : 1 + random(5),
-    quantity: 1 + (random(10) === 0 ? random(4) : 0),
+    limit: random.below(4) === 0 ? null : 1 + random.below(5),
+    quantity: 1 + (random.below(10) === 0 ? random.below(4) : 0),
   };
 }
 
@@ -90,7 +80,7 @@ function kindOf(percent) {
 }
 
 const symbols = (random, alphabet, n) =>
-  Array.from({ length: n }, () => alphabet[random(alphabet.length)]).join('');
+  Array.from({ length: n }, () => alphabet[random.below(alphabet.length)]).join('');
 const HEX = '0123456789abcdef';
 const UPPER_HEX = '0123456789ABCDEF';
 const groups = (random, alphabet, count, length) =>
@@ -245,7 +235,7 @@ function gumroadLines(sales, random) {
       'Recurring Charge?': '0',
       Quantity: String(sale.quantity),
       'Subscription End Date': sale.kind === 'expired' ? sale.expiresAt.toISOString().slice(0, 10) : '',
-      Review: random(20) === 0 ? 'Works,\nthank you' : '',
+      Review: random.below(20) === 0 ? 'Works,\nthank you' : '',
       'License Key': sale.key,
       'License Key Activation Count': '1',
       'License Key Enabled?': sale.kind === 'disabled' ? '0' : '1',
@@ -257,10 +247,12 @@ function gumroadLines(sales, random) {
   const lines = sales.flatMap((sale) => [
     line(sale),
     // A later payment of a subscription, and a sale of a product without license keys.
-    ...(random(25) === 0
+    ...(random.below(25) === 0
       ? [line(sale, { 'Purchase ID': `${sale.transaction}r`, 'Recurring Charge?': '1' })]
       : []),
-    ...(random(25) === 0 ? [line(sale, { 'Purchase ID': `${sale.transaction}b`, 'License Key': '' })] : []),
+    ...(random.below(25) === 0
+      ? [line(sale, { 'Purchase ID': `${sale.transaction}b`, 'License Key': '' })]
+      : []),
   ]);
   const totals = GUMROAD_COLUMNS.map(
     (name) => ({ 'Purchase ID': 'Totals', 'Sale Price ($)': '1234.5' })[name] ?? '',

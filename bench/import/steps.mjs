@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { Random } from '../../test/client/random.ts';
 import { node24, root, ScriptError } from '../../scripts/prepare.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { makeExport } from './exports.mjs';
@@ -37,14 +38,13 @@ export async function importOnce(context, vendor, size) {
 export async function importKilled(context, vendor, size) {
   const database = await newDatabase(context, `killed_${vendor}`);
   const { file, licenses } = writeExport(context, vendor, size, 'killed');
-  let state = size.seed;
-  const random = (n) => ((state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff) >> 8) % n;
+  const random = new Random(size.seed);
   const stored = [];
   while (stored.length < KILLS) {
     const run = await startImport(database, vendor, file);
     const isEarly = stored.length % 4 === 0;
     if (!isEarly) await untilMoreThan(stored.at(-1) ?? 0, database, run.child);
-    await pause(random(isEarly ? KILL_WITHIN_MS.start : KILL_WITHIN_MS.batch));
+    await pause(random.below(isEarly ? KILL_WITHIN_MS.start : KILL_WITHIN_MS.batch));
     run.child.kill('SIGKILL');
     const { code, stderr } = await run.ended;
     if (code === 0) break;

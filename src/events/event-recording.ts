@@ -11,19 +11,18 @@ export async function startRecording(dataSource: DataSource, now: Date): Promise
 
 /** Turns the recording of events off, and deletes those that are stored. @returns the number of deleted events */
 export async function stopRecording(dataSource: DataSource, audit: AuditContext, now: Date): Promise<number> {
-  let events = 0;
-  await withLockRetries(() =>
+  return withLockRetries(() =>
     dataSource.transaction(async (manager) => {
       await setRecording(manager, false, now);
-      events = await affectedRows(manager, 'delete from outgoing_event');
+      const events = await affectedRows(manager, 'delete from outgoing_event');
       await recordAudit(manager, audit, { action: 'events.stop', change: { events }, at: now });
+      return events;
     }),
   );
-  return events;
 }
 
 // The change of a trigger waits for all writers of its table, and later ones wait for the change: so it waits for a short time only.
 async function setRecording(manager: EntityManager, recorded: boolean, now: Date): Promise<void> {
-  await execute(manager, `select set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`);
+  await execute(manager, `set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
   await execute(manager, 'select record_events($1, $2)', [recorded, now]);
 }

@@ -1,5 +1,4 @@
 import type { LicenseStatus } from '../licenses/license.rules.js';
-import type { SkipReason } from './read-license.js';
 
 /** How many refused rows a report lists. All of them are passed to `onRefused`. */
 const MAX_LISTED_REFUSALS = 1_000;
@@ -72,7 +71,7 @@ export class ReportCounter {
     this.#totals[total] += 1;
   }
 
-  skip(reason: SkipReason | string): void {
+  skip(reason: string): void {
     this.count('skipped');
     add(this.#skipped, reason);
   }

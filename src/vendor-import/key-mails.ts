@@ -66,7 +66,6 @@ export async function mailImportedKeys(
   dataSource: DataSource,
   schedule: KeyMailSchedule,
   now: Date,
-  onProgress: (mails: number) => void = () => undefined,
 ): Promise<number> {
   for (let mails = 0; ;) {
     const added = await dataSource.transaction(async (manager) => {
@@ -78,6 +77,6 @@ export async function mailImportedKeys(
       return licenses.length;
     });
     if (added === 0) return mails;
-    onProgress((mails += added));
+    mails += added;
   }
 }

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { utcDay } from '../core/clock.js';
-import { execute, queryRows } from '../database/sql.js';
+import { execute } from '../database/sql.js';
 import type { LicenseKeys } from '../keys/license-keys.js';
 import { previousKeyHint } from '../keys/previous-key-text.js';
 import { endedAt } from '../licenses/license.rules.js';
@@ -96,7 +96,9 @@ async function plan(
 ): Promise<{ rows: RowPlan[]; purchases: PlannedPurchase[] }> {
   const state: BatchState = await readBatchState(manager, licenses, isLocked);
   const erased = new Set<string>();
-  for (const id of licenses.flatMap(({ id, purchase_id }) => [id, purchase_id ?? []].flat()))
+  for (const id of licenses.flatMap(({ id, purchase_id }) =>
+    purchase_id === null ? [id] : [id, purchase_id],
+  ))
     if (await wasErased(id)) erased.add(id);
   const rows = planRows(licenses, state, erased, now);
   return { rows, purchases: planPurchases(rows, state) };
@@ -108,8 +110,8 @@ const previousKey = ({ previous_key_hash, previous_key }: DerivedLicense) => [
 ];
 
 const LINK_PREVIOUS_KEY = 'update license set previous_key_hash = $2, previous_key_hint = $3 where id = $1';
-// A report of the processor may insert the same purchase meanwhile: then the statement fails on its transaction id, the batch is
-// rolled back, and the import can be started again.
+// A report of the processor may insert the same purchase meanwhile: then the statement fails on its transaction id, and the batch is
+// rolled back and repeated (`importExport`).
 const INSERT_PURCHASES = `
   insert into purchase (id, transaction_id, email, state, recorded_on, paid)
   select *, $5::date, true from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])`;
@@ -181,5 +183,5 @@ async function insertLicenses(
     }; // prettier-ignore
   });
   const values = LICENSE_COLUMNS.map(([name]) => rows.map((row) => row[name]));
-  await queryRows(manager, INSERT_LICENSES, [...values, now]);
+  await execute(manager, INSERT_LICENSES, [...values, now]);
 }

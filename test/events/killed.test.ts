@@ -8,6 +8,7 @@ import pg from 'pg';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
+import { Random } from '../client/random.js';
 import { runs } from '../fuzz/fuzz.js';
 import { activation, call, createDatabase } from '../support/harness.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
@@ -31,19 +32,7 @@ const PROGRESS_INTERVAL_MS = 10_000;
 const { numRuns, seed = Math.floor(Math.random() * 2 ** 31) } = runs(TEST_KILLS);
 const maxKills = numRuns!;
 
-/** Returns random numbers from 0 to 1, by the algorithm mulberry32. */
-function randomNumbers(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-const random = randomNumbers(seed);
-const chance = (share: number) => random() < share;
-const below = (count: number) => Math.floor(random() * count);
+const random = new Random(seed);
 
 const directory = mkdtempSync(join(tmpdir(), 'mooring-events-'));
 const preload = pathToFileURL(join(import.meta.dirname, 'fast-events.mjs')).href;
@@ -116,8 +105,8 @@ async function killAgainAndAgain(port: number): Promise<void> {
     const instance = start(port, receiver.settings);
     try {
       // One in five is killed while it starts. An instance that ends by itself is a fault, and `ready` rejects.
-      if (!chance(0.2)) await instance.ready();
-      await pause(random() * 2_000);
+      if (!random.chance(0.2)) await instance.ready();
+      await pause(random.unit() * 2_000);
       expect(instance.isRunning).toBe(true);
     } catch (error) {
       if (!gaveUp(instance)) throw error;
@@ -130,21 +119,21 @@ async function killAgainAndAgain(port: number): Promise<void> {
 /** Changes random licenses through random instances until the kills are over. A request to a killed instance fails. */
 async function change(): Promise<void> {
   while (!over.signal.aborted) {
-    const port = chance(0.3) ? steadyPort : ports[below(ports.length)];
+    const port = random.chance(0.3) ? steadyPort : ports[random.below(ports.length)];
     await changeOnce(`http://127.0.0.1:${port}`).catch(() => pause(5));
   }
 }
 
 async function changeOnce(url: string): Promise<void> {
-  const transaction_id = `sale-${below(LICENSES)}`;
+  const transaction_id = `sale-${random.below(LICENSES)}`;
   const email = `${transaction_id}@example.com`;
   const { license_key } = keys.derive(keys.purchaseIds(transaction_id).license_id, 1);
   const activate = async () =>
-    call(url, 'POST', '/v1/activate', activation({ license_key, email }, String(below(MACHINES))));
-  if (chance(0.1))
-    await report({ url }, { transaction_id, email, status: chance(0.01) ? 'refunded' : 'paid' });
+    call(url, 'POST', '/v1/activate', activation({ license_key, email }, String(random.below(MACHINES))));
+  if (random.chance(0.1))
+    await report({ url }, { transaction_id, email, status: random.chance(0.01) ? 'refunded' : 'paid' });
   const { status, json } = await activate();
-  if (status < 300 && chance(0.5)) {
+  if (status < 300 && random.chance(0.5)) {
     const path = `/support/api/activations/${String(json.activation.id)}/release`;
     await call(url, 'POST', path, { reason: 'a test' }, { authorization: `Bearer ${token}` });
   }
@@ -174,7 +163,7 @@ async function sendTheRest(): Promise<void> {
 }
 
 test('no event is lost and the order of each license is kept, although instances are killed and the receiver fails half of the time', async () => {
-  receiver.answering = () => (chance(0.5) ? 204 : 500);
+  receiver.answering = () => (random.chance(0.5) ? 204 : 500);
   let reportedAt = performance.now();
   const progress = setInterval(() => {
     if (maxKills === TEST_KILLS || performance.now() - reportedAt < PROGRESS_INTERVAL_MS) return;

@@ -15,8 +15,6 @@ interface CsvOptions {
   readonly maxRowBytes?: number;
 }
 
-const DEFAULTS = { delimiters: /[,;]/, maxRowBytes: 16_384 } as const;
-
 /** Opens a file to read it. @throws CommandError if it is none, or cannot be read */
 export async function openFile(path: string): Promise<FileHandle> {
   const refuse = (error: unknown): never => {
@@ -31,15 +29,14 @@ export async function openFile(path: string): Promise<FileHandle> {
 export async function* csvRows(
   file: FileHandle,
   path: string,
-  { delimiters, maxRowBytes }: CsvOptions = {},
+  { delimiters = /[,;]/, maxRowBytes = 16_384 }: CsvOptions = {},
 ): AsyncGenerator<ImportRow, undefined> {
-  const maxBytes = maxRowBytes ?? DEFAULTS.maxRowBytes;
   const showProgress = progressBar(basename(path));
   let line = 1;
   const parser = parse({
     bom: true,
-    delimiter: await delimiterOf(file, delimiters ?? DEFAULTS.delimiters),
-    max_record_size: maxBytes,
+    delimiter: await delimiterOf(file, delimiters),
+    max_record_size: maxRowBytes,
     record_delimiter: '\n',
     relax_column_count: true,
     trim: true,
@@ -51,7 +48,7 @@ export async function* csvRows(
     },
   });
   // The loop below throws an error of the file or of the parser, so the callback ignores it.
-  pipeline(textOf(file, path, showProgress, maxBytes), parser, () => undefined);
+  pipeline(textOf(file, path, showProgress, maxRowBytes), parser, () => undefined);
   try {
     for await (const cells of parser as AsyncIterable<string[] & { line: number }>) {
       if (cells.some((cell) => cell.trim() !== '')) yield { line: cells.line, cells };
@@ -59,7 +56,7 @@ export async function* csvRows(
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw error.code === 'CSV_MAX_RECORD_SIZE'
-      ? longRow(path, line, maxBytes)
+      ? longRow(path, line, maxRowBytes)
       : new CommandError(`${path}, line ${line}: a quotation mark is missing or out of place.`);
   } finally {
     // Removes the progress bar.
@@ -76,7 +73,7 @@ async function delimiterOf(file: FileHandle, delimiters: RegExp): Promise<string
 }
 
 /** Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines. @throws CommandError if it is not UTF-8 or not CSV */
-export async function* textOf(
+async function* textOf(
   file: FileHandle,
   path: string,
   onProgress: (done: number, total: number) => void,

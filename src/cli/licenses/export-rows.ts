@@ -86,11 +86,7 @@ async function openCsv(file: FileHandle, path: string, format: ExportFormat): Pr
     );
   }
   async function* rows(): AsyncGenerator<ExportRow, undefined> {
-    try {
-      for await (const { line, cells } of lines) yield csvRow(`line ${line}`, names, cells, header.length);
-    } finally {
-      await lines.return(undefined);
-    }
+    for await (const { line, cells } of lines) yield csvRow(`line ${line}`, names, cells, header.length);
     return undefined;
   }
   return { header, rows: rows() };

@@ -9,7 +9,9 @@ export type RowFilters = Readonly<Record<string, string>>;
 
 /** Collects the values of `--map "License Key=previous_key"`. */
 export function collectMaps(text: string, before: ColumnMaps | undefined): ColumnMaps {
-  const [column, name] = splitAtLast(text, '--map', 'COLUMN=FIELD');
+  const at = text.lastIndexOf('=');
+  if (at < 1 || at === text.length - 1) throw new UsageError('--map must be COLUMN=FIELD.');
+  const [column, name] = splitAt(text, at);
   const field = IMPORT_FIELDS.find((known) => known === name);
   if (!field) throw new UsageError(`--map ends with one of ${IMPORT_FIELDS.join(', ')}.`);
   if (before?.[field] !== undefined) throw new UsageError(`--map names two columns for ${field}.`);
@@ -18,18 +20,13 @@ export function collectMaps(text: string, before: ColumnMaps | undefined): Colum
 
 /** Collects the values of `--only "Item Name=My App"`. */
 export function collectFilters(text: string, before: RowFilters | undefined): RowFilters {
-  const [column, value] = splitAtFirst(text);
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError('--only must be COLUMN=VALUE.');
+  const [column, value] = splitAt(text, at);
   return { ...before, [column]: value };
 }
 
-function splitAtLast(text: string, option: string, shape: string): [string, string] {
-  const at = text.lastIndexOf('=');
-  if (at < 1 || at === text.length - 1) throw new UsageError(`${option} must be ${shape}.`);
-  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-}
-
-function splitAtFirst(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new UsageError('--only must be COLUMN=VALUE.');
-  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-}
+const splitAt = (text: string, at: number): [string, string] => [
+  text.slice(0, at).trim(),
+  text.slice(at + 1).trim(),
+];

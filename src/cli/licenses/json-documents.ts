@@ -76,7 +76,7 @@ class Splitter {
           this.line = this.#currentLine;
         }
         this.#depth += 1;
-      } else if (character === '}' && this.#depth > 0) {
+      } else if (character === '}') {
         this.#depth -= 1;
         if (this.#depth === 0) {
           yield { line: this.line, text: this.#text + chunk.slice(start, i + 1) };
