@@ -143,10 +143,7 @@ export class Config {
     this.#eventEndpoint = settings.check(() => readEventEndpoint(text));
     if (this.isProduction) {
       // The texts are checked, because a setting that is given and invalid has its own error.
-      const names = 'DATABASE_URL LICENSE_KEY_SECRET TOKEN_KEYS_DIR MANIFEST_PUBLIC_KEYS PUBLIC_URL PRODUCT';
-      settings.check(() =>
-        requireProductionSettings(Object.fromEntries(names.split(' ').map((name) => [name, text(name)]))),
-      );
+      settings.check(() => requireProductionSettings(text));
       if (publicUrl) settings.check(() => requireHttps(publicUrl));
       const nodeTls = environment['NODE_TLS_REJECT_UNAUTHORIZED'];
       settings.check(() => requireVerifiedCertificates(nodeTls));

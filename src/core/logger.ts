@@ -4,6 +4,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import { ConfigError } from './config-error.js';
 import type { LogLevel } from './config.js';
 import type { BufferedOutput } from './buffered-output.js';
+import { driverErrorOf } from './driver-error.js';
 import { logOutput } from './journal.js';
 
 /** Matches the lines of a stack trace that are frames: `at name (place:line:column)`. */
@@ -116,11 +117,7 @@ export class AppLogger implements LoggerService {
  */
 export function errorFields(error: unknown): Fields {
   if (!types.isNativeError(error)) return { error: typeof error };
-  const { code, constraint, table } = ((error as { driverError?: unknown }).driverError ?? error) as {
-    code?: unknown;
-    constraint?: unknown;
-    table?: unknown;
-  };
+  const { code, constraint, table } = driverErrorOf(error);
   const frames = framesOf(error);
   return {
     error: error.constructor.name,

@@ -35,14 +35,23 @@ export function isProductionMode(settings: {
   return false;
 }
 
+const REQUIRED = [
+  'DATABASE_URL',
+  'LICENSE_KEY_SECRET',
+  'TOKEN_KEYS_DIR',
+  'MANIFEST_PUBLIC_KEYS',
+  'PUBLIC_URL',
+  'PRODUCT',
+];
+
 /**
  * Refuses a production without one of these settings. Nothing is generated or assumed there: with new secrets, the service would not
  * recognize its licenses at the next start; without PUBLIC_URL, its links would lead to localhost; without PRODUCT, an application
  * would refuse its tokens and manifests (docs/contract.md#settings).
- * @param needed the value of each setting; undefined if it is missing @throws ConfigError
+ * @param read returns the text of a setting; undefined if it is missing @throws ConfigError
  */
-export function requireProductionSettings(needed: Readonly<Record<string, unknown>>): void {
-  const missing = Object.keys(needed).filter((name) => needed[name] === undefined);
+export function requireProductionSettings(read: (name: string) => string | undefined): void {
+  const missing = REQUIRED.filter((name) => read(name) === undefined);
   if (missing.length === 0) return;
   throw new ConfigError(
     `In production these settings must be given: ${missing.join(', ')} (mooring init makes the secrets, and .env.example describes each setting).`,

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { ConfigError } from '../core/config.js';
 import { databaseHost } from '../core/connection-urls.js';
+import { driverErrorOf, type DriverError } from '../core/driver-error.js';
 import { isPoolerRefusal, poolerError } from './pooler.js';
 import { tlsError } from './tls-errors.js';
 
@@ -43,13 +44,13 @@ export function connectionRefusal(
 ): ConfigError | null {
   if (!types.isNativeError(error)) return null;
   if (isPoolerRefusal(error)) return poolerError(error);
-  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
+  const cause = driverErrorOf(error);
   if (NO_PASSWORD.test(cause.message)) {
     const address = databaseAddress(databaseUrl);
     return new ConfigError(`PostgreSQL at ${address} requires a password: add it to ${setting}.`, { cause });
   }
   const text = REFUSALS[String(cause.code)];
-  return text === undefined ? tlsError(error, setting) : refusal(text, databaseUrl, setting, cause);
+  return text === undefined ? tlsError(cause, setting) : refusal(text, databaseUrl, setting, cause);
 }
 
 /** Creates the error for a role that lacks a right in the database. */
@@ -70,10 +71,6 @@ function refusal(text: string, databaseUrl: string, setting: DatabaseSetting, ca
 
 /** Returns the code of a failed connection, such as ECONNREFUSED, for messages. */
 export function connectionErrorCode(error: unknown): string {
-  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {
-    code?: unknown;
-    errors?: readonly unknown[];
-  };
-  // A host name with several addresses has an error for each.
-  return String(cause.code ?? (cause.errors?.[0] as typeof cause | undefined)?.code ?? cause.message);
+  const { code, errors, message } = driverErrorOf(error);
+  return String(code ?? (errors as readonly DriverError[] | undefined)?.[0]?.code ?? message);
 }

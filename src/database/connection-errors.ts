@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { driverErrorOf } from '../core/driver-error.js';
 import { BatchQueueFull } from './batch.js';
 import { isTlsFailure } from './tls-errors.js';
 
@@ -38,11 +39,7 @@ export function isConnectionError(error: unknown): boolean {
   if (error instanceof BatchQueueFull) return true;
   // `instanceof Error` does not work here, because an error of Node may come from another realm.
   if (!types.isNativeError(error)) return false;
-  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & {
-    code?: unknown;
-    syscall?: unknown;
-    errors?: unknown;
-  };
+  const cause = driverErrorOf(error);
   if (isTlsFailure(cause)) return true;
   if (Array.isArray(cause.errors)) return cause.errors.some(isConnectionError);
   if (typeof cause.code !== 'string') return DRIVER_MESSAGES.test(cause.message);

@@ -86,6 +86,15 @@ export async function migrateWhenReachable(
   }
 }
 
+/**
+ * Returns the error to report for a failed use of a database: that of `databaseRefusal`, DatabaseUnavailable for an error of the
+ * connection, or the error itself.
+ */
+export async function databaseFailure(error: unknown, url: string): Promise<unknown> {
+  const refusal = await databaseRefusal(error, url);
+  return refusal ?? (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error);
+}
+
 /** The error of a start or a command whose database cannot be reached. Its message is one sentence with the host and the reason. */
 export class DatabaseUnavailable extends Error {
   constructor(url: string, cause: unknown) {

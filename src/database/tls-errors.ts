@@ -1,5 +1,5 @@
-import { types } from 'node:util';
 import { ConfigError } from '../core/config.js';
+import type { DriverError } from '../core/driver-error.js';
 
 /** The message of `pg` for a server that offers no TLS. The error has no code. */
 const NO_TLS = 'The server does not support SSL connections';
@@ -20,9 +20,7 @@ export function isTlsFailure({ message, code }: { message: string; code?: unknow
  * help.
  * @param setting the setting with the URL @returns null for any other error
  */
-export function tlsError(error: unknown, setting: string): ConfigError | null {
-  if (!types.isNativeError(error)) return null;
-  const cause = ((error as { driverError?: unknown }).driverError ?? error) as Error & { code?: unknown };
+export function tlsError(cause: DriverError, setting: string): ConfigError | null {
   if (!isTlsFailure(cause)) return null;
   const reason =
     cause.message === NO_TLS

@@ -26,13 +26,15 @@ export async function licenseKeySecret(config: Config): Promise<Buffer> {
   );
 }
 
-/** Whether there is a license key secret: LICENSE_KEY_SECRET, or in development a generated one. */
-export const hasLicenseKeySecret = (config: Config) =>
-  config.licenseKeySecret !== undefined || existsSync(developmentSecretFile(config));
-
 /** Reads the secret from which license keys are derived, and returns what derives them. */
 export async function readLicenseKeys(config: Config): Promise<LicenseKeys> {
   return new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
+}
+
+/** As `readLicenseKeys`, but does not create a missing secret of development. @returns null if it is missing */
+export async function readExistingLicenseKeys(config: Config): Promise<LicenseKeys | null> {
+  const exists = config.licenseKeySecret !== undefined || existsSync(developmentSecretFile(config));
+  return exists ? readLicenseKeys(config) : null;
 }
 
 /** Returns the folder of the token keys: TOKEN_KEYS_DIR, or in development `DATA_DIR/keys/tokens`. */

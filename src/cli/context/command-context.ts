@@ -4,9 +4,7 @@ import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../../database/data-source.js';
 import { pendingMigrations } from '../../database/migrations.js';
-import { databaseRefusal } from '../../database/migration-rights.js';
-import { isConnectionError } from '../../database/connection-errors.js';
-import { DatabaseUnavailable, migrateWhenReachable, openDatabase } from '../../database/open-database.js';
+import { databaseFailure, migrateWhenReachable, openDatabase } from '../../database/open-database.js';
 import { AppLogger } from '../../core/logger.js';
 import { readLicenseKeys } from '../../keys/key-material.js';
 import type { LicenseKeys } from '../../keys/license-keys.js';
@@ -61,37 +59,37 @@ export async function withDatabase<T>(
       entities: COMMAND_ENTITIES,
     });
   } catch (error) {
-    throw (
-      (await databaseRefusal(error, url)) ??
-      (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error)
-    );
+    throw await databaseFailure(error, url);
   } finally {
     await close();
   }
 }
 
-export async function createLicensesService(context: CommandContext): Promise<LicensesService> {
+/** @param keys the result of `openLicenseKeys`, if the caller has opened them */
+export async function createLicensesService(
+  context: CommandContext,
+  keys?: LicenseKeys,
+): Promise<LicensesService> {
   const { config, clock, dataSource } = context;
-  return new LicensesService(dataSource, await openLicenseKeys(context), config, clock);
+  return new LicensesService(dataSource, keys ?? (await openLicenseKeys(context)), config, clock);
 }
 
-export async function createErasureService(context: CommandContext): Promise<ErasureService> {
+/** @param keys the result of `openLicenseKeys`, if the caller has opened them */
+export async function createErasureService(
+  context: CommandContext,
+  keys?: LicenseKeys,
+): Promise<ErasureService> {
   const { config, clock, dataSource, databaseUrl } = context;
-  const records = new ErasureRecords(clock, config, await openLicenseKeys(context));
+  const records = new ErasureRecords(clock, config, keys ?? (await openLicenseKeys(context)));
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
 /** Creates the service that records purchases, which the webhook also uses. */
 export async function createPurchasesService(context: CommandContext): Promise<PurchasesService> {
   const { clock, dataSource } = context;
-  const licenses = await createLicensesService(context);
-  return new PurchasesService(
-    dataSource,
-    licenses,
-    await openLicenseKeys(context),
-    await createErasureService(context),
-    clock,
-  );
+  const keys = await openLicenseKeys(context);
+  const licenses = await createLicensesService(context, keys);
+  return new PurchasesService(dataSource, licenses, keys, await createErasureService(context, keys), clock);
 }
 
 /** Opens the license keys. @throws ConfigError if the database was made with another secret */

@@ -1,5 +1,5 @@
 import type { KeyRing } from '../../keys/tokens/key-ring.js';
-import { hasLicenseKeySecret, readLicenseKeys } from '../../keys/key-material.js';
+import { readExistingLicenseKeys } from '../../keys/key-material.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { WarningsService } from '../../monitoring/warnings/warnings.service.js';
 import type { CommandContext } from './command-context.js';
@@ -12,7 +12,6 @@ export async function createWarningsService(
 ): Promise<WarningsService> {
   // Only a running service knows the state of its replica.
   const replica = { isDegraded: false };
-  // A missing secret of development is not created here.
-  const keys = hasLicenseKeySecret(config) ? await readLicenseKeys(config) : null;
+  const keys = await readExistingLicenseKeys(config);
   return new WarningsService(dataSource, manifests, ring, replica, keys, clock, config);
 }

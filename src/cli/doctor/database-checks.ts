@@ -1,19 +1,18 @@
-import type { DataSource } from 'typeorm';
 import { CLOCK_TOLERANCE_MS, type Clock } from '../../core/clock.js';
 import { Config, ConfigError } from '../../core/config.js';
 import { connectionErrorCode, connectionRefusal, databaseAddress } from '../../database/access-errors.js';
 import { isConnectionError } from '../../database/connection-errors.js';
 import { replicaPool, withMaintenanceConnection } from '../../database/data-source.js';
 import { databaseTime } from '../../database/database-clock.js';
-import { databaseRefusal, requireMigrationRights } from '../../database/migration-rights.js';
+import { requireMigrationRights } from '../../database/migration-rights.js';
 import { pendingMigrations, requireUsableDatabase } from '../../database/migrations.js';
-import { DatabaseUnavailable } from '../../database/open-database.js';
+import { databaseFailure } from '../../database/open-database.js';
 import { queryOne, queryPrepared } from '../../database/sql.js';
-import { hasLicenseKeySecret, readLicenseKeys } from '../../keys/key-material.js';
+import { readExistingLicenseKeys } from '../../keys/key-material.js';
 import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
 import { unfittingManifestSettings } from '../../manifest/manifest-settings.js';
 import { createWarningsService } from '../context/warnings.js';
-import { COMMAND_ENTITIES, loadManifestService } from '../context/command-context.js';
+import { COMMAND_ENTITIES, loadManifestService, type CommandContext } from '../context/command-context.js';
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
@@ -27,15 +26,12 @@ export async function checkDatabase(config: Config, clock: Clock, report: Report
   try {
     await withMaintenanceConnection(
       url,
-      async (dataSource) => checkOpenDatabase({ config, clock, dataSource, databaseUrl: url }, report),
+      async (dataSource) =>
+        checkOpenDatabase({ config, clock, dataSource, databaseUrl: url, appliedMigrations: [] }, report),
       { entities: COMMAND_ENTITIES },
     );
   } catch (error) {
-    const refusal = await databaseRefusal(error, url);
-    report.fail(
-      'database',
-      refusal ?? (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error),
-    );
+    report.fail('database', await databaseFailure(error, url));
   }
 }
 
@@ -50,14 +46,7 @@ async function checkEmbedded(): Promise<string> {
   return 'DATABASE_URL is not set: the service starts an embedded PostgreSQL in DATA_DIR.';
 }
 
-interface Checked {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly dataSource: DataSource;
-  readonly databaseUrl: string;
-}
-
-async function checkOpenDatabase(checked: Checked, report: Report): Promise<void> {
+async function checkOpenDatabase(checked: CommandContext, report: Report): Promise<void> {
   const { dataSource, databaseUrl, clock } = checked;
   await requireUsableDatabase(dataSource);
   const { version } = await queryOne<{ version: string }>(
@@ -85,7 +74,7 @@ const SELECT_ROLE = `
 
 /** Checks the role of DATABASE_URL (docs/operations/install.md). */
 async function checkRole(
-  { dataSource, databaseUrl }: Checked,
+  { dataSource, databaseUrl }: CommandContext,
   mustMigrate: boolean,
   report: Report,
 ): Promise<string | void> {
@@ -112,26 +101,22 @@ function checkClock(clock: Clock, databaseTime: Date, report: Report): string | 
   report.warn('clock', advice);
 }
 
-async function checkSecret({ config, dataSource }: Checked): Promise<string> {
-  // A missing secret of development is not created here.
-  const isSame = hasLicenseKeySecret(config)
-    ? await isSecretOfDatabase(dataSource, await readLicenseKeys(config))
-    : null;
+async function checkSecret({ config, dataSource }: CommandContext): Promise<string> {
+  const keys = await readExistingLicenseKeys(config);
+  const isSame = keys && (await isSecretOfDatabase(dataSource, keys));
   if (isSame === null) return 'The first start stores a check value of the license key secret.';
   if (!isSame) throw new ConfigError(otherSecretText(config));
   return 'The license key secret is that of the database.';
 }
 
 /** Checks the data as `mooring status` does, and names what a new service lacks. */
-async function checkContent(checked: Checked, report: Report): Promise<void> {
-  const context = { ...checked, appliedMigrations: [] };
-  const manifests = await loadManifestService(context);
-  const warnings = await createWarningsService(context, manifests, { lastError: null });
+async function checkContent(checked: CommandContext, report: Report): Promise<void> {
+  const manifests = await loadManifestService(checked);
+  const warnings = await createWarningsService(checked, manifests, { lastError: null });
   const texts = warnings.derive(await warnings.readState());
-  // These warnings are failures here, because a setting must be corrected.
+  // These warnings are failures here, because a setting must be corrected. That of the secret was reported before.
   const unfitting = unfittingManifestSettings(manifests.live, checked.config);
-  const failures = [...unfitting, otherSecretText(checked.config)];
-  for (const text of texts) if (!failures.includes(text)) report.warn('warning', text);
+  for (const text of texts) if (!unfitting.includes(text)) report.warn('warning', text);
   for (const text of unfitting) report.fail('manifest', new ConfigError(text));
   const content = manifests.live?.content;
   const manifest = content && `version ${content.version}, valid until ${content.expires_at}`;

@@ -63,10 +63,11 @@ export async function importExportFile(
   try {
     const report = await withDatabase(async (context) => {
       const { config, clock, dataSource } = context;
-      const erasures = await createErasureService(context);
+      const keys = await openLicenseKeys(context);
+      const erasures = await createErasureService(context, keys);
       const now = clock.now();
       const parts = {
-        keys: await openLicenseKeys(context),
+        keys,
         audit: auditContextOf(command),
         now,
         mails: options.mail

@@ -1,3 +1,4 @@
+import { driverErrorOf } from '../../core/driver-error.js';
 import { isConnectionError } from '../../database/connection-errors.js';
 import { Problem, problemDetail } from '../../http/problems/problem.js';
 
@@ -21,7 +22,7 @@ export function oneSentence(text: string): string {
 export function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
   if (error instanceof Problem) return problemDetail(error);
-  const { code } = ((error as { driverError?: unknown }).driverError ?? error) as { code?: unknown };
+  const { code } = driverErrorOf(error);
   if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
   return oneSentence(error.message || String(code ?? error.name));
 }

@@ -1,6 +1,5 @@
 import { createServer, type AddressInfo } from 'node:net';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../core/settings-reader.js';
 
 const DEFAULT_PORT = 3000;
 const MAX_ATTEMPTS = 100;
