@@ -36,7 +36,7 @@ export const headerChecks: readonly Check[] = [
       const { date } = answer.headers;
       const time = Date.parse(date ?? '');
       demand(
-        new Date(time).toUTCString() === date,
+        !Number.isNaN(time) && new Date(time).toUTCString() === date,
         `${describeAnswer(answer)} with the date ${formatValue(date)}.`,
       );
     }),

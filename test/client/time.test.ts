@@ -137,6 +137,8 @@ describe('a retry-after', () => {
     ['xFri, 20 Nov 2026 13:02:00 GMT', undefined, undefined],
     ['Fri, 20 Nov 2026 13:02:00 GMT', 'soon', 120],
     ['Fri, 20 Nov 2026 13:02:00 GMT', '2026-11-20T13:01:00Z', 120],
+    ['Fri, 20 Nov 2026 13:02:00 GMT', 'Invalid Date', 120],
+    ['Invalid Date', undefined, undefined],
     ['Mon, 31 Nov 2026 13:02:00 GMT', undefined, undefined],
     ['Friday, 20-Nov-26 13:02:00 GMT', undefined, undefined],
   ])('of %s in an answer with the date %s is %p seconds', (value, date, seconds) =>

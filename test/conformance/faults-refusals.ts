@@ -151,6 +151,11 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     setHeaders(anyExchange, { date: undefined }),
     'Each answer has a date, to which a retry-after is relative',
   ],
+  [
+    'has a clock that does not run',
+    setHeaders(anyExchange, { date: 'Invalid Date' }),
+    'Each answer has a date, to which a retry-after is relative',
+  ],
   ['sets a cookie', setHeaders(anyExchange, { 'set-cookie': 'session=1' }), 'No answer sets a cookie'],
   ['has a server header', setHeaders(anyExchange, { server: 'example' }), 'No answer has a server header'],
 ];
