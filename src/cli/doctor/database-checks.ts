@@ -145,10 +145,11 @@ export async function checkReplica(config: Config, report: Report): Promise<void
   const pool = replicaPool(url);
   try {
     const [replica] = await queryPrepared<{ id: string }>(pool, { name: 'read cluster', text: READ_CLUSTER });
+    // A fault of the primary is reported by the check of the database.
     const primary = await withMaintenanceConnection(databaseUrl, (dataSource) =>
       queryOne<{ id: string }>(dataSource, READ_CLUSTER),
-    );
-    if (replica!.id !== primary.id)
+    ).catch(() => null);
+    if (primary !== null && replica!.id !== primary.id)
       throw new ConfigError(
         'DATABASE_READ_URL leads to a replica of another server: give one of DATABASE_URL.',
       );
