@@ -64,11 +64,7 @@ export async function importKilled(context, vendor, size) {
 
 /** Signs in each holder by the old key and the address, and tries each key with the address of another holder. */
 export async function signInAll({ processes, progress }, { vendor, database, licenses }) {
-  const service = await processes.startService({
-    ...database.settings,
-    NODE_ENV: 'development',
-    LOG_LEVEL: 'warn',
-  });
+  const service = await processes.startService({ ...database.settings, LOG_LEVEL: 'warn' });
   const url = `http://localhost:${service.port}`;
   const started = performance.now();
   const signIn = async (email, license_key) => {
@@ -114,6 +110,7 @@ async function newDatabase({ url, folder }, name) {
   own.pathname = `/${name}`;
   await migrate(own.href);
   const settings = {
+    NODE_ENV: 'development',
     DATABASE_URL: own.href,
     DATA_DIR: join(folder, name),
     LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
