@@ -15,7 +15,7 @@ export function bashScript(places: readonly Place[]): string {
   const words = places.map(({ path, commands, options, values }) => {
     const names = [...commands, ...options].map(({ text }) => text);
     const isFile = values === 'file';
-    const all = [...names, ...(Array.isArray(values) ? (values as string[]) : [])].join(' ');
+    const all = [...names, ...(typeof values === 'string' ? [] : values)].join(' ');
     return `    ${quoted(path)}) words=${quoted(all)}${isFile ? '; files=1' : ''} ;;`;
   });
   return `# Completion for bash. Load it in ~/.bashrc: source <(mooring completion bash)
@@ -24,8 +24,8 @@ _mooring() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$at \${COMP_WORDS[i]}" in
-      ${commandPaths}) at="$at \${COMP_WORDS[i]}" ;;
-      ${valueOptions}) ((i += 1)) ;;
+      ${commandPaths.join(' | ')}) at="$at \${COMP_WORDS[i]}" ;;
+      ${valueOptions.join(' | ')}) ((i += 1)) ;;
     esac
   done
   case "$at \${COMP_WORDS[COMP_CWORD - 1]}" in

@@ -1,12 +1,12 @@
 import type { Place, Values } from './words.js';
 
-/** The patterns of `case` in the scripts, joined by `|`. */
+/** The patterns of `case` in the scripts. */
 export interface Cases {
   /** The paths of all commands. */
-  readonly commandPaths: string;
+  readonly commandPaths: readonly string[];
   /** The options that have a value, each after the path of its command. */
-  readonly valueOptions: string;
-  /** The same options, grouped by what their values are. */
+  readonly valueOptions: readonly string[];
+  /** The same options, joined by `|`, grouped by what their values are. */
   readonly valueCases: readonly [patterns: string, values: Values][];
 }
 
@@ -27,8 +27,8 @@ export function functionCases(places: readonly Place[]): Cases {
   const groups = [...byValues.values()];
   const commandPaths = places.map(({ path }) => path).filter((path) => path !== '');
   return {
-    commandPaths: commandPaths.map(quoted).join(' | '),
-    valueOptions: groups.flatMap(({ patterns }) => patterns).join(' | '),
+    commandPaths: commandPaths.map(quoted),
+    valueOptions: groups.flatMap(({ patterns }) => patterns),
     valueCases: groups.map(({ values, patterns }) => [patterns.join(' | '), values]),
   };
 }

@@ -30,9 +30,9 @@ function __mooring_at
       continue
     end
     switch "$at $word"
-      case ${patternsForFish(commandPaths)}
+      case ${commandPaths.join(' ')}
         set at "$at $word"
-      case ${patternsForFish(valueOptions)}
+      case ${valueOptions.join(' ')}
         set skipped 1
     end
   end
@@ -42,9 +42,6 @@ complete -c mooring -f
 ${lines.join('\n')}
 `;
 }
-
-/** In fish the patterns of a `case` are separated by spaces. */
-const patternsForFish = (patterns: string) => patterns.replaceAll("' | '", "' '");
 
 /** In single quotes, fish reads a backslash before a quotation mark or a backslash. */
 const quotedForFish = (text: string) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;

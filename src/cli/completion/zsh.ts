@@ -20,7 +20,7 @@ export function zshScript(places: readonly Place[]): string {
     ({ path, commands, options, values }) => `    (${quoted(path)})
       commands=(${commands.map(described).join(' ')})
       options=(${options.map(described).join(' ')})
-      values=(${Array.isArray(values) ? (values as string[]).map(quoted).join(' ') : ''})
+      values=(${typeof values === 'string' ? '' : values.map(quoted).join(' ')})
       files=${values === 'file' ? 1 : 0} ;;`,
   );
   return `#compdef mooring
@@ -30,8 +30,8 @@ _mooring() {
   local -a commands options values
   for ((i = 2; i < CURRENT; i++)); do
     case "$at \${words[i]}" in
-      (${commandPaths}) at="$at \${words[i]}" ;;
-      (${valueOptions}) ((i += 1)) ;;
+      (${commandPaths.join(' | ')}) at="$at \${words[i]}" ;;
+      (${valueOptions.join(' | ')}) ((i += 1)) ;;
     esac
   done
   case "$at \${words[CURRENT - 1]}" in
