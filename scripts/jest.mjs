@@ -37,7 +37,7 @@ export async function jest(args, options = {}) {
  * The folder for temporary files. The tests create and delete about two hundred databases of three hundred files each,
  * which takes some file systems a minute of processor time, so a file system in memory is used if it has enough space.
  */
-function temporaryFolder() {
+export function temporaryFolder() {
   if (process.platform !== 'linux' || process.env.TMPDIR) return tmpdir();
   try {
     const { bavail, bsize } = statfsSync(MEMORY_FILE_SYSTEM);

@@ -26,10 +26,11 @@ await command(async () => {
   const { code, modules } = await bundle();
   const file = join(folder, FILE);
   await mkdir(folder, { recursive: true });
-  await writeFile(file, GUARD + code + licensesOf(modules));
+  const program = GUARD + code + licensesOf(modules);
+  await writeFile(file, program);
   await chmod(file, 0o755);
   console.log(
-    `${file} has ${Math.round(readFileSync(file).length / 1024)} KiB. It needs only Node ${OLDEST_NODE}.`,
+    `${file} has ${Math.round(Buffer.byteLength(program) / 1024)} KiB. It needs only Node ${OLDEST_NODE}.`,
   );
   return 0;
 });

@@ -1,9 +1,9 @@
 // npm run test:python: tests the Python client, and then its README and its example against a real service. The last line has
 // the counts. PYTHON names another Python than python3. Without a Python of 3.9 or newer no test runs, and a line says so.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from './jest.mjs';
 import { command, ensureBuilt, ensureInstalled, root, ScriptError, step } from './prepare.mjs';
 import { withSampleService } from './sample-service.mjs';
 
@@ -19,8 +19,7 @@ await command(async () => {
     return 0;
   }
   // The tests write thousands of small files, each to the disk.
-  const memory = process.env.TMPDIR || !existsSync('/dev/shm') ? tmpdir() : '/dev/shm';
-  const folder = mkdtempSync(join(memory, 'mooring-python-'));
+  const folder = mkdtempSync(join(temporaryFolder(), 'mooring-python-'));
   const environment = {
     ...process.env,
     PYTHONPATH: join(PACKAGE, 'src'),

@@ -2,7 +2,7 @@
 // chroot with its own mounts and processes.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { node24, root, ScriptError } from '../prepare.mjs';
 import { buildContext, parseCopy } from './dockerfile.mjs';
@@ -150,7 +150,8 @@ const INSTRUCTIONS = {
     for (const source of sources) {
       const from = stage ? join(trees.get(stage), source) : join(root, source);
       // The contents of a folder are copied, not the folder itself. A file gets its own name in a target that ends in a slash.
-      const isFolder = readdirSafely(from) !== undefined;
+      if (!existsSync(from)) throw new ScriptError(`${from} does not exist.`);
+      const isFolder = statSync(from).isDirectory();
       const into = isFolder || !target.endsWith('/') ? to : join(to, source.split('/').at(-1));
       const isCopied = (path) =>
         stage !== undefined || isInContext(path.slice(root.length).replace(/^\/|\/$/g, ''));
@@ -178,13 +179,3 @@ const INSTRUCTIONS = {
     mkdirSync(join(image.tree, value), { recursive: true });
   },
 };
-
-function readdirSafely(path) {
-  if (!existsSync(path)) throw new ScriptError(`${path} does not exist.`);
-  try {
-    return readdirSync(path);
-  } catch (error) {
-    if (error.code === 'ENOTDIR') return undefined;
-    throw error;
-  }
-}

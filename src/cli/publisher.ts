@@ -18,7 +18,7 @@ function build(args: readonly string[]): Promise<Command> {
   return Promise.resolve(finishProgram(mooring, () => build([])));
 }
 
-endOnProcessEvents(async (error) => {
+endOnProcessEvents((error) => {
   process.stderr.write(`An unknown error occurred (${(error as Partial<Error>).name}).\n`);
   return Promise.resolve();
 });

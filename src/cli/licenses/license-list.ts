@@ -8,6 +8,7 @@ import { LICENSE_STATUS } from '../../licenses/license-status.js';
 import type { LicensePosition } from '../../support/licenses/holder-licenses.js';
 import { cursorField, toCursor } from '../../support/licenses/holder-licenses.dto.js';
 import { withDatabase } from '../context/command-context.js';
+import { quoted } from '../completion/cases.js';
 import { choiceOption, emailAddress, fieldOption, uuid, wholeNumber } from '../terminal/options.js';
 import { aligned, print, withIdName } from '../terminal/output.js';
 
@@ -29,7 +30,7 @@ interface LicenseFilter {
 }
 
 /** A page of licenses, the newest first. */
-export interface LicensePage {
+interface LicensePage {
   readonly licenses: readonly LicenseView[];
   /** The cursor of the next page; null on the last one. */
   readonly next_cursor: string | null;
@@ -123,7 +124,7 @@ export function nextPageText(names: readonly string[], options: object, cursor: 
 }
 
 /** Quotes a word if a shell would read it otherwise. */
-const shellWord = (text: string) => (/^[\w@.+:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+const shellWord = (text: string) => (/^[\w@.+:-]+$/.test(text) ? text : quoted(text));
 
 const HEAD = ['License', 'Status', 'Key', 'Machines', 'Expires', 'E-mail'];
 

@@ -5,22 +5,29 @@ import { publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519/ed2551
 import { isObject } from '../../keys/manifests/manifest-content.js';
 import { confirm } from '../terminal/confirm.js';
 import { fetchText, isPublicUrlSet } from './live-manifest.js';
-import { knownManifestKeys } from './signing-keys.js';
+
+/** The keys that sign a manifest, and those that need no confirmation. */
+interface SigningKeys {
+  readonly keys: readonly KeyObject[];
+  /** The files of the keys, in the order of the keys; empty for the key of development. */
+  readonly files: readonly string[];
+  /** The keys of --public-key. */
+  readonly named: readonly KeyObject[];
+  /** The keys of `knownManifestKeys`. */
+  readonly known: readonly KeyObject[];
+}
 
 /**
  * Asks before a manifest is signed with a key that no server is known to trust: the service may accept it because of its other
  * signatures, and then installed applications receive no update. A key that is named with --public-key is confirmed.
- * @param files the files of the keys, in the order of the keys; empty for the key of development
  * @throws CommandError
  */
 export async function confirmUnlistedKeys(
-  keys: readonly KeyObject[],
-  files: readonly string[],
-  named: readonly KeyObject[],
+  { keys, files, named, known }: SigningKeys,
   config: Config,
 ): Promise<void> {
   if (keys.length === 0) return;
-  const { from, ids } = await listedKeyIds(config);
+  const { from, ids } = await listedKeyIds(known, config);
   const confirmed = new Set([...ids, ...named.map(thumbprint)]);
   for (const [i, key] of keys.entries()) {
     if (confirmed.has(thumbprint(key))) continue;
@@ -34,11 +41,13 @@ export async function confirmUnlistedKeys(
 }
 
 /** Finds the ids of the keys that servers trust: in the settings, else at the public address. @returns also where they are from */
-async function listedKeyIds(config: Config): Promise<{ from: string; ids: string[] }> {
-  const known = await knownManifestKeys(config);
-  if (config.manifestPublicKeys || known.length > 0 || !isPublicUrlSet())
+async function listedKeyIds(
+  known: readonly KeyObject[],
+  { publicUrl }: Config,
+): Promise<{ from: string; ids: string[] }> {
+  if (known.length > 0 || !isPublicUrlSet())
     return { from: 'MANIFEST_PUBLIC_KEYS', ids: known.map(thumbprint) };
-  const url = `${config.publicUrl}/v1/keys`;
+  const url = `${publicUrl}/v1/keys`;
   return { from: url, ids: await fetchKeyIds(url) };
 }
 

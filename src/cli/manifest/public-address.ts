@@ -5,7 +5,6 @@ import {
   ManifestError,
   readDocument,
   verifyManifest,
-  type ManifestContent,
 } from '../../keys/manifests/signed-manifest.js';
 import { CommandError } from '../terminal/output.js';
 import { fetchManifest } from './live-manifest.js';
@@ -29,13 +28,13 @@ export async function checkPublicAddress(published: Published): Promise<string |
   const { url, waitSeconds } = published;
   for (const deadline = Date.now() + waitSeconds * 1000; ; await wait(POLL_INTERVAL_MS)) {
     try {
-      const found = await readServed(published);
-      if (found.isCurrent || found.fault !== null) return found.fault;
+      const instead = await readServed(published);
+      if (instead === null) return null;
       if (Date.now() < deadline) continue;
-      return `${url} still serves ${found.instead} after ${waitSeconds} seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
+      return `${url} still serves ${instead} after ${waitSeconds} seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
     } catch (error) {
-      // The address does not answer, answers with an error, or serves a manifest of other keys. The command does not wait for this to
-      // change, because the manifest is published nevertheless.
+      // The address does not answer, answers with an error, or serves something wrong. The command does not wait for this to change,
+      // because the manifest is published nevertheless.
       if (error instanceof CommandError) return error.message;
       if (error instanceof ManifestError)
         return `${url} serves a manifest that clients refuse: ${error.message}`;
@@ -44,23 +43,21 @@ export async function checkPublicAddress(published: Published): Promise<string |
   }
 }
 
-/** What the address serves. If it is neither current nor wrong, it is earlier: `instead` names it. */
-interface Served {
-  readonly isCurrent: boolean;
-  readonly fault: string | null;
-  readonly instead: string;
-}
-
-async function readServed({ url, signed, sequence, trusted }: Published): Promise<Served> {
+/**
+ * Reads what the address serves in place of the published manifest.
+ * @returns null if it serves that or a later one
+ * @throws CommandError if what it serves is wrong @throws ManifestError if clients refuse it
+ */
+async function readServed({ url, signed, sequence, trusted }: Published): Promise<string | null> {
   const document = await fetchManifest(url);
-  if (document === null) return { isCurrent: false, fault: null, instead: 'none' };
-  const served: ManifestContent = verifyManifest(document, trusted);
-  const instead = `the manifest of sequence ${served.sequence}`;
-  const wrong = (fault: string): Served => ({ isCurrent: false, fault: `${url} ${fault}`, instead });
+  if (document === null) return 'none';
+  const served = verifyManifest(document, trusted);
   if (findDifferingUnsignedMember(document, served) !== null)
-    return wrong('serves the manifest with changed unsigned copies.');
+    throw new CommandError(`${url} serves the manifest with changed unsigned copies.`);
   if (served.sequence === sequence && readDocument(document).signed !== signed)
-    return wrong('serves another manifest of the same sequence, which was not published here.');
+    throw new CommandError(
+      `${url} serves another manifest of the same sequence, which was not published here.`,
+    );
   // Another publisher may have published a later manifest since.
-  return { isCurrent: served.sequence >= sequence, fault: null, instead };
+  return served.sequence >= sequence ? null : `the manifest of sequence ${served.sequence}`;
 }

@@ -25,7 +25,7 @@ export interface Publishing {
   /** Makes the checks of `publish` without publishing. @throws Error with one sentence */
   check(document: unknown, isWithdrawal: boolean): Promise<Publication>;
   /** @throws Error with one sentence if the manifest is refused */
-  publish(document: unknown, isWithdrawal: boolean): Promise<Publication>;
+  publish(document: unknown, isWithdrawal: boolean): Promise<unknown>;
 }
 
 /** Passes `work` the way to publish: with STAFF_TOKEN over https, otherwise in the database of the settings. */
@@ -33,8 +33,11 @@ export async function withPublishing(
   command: Command,
   work: (publishing: Publishing) => Promise<void>,
 ): Promise<void> {
-  const { staffToken } = publisherConfig();
-  await (staffToken === undefined ? inDatabase(command, work) : work(await overHttps(command, staffToken)));
+  const config = publisherConfig();
+  const { staffToken } = config;
+  await (staffToken === undefined
+    ? inDatabase(command, work)
+    : work(await overHttps(command, staffToken, config)));
 }
 
 async function inDatabase(command: Command, work: (publishing: Publishing) => Promise<void>): Promise<void> {
@@ -44,26 +47,20 @@ async function inDatabase(command: Command, work: (publishing: Publishing) => Pr
   await withDatabase(async (context) => {
     const trusted = await trustedManifestKeys(context.config);
     const manifests = await loadManifestService(context, trusted);
-    const live = () => manifests.live?.content ?? null;
     await work({
       publicUrl: context.config.publicUrl,
       trusted,
       async check(document, isWithdrawal) {
         const next = await manifests.checkPublishable(document, isWithdrawal);
-        return { live: live(), next };
+        return { live: manifests.live?.content ?? null, next };
       },
-      async publish(document, isWithdrawal) {
-        const before = live();
-        const next = await manifests.publish(document, auditContextOf(command), isWithdrawal);
-        return { live: before, next };
-      },
+      publish: (document, isWithdrawal) => manifests.publish(document, auditContextOf(command), isWithdrawal),
     });
   });
 }
 
 /** @throws UsageError or ConfigError if the settings do not allow it */
-async function overHttps(command: Command, token: string): Promise<Publishing> {
-  const config = publisherConfig();
+async function overHttps(command: Command, token: string, config: Config): Promise<Publishing> {
   if (command.optsWithGlobals<{ as?: string }>().as !== undefined)
     throw new UsageError('--as has no use with STAFF_TOKEN: the audit trail names the owner of the token.');
   requireSafeAddress(config);

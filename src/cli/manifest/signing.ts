@@ -85,8 +85,10 @@ export async function openSigningContext(options: SigningOptions): Promise<Signi
   const files = options.key ?? [];
   const ask = passphraseSource(options.passphraseFd);
   const keys = isUnsigned && files.length === 0 ? [] : await signingKeys(files, ask, config);
-  await confirmUnlistedKeys(keys, files, options.publicKey ?? [], config);
-  const trusted = [...toPublicKeys(keys), ...(options.publicKey ?? []), ...(await knownManifestKeys(config))];
+  const named = options.publicKey ?? [];
+  const known = await knownManifestKeys(config);
+  await confirmUnlistedKeys({ keys, files, named, known }, config);
+  const trusted = [...toPublicKeys(keys), ...named, ...known];
   const expires = options.expires ?? new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS);
   return { config, now, expires, keys, trusted };
 }

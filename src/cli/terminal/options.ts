@@ -1,5 +1,4 @@
 import { Option } from 'commander';
-import { validate as isUuid } from 'uuid';
 import { publicKeyFromX } from '../../keys/ed25519/ed25519.js';
 import {
   Invalid,
@@ -12,6 +11,7 @@ import { appVersionField } from '../../fields/app-version.js';
 import { emailField } from '../../fields/email.js';
 import { expiryTextField, machinesAllowedField, momentField } from '../../fields/license-terms.js';
 import { reasonField } from '../../fields/reason.js';
+import { uuidField } from '../../fields/uuid.js';
 import { UsageError } from './output.js';
 import type { KeyObject } from 'node:crypto';
 
@@ -40,14 +40,8 @@ export const moment = (name: string) => fieldOption(name, momentField.parse);
 export const momentOrNever = (name: string) => fieldOption(name, expiryTextField.parse);
 export const oneOf = <const T extends string>(name: string, allowed: readonly T[]) =>
   fieldOption(name, oneOfField(allowed).parse);
-export const uuid =
-  (name: string): Reader<string> =>
-  (text) =>
-    requireValue(
-      isUuid(text) ? text.toLowerCase() : null,
-      name,
-      'an id, such as 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6',
-    );
+export const uuid = (name: string) =>
+  fieldOption(name, uuidField('must be an id, such as 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6').parse);
 export const emailAddress = (name: string) => fieldOption(name, emailField.parse);
 export const machines = fieldOption('--machines', machinesAllowedField.parseText);
 export const reason = fieldOption('--reason', reasonField.parse);
