@@ -12,7 +12,7 @@ let service: Service;
 let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
-  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  terminal = Terminal.beside(service);
 });
 afterAll(async () => {
   terminal.close();

@@ -1,7 +1,5 @@
 import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Finding } from '../../src/cli/doctor/report.js';
@@ -9,6 +7,7 @@ import { DAY_MS } from '../../src/core/clock.js';
 import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { manifestBytes, signManifest } from '../../src/keys/manifests/signed-manifest.js';
 import { nextManifest } from '../../src/manifest/manifest.rules.js';
+import { SmtpServer } from '../mail/smtp-server.js';
 import { createDatabase, Service } from '../support/harness.js';
 import { MAIN, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
@@ -23,8 +22,8 @@ type Settings = Record<string, string | undefined>;
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let terminal: Terminal;
 let production: Settings;
-/** A mail server that refuses each sign-in, and a program that uses a port. */
-let mailServer: Server;
+/** A mail server that refuses each sign-in, and so also a program that uses a port. */
+let mailServer: SmtpServer;
 beforeAll(async () => {
   database = await createDatabase();
   terminal = new Terminal({});
@@ -38,27 +37,14 @@ beforeAll(async () => {
   };
   await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'], { env: production });
   await terminal.json(['license', 'issue', '--email', 'ada@example.com'], { env: production });
-  mailServer = createServer(refuseSignIns).listen(0, '127.0.0.1');
-  await once(mailServer, 'listening');
+  mailServer = await SmtpServer.start();
+  mailServer.misbehave('auth', 535);
 });
 afterAll(async () => {
-  mailServer?.close();
+  await mailServer?.close();
   terminal?.close();
   await database?.drop();
 });
-
-/** Talks SMTP as a server that accepts no sign-in. */
-function refuseSignIns(socket: Socket): void {
-  socket.on('error', () => undefined);
-  socket.write('220 mail.example.com\r\n');
-  socket.on('data', (line) => {
-    const command = String(line).slice(0, 4);
-    if (command === 'EHLO') socket.write('250-mail.example.com\r\n250 AUTH PLAIN\r\n');
-    else socket.write(command === 'AUTH' ? '535 refused\r\n' : '250 ok\r\n');
-  });
-}
-
-const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
 /** Runs `mooring doctor --json` with changed settings. */
 async function diagnose(changes: Settings = {}): Promise<Run & { checks: Finding[]; failures: Finding[] }> {
@@ -259,7 +245,7 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     ['PORT', () => ({ PORT: 'http' }), /^PORT must be a whole number from 0 to 65535/],
     [
       'PORT in use',
-      () => ({ PORT: String(portOf(mailServer)) }),
+      () => ({ PORT: String(mailServer.port) }),
       /^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(another program uses it\): set another one/,
     ],
     [
@@ -269,12 +255,12 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     ],
     [
       'METRICS_PORT in use',
-      () => ({ METRICS_PORT: String(portOf(mailServer)) }),
+      () => ({ METRICS_PORT: String(mailServer.port) }),
       /METRICS_PORT \d+ \(another program uses it\)/,
     ],
     [
       'SMTP_URL with a wrong password',
-      () => smtp(`smtp://ada:${SECRET}@127.0.0.1:${portOf(mailServer)}`),
+      () => smtp(`smtp://ada:${SECRET}@127.0.0.1:${mailServer.port}`),
       /^SMTP_URL cannot be used, because the mail server refused the sign-in \(535\): correct it/,
     ],
     [
@@ -419,7 +405,7 @@ describe('a start would fail with the same sentence:', () => {
   });
 
   test('PORT in use, and the log has no line about it', async () => {
-    const env = { ...production, PORT: String(portOf(mailServer)) };
+    const env = { ...production, PORT: String(mailServer.port) };
     const { code, stdout, stderr } = await terminal.run([], { program: MAIN, env });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\)\.\n$/);

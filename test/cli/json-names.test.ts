@@ -32,9 +32,7 @@ async function runEach(): Promise<Record<string, unknown>> {
   const run = async (...args: string[]): Promise<Run['json']> => {
     const { json, stderr } = await publisher.run([...args, '--json']);
     if (json === undefined) throw new Error(`mooring ${args.join(' ')}: ${stderr}`);
-    const name = args
-      .slice(0, args[1] === undefined || args.length === 1 || !isGroup(args[0]!) ? 1 : 2)
-      .join(' ');
+    const name = args.slice(0, isGroup(args[0]!) ? 2 : 1).join(' ');
     printed[name] = json;
     return json;
   };

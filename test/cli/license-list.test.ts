@@ -11,7 +11,7 @@ let terminal: Terminal;
 const ids: string[] = [];
 beforeAll(async () => {
   service = await Service.start();
-  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  terminal = Terminal.beside(service);
   for (let i = 0; i < COUNT; i += 1) {
     ids.unshift((await service.issue({ email: ADA })).license_id);
     service.clock.advance(i % 2 === 0 ? 1_000 : 0);

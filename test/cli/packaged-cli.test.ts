@@ -10,6 +10,7 @@ import {
   PUBLISH,
   signArgs,
   UNREACHABLE_URL,
+  type RunOptions,
 } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
@@ -32,8 +33,7 @@ afterAll(async () => {
   machine.close();
 });
 
-const run = (args: string[], { fd3, env }: { fd3?: string; env?: Record<string, string> } = {}) =>
-  machine.run(args, { program, ...(fd3 !== undefined && { fd3 }), ...(env && { env }) });
+const run = (args: string[], options: RunOptions = {}) => machine.run(args, { ...options, program });
 
 test('the packaged file needs nothing but Node, and has the licenses of the packages in it', () => {
   expect(readdirSync(machine.dir)).not.toContain('node_modules');

@@ -21,7 +21,7 @@ let terminal: Terminal;
 beforeAll(async () => {
   sending = await startSending();
   service = sending.service;
-  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  terminal = Terminal.beside(service);
 });
 beforeEach(() => {
   sending.receiver.received.length = 0;

@@ -28,7 +28,7 @@ let terminal: Terminal;
 beforeAll(async () => {
   sending = await startSending({ environment: { SELF_RELEASES_PER_YEAR: '5' } });
   service = sending.service;
-  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  terminal = Terminal.beside(service);
 });
 afterAll(async () => {
   terminal?.close();

@@ -30,7 +30,7 @@ const license_ids: string[] = [];
 
 beforeAll(async () => {
   service = await Service.start({ clock: new FakeClock(new Date()) });
-  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  terminal = Terminal.beside(service);
   for (let i = 0; i < 5; i += 1) await addComputer(`holder-${i}@example.com`);
 });
 

@@ -13,6 +13,7 @@ test('package.json, the scripts, the image and the documentation name the Node t
     expect([file, json(file).engines.node]).toEqual([file, range]);
   expect(json('package-lock.json').packages[''].engines.node).toBe(range);
   expect(read('scripts/prepare.mjs')).toContain(`parseInt(version.slice(1), 10) >= ${REQUIRED_NODE_MAJOR}`);
+  expect(read('scripts/package-cli.mjs')).toContain(`const OLDEST_NODE = ${REQUIRED_NODE_MAJOR};`);
   expect(read('Dockerfile')).toContain(`ARG NODE_IMAGE=node:${REQUIRED_NODE_MAJOR}-slim`);
   for (const page of ['README.md', 'docs/operations/install.md'])
     expect(read(page).replaceAll(/\s+/g, ' ')).toContain(`Node ${REQUIRED_NODE_MAJOR} or later`);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   service = await Service.start({ environment: { METRICS_PORT: '0' } });
   harness = RetentionHarness.forDatabase(service.databaseUrl);
   await harness.disableRollUp();
-  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  terminal = Terminal.beside(service);
   await service.sql(
     `create table telemetry_1990_01 partition of telemetry for values from ('1990-01-01') to ('1990-02-01')`,
   );

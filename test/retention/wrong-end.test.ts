@@ -27,7 +27,7 @@ beforeAll(async () => {
   service = await Service.start();
   harness = RetentionHarness.forDatabase(service.databaseUrl);
   await harness.disableRollUp();
-  terminal = new Terminal({ DATABASE_URL: service.databaseUrl, DATA_DIR: service.dataDir });
+  terminal = Terminal.beside(service);
 });
 beforeEach(() => service.clock.set(TODAY));
 afterEach(() => service.sql('truncate license, activation, purchase cascade'));

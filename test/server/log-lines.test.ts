@@ -1,6 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { connect, createServer, type Server } from 'node:net';
-import { once } from 'node:events';
 import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +7,7 @@ import pg from 'pg';
 import { LibraryOutput } from '../../src/core/library-output.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { OutageLog } from '../../src/database/outage-log.js';
+import { TcpProxy } from '../support/databases/outage-harness.js';
 import { call, createDatabase } from '../support/harness.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
@@ -203,30 +202,21 @@ describe('a start', () => {
   });
 
   test('says once that it waits for the database, with host and reason, and continues when the database answers', async () => {
-    const port = await freePort();
-    const url = changed((each) => (each.port = String(port)));
+    const proxy = new TcpProxy();
+    proxy.port = await freePort();
+    proxy.target = Number(new URL(database.url).port);
+    const url = changed((each) => (each.port = String(proxy.port)));
     const server = new ServerProcess({ PORT: '0', DATA_DIR: folder, DATABASE_URL: url });
     processes.push(server);
     await server.waitForOutput('stderr', /\n/);
-    const proxy = await forward(port, Number(new URL(database.url).port));
+    await proxy.open();
     await server.ready();
     expect((await server.end()).code).toBe(0);
     proxy.close();
     expect(server.stderr).toMatch(
       new RegExp(
-        `^Waiting for the database at 127\\.0\\.0\\.1:${port} \\(ECONNREFUSED\\)\\.\\n\\n +Mooring is ready`,
+        `^Waiting for the database at 127\\.0\\.0\\.1:${proxy.port} \\(ECONNREFUSED\\)\\.\\n\\n +Mooring is ready`,
       ),
     );
   });
 });
-
-/** Forwards the connections of a port to another port. */
-async function forward(from: number, to: number): Promise<Server> {
-  const server = createServer((socket) => {
-    const upstream = connect(to, '127.0.0.1');
-    for (const each of [socket, upstream]) each.on('error', () => undefined);
-    socket.pipe(upstream).pipe(socket);
-  }).listen(from, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
-}

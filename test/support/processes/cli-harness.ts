@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { publicJwk } from '../../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import type { Service } from '../harness.js';
 import { baseEnvironment } from './server-process.js';
 import { runWarm, type Command } from './warm-cli.js';
 
@@ -41,6 +42,11 @@ export class Terminal {
   readonly dir = mkdtempSync(join(tmpdir(), 'mooring-cli-'));
 
   constructor(readonly env: Record<string, string | undefined>) {}
+
+  /** A command line with the database and the data folder of a service. */
+  static beside({ databaseUrl, dataDir }: Pick<Service, 'databaseUrl' | 'dataDir'>): Terminal {
+    return new Terminal({ DATABASE_URL: databaseUrl, DATA_DIR: dataDir });
+  }
 
   file(name: string): string {
     return join(this.dir, name);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { runOf, type Run } from './cli-harness.js';
 import { baseEnvironment } from './server-process.js';
 
@@ -62,10 +62,10 @@ export class InstalledCommand {
     });
     child.stdin.end();
     const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
+      buffer(child.stdout),
       text(child.stderr),
       once(child, 'close') as Promise<[number | null]>,
     ]);
-    return runOf(code, Buffer.from(stdout), stderr);
+    return runOf(code, stdout, stderr);
   }
 }
