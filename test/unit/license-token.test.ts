@@ -36,7 +36,7 @@ const privateKey = createPrivateKey({
 });
 
 let dir: string;
-/** Holds the key of the vectors as `active`, with its private half: a signature is checked by making it again. */
+/** Holds the key of the vectors as `active`, with its private half. */
 let ring: KeyRing;
 /** Holds only the public half of that key, as `verifying`: a signature is checked by verifying it. */
 let publicRing: KeyRing;

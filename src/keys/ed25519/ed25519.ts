@@ -41,14 +41,9 @@ export function thumbprint(key: KeyObject): string {
   return hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url');
 }
 
-/** Signs the UTF-8 bytes of `text`. @returns the 64 bytes of the signature */
-export function signatureBytes(privateKey: KeyObject, text: string): Buffer {
-  return sign(null, Buffer.from(text), privateKey);
-}
-
 /** Signs the UTF-8 bytes of `text`. @returns the signature in base64url */
 export function signText(privateKey: KeyObject, text: string): string {
-  return signatureBytes(privateKey, text).toString('base64url');
+  return sign(null, Buffer.from(text), privateKey).toString('base64url');
 }
 
 /** Whether `signature` (canonical base64url) is a signature of this key over the UTF-8 bytes of `text`. */

@@ -1,7 +1,8 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { access, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isEd25519, thumbprint } from '../ed25519/ed25519.js';
+import { SignerCheck } from '../ed25519/signer-check.js';
 import {
   codeText,
   createTokenKey,
@@ -25,6 +26,8 @@ export interface TokenKey {
   /** Undefined if the file has only the public half, which is enough in the state `verifying`. */
   privateKey?: KeyObject;
   publicKey: KeyObject;
+  /** Checks signatures. With the private half this takes an eighth of the time (docs/decisions/0058). */
+  verifier: Pick<SignerCheck, 'accepts'>;
   /** The JWS header segment, in base64url, of all tokens that this key signs. `byHeader` finds the key by this segment. */
   header: string;
 }
@@ -171,10 +174,17 @@ async function readKey(dir: string, read: ReadText, { kid, file, state }: RingEn
   const header = Buffer.from(JSON.stringify({ alg: 'Ed25519', kid, typ: 'license+jwt' })).toString(
     'base64url',
   );
-  if (key.type === 'private') return { kid, state, privateKey: key, publicKey: createPublicKey(key), header };
-  if (state === 'verifying') return { kid, state, publicKey: key, header };
+  if (key.type === 'private') {
+    const verifier = new SignerCheck(key);
+    return { kid, state, privateKey: key, publicKey: createPublicKey(key), verifier, header };
+  }
+  if (state === 'verifying') return { kid, state, publicKey: key, verifier: publicVerifier(key), header };
   throw new Error(`The token key file ${file} lacks the private half that a key in state ${state} needs.`);
 }
+
+const publicVerifier = (publicKey: KeyObject): TokenKey['verifier'] => ({
+  accepts: (text, signature) => verify(null, Buffer.from(text), publicKey, signature),
+});
 
 function parseKey(pem: string): KeyObject | null {
   try {

@@ -1,5 +1,5 @@
-import { hash, timingSafeEqual } from 'node:crypto';
-import { isSignature, signatureBytes, signText, verifyText } from '../ed25519/ed25519.js';
+import { hash } from 'node:crypto';
+import { isSignature, signText } from '../ed25519/ed25519.js';
 import type { KeyRing, TokenKey } from './key-ring.js';
 
 /** The `iss` claim of every token. */
@@ -57,19 +57,10 @@ export function verifyLicenseToken(ring: KeyRing, product: string, token: string
   if (!header || !payload || !signature || furtherParts.length > 0) return null;
   // The encoded header is looked up as a whole: no key has a header with another alg, typ or kid (docs/keys.md#license-tokens).
   const key = ring.byHeader(header);
-  if (!key || !isValidSignature(key, `${header}.${payload}`, signature)) return null;
+  if (!key || !isSignature(signature)) return null;
+  if (!key.verifier.accepts(`${header}.${payload}`, Buffer.from(signature, 'base64url'))) return null;
   const claims = readClaims(payload);
   return claims?.iss === ISSUER && claims.aud === product ? claims : null;
-}
-
-/**
- * Whether a signature is valid. Ed25519 is deterministic, so if the private half is known, the signature is made again and compared
- * in constant time. That takes 28 µs, and verifying takes 82 µs, measured on Node 24, x86-64.
- */
-function isValidSignature(key: TokenKey, input: string, signature: string): boolean {
-  if (!isSignature(signature)) return false;
-  if (!key.privateKey) return verifyText(key.publicKey, input, signature);
-  return timingSafeEqual(signatureBytes(key.privateKey, input), Buffer.from(signature, 'base64url'));
 }
 
 function readClaims(payload: string): LicenseClaims | null {
