@@ -56,11 +56,14 @@ export class ActivationReads {
     const rows = await queryPrepared<ActivationState>(poolOf(this.dataSource), {
       name: 'read activations',
       text: READ_ACTIVATIONS,
-      values: [ids],
+      values: [arrayOfIds(ids)],
     });
     return orderRowsByIds(ids, rows);
   }
 }
+
+/** Writes ids as an array of PostgreSQL. The driver would quote and escape each one. @param ids of verified tokens */
+export const arrayOfIds = (ids: readonly string[]) => `{${ids.join(',')}}`;
 
 /** Returns the row of each id, in the order of the ids; undefined for an id without a row. */
 export function orderRowsByIds(ids: string[], rows: ActivationState[]): (ActivationState | undefined)[] {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../core/config.js';
-import { SECURITY_HEADERS } from './strip-client-address.js';
+import { SECURITY_HEADERS } from './responses/security-headers.js';
 import { AppLogger } from '../core/logger.js';
 import { problem, problemDocument } from './problems/problem.js';
 import type { RequestCounts } from './responses/request-counts.js';

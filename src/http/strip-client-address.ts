@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
@@ -29,27 +29,14 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
   'webhook-timestamp',
 ]);
 
-/** Headers of every response, also of responses that do not pass Fastify's hooks. A route may replace their values. */
-export const SECURITY_HEADERS = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-} as const;
-const SECURITY_HEADER_ENTRIES = Object.entries(SECURITY_HEADERS);
-
 /**
  * Makes the process unable to read a client's address, so that it cannot be logged or stored
  * (docs/privacy.md#client-address). These listeners run before those of Fastify. For a prepared response (docs/decisions/0017) only
- * the listener of connections runs, and `servePrepared` reads no header that may contain an address. The listener of requests also
- * sets SECURITY_HEADERS, because it runs for responses that Fastify's hooks do not see.
+ * the listener of connections runs, and `servePrepared` reads no header that may contain an address.
  */
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', hideAddress);
-  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    removeUnreadHeaders(request);
-    for (const [name, value] of SECURITY_HEADER_ENTRIES) response.setHeader(name, value);
-  });
+  server.prependListener('request', removeUnreadHeaders);
 }
 
 /**
@@ -78,19 +65,22 @@ function hideAddress(socket: Socket): void {
   Object.setPrototypeOf(socket, hidingPrototype);
 }
 
+/** `headersDistinct` has the same headers as `headers`, and nothing reads it. */
+const NO_HEADERS = Object.freeze({});
+
 function removeUnreadHeaders(request: IncomingMessage): void {
   const { headers: all, rawHeaders: allRaw } = request;
   const headers: IncomingMessage['headers'] = {};
-  const headersDistinct: IncomingMessage['headersDistinct'] = {};
   const rawHeaders: string[] = [];
   for (let index = 0; index < allRaw.length; index += 2) {
-    const [rawName, value] = [allRaw[index]!, allRaw[index + 1]!];
+    const rawName = allRaw[index]!;
     const name = rawName.toLowerCase();
     if (!READ_HEADERS.has(name)) continue;
     headers[name] = all[name];
-    (headersDistinct[name] ??= []).push(value);
-    rawHeaders.push(rawName, value);
+    rawHeaders.push(rawName, allRaw[index + 1]!);
   }
   // New objects take half the time of deleting from those of Node, which a request of almost every client would need.
-  Object.assign(request, { headers, headersDistinct, rawHeaders });
+  request.headers = headers;
+  request.rawHeaders = rawHeaders;
+  request.headersDistinct = NO_HEADERS;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { containsEtag } from '../http/parsing/if-none-match.js';
-import { SECURITY_HEADERS } from '../http/strip-client-address.js';
+import { SECURITY_HEADERS } from '../http/responses/security-headers.js';
 import type { PreparedResponse, PreparedRoute } from '../http/responses/prepared-response.js';
 import { ManifestService, type LiveManifest } from './manifest.service.js';
 

@@ -13,16 +13,39 @@ interface MemberOptions<Body> {
   readonly when?: (body: Body) => boolean;
 }
 
-/** Whether one member of an instance of a DTO class is valid. */
-type Check = (body: object) => boolean;
-const checksByDto = new Map<unknown, Map<string, Check>>();
+/** A member that a DTO class declares. */
+interface DeclaredMember {
+  readonly parse: Field<unknown>['parse'];
+  /** Whether the member is read from this body; otherwise it counts as absent. */
+  readonly isRead: (given: unknown) => boolean;
+  /** The sentence of a violated rule about several members. */
+  readonly violation: (body: unknown) => string | undefined;
+}
+const membersByDto = new Map<unknown, Map<string, DeclaredMember>>();
 
-/** Returns the names of the members that a DTO class declares, with their checks. */
-export function checksOf(dto: { name: string }): ReadonlyMap<string, Check> {
-  const checks = checksByDto.get(dto);
-  // With `import type` of the DTO class, Nest would pass `Object`, which has no checks and would accept every body.
-  if (!checks) throw new Error(`${dto.name} names no members`);
-  return checks;
+/** Returns the members that a DTO class declares, by name. */
+export function membersOf(dto: { name: string }): ReadonlyMap<string, DeclaredMember> {
+  const members = membersByDto.get(dto);
+  // With `import type` of the DTO class, Nest would pass `Object`, which has no members and would accept every body.
+  if (!members) throw new Error(`${dto.name} names no members`);
+  return members;
+}
+
+/** Parses the members of a valid body. @returns an instance of the DTO class; undefined if a member is invalid */
+export function parseMembers<Dto extends object>(
+  dto: new () => Dto,
+  given: Readonly<Record<string, unknown>>,
+): Dto | undefined {
+  const body = new dto();
+  const members = membersOf(dto);
+  for (const [name, { parse, isRead }] of members) {
+    if (!isRead(given)) continue;
+    const parsed = parse(given[name]);
+    if (parsed instanceof Invalid) return undefined;
+    if (given[name] !== undefined) Reflect.set(body, name, parsed);
+  }
+  for (const { violation } of members.values()) if (violation(body) !== undefined) return undefined;
+  return body;
 }
 
 /**
@@ -34,20 +57,21 @@ export function Member<Body>(
   { rule, when }: MemberOptions<Body> = {},
 ): PropertyDecorator {
   const isRead = (body: unknown) => !when || when(body as Body);
+  const violation = (body: unknown) => rule?.(body as Body);
   const refusal = (value: unknown, body: unknown) => {
-    const violation = rule?.(body as Body);
-    if (violation !== undefined) return violation;
+    const violated = violation(body);
+    if (violated !== undefined) return violated;
     // class-transformer does not run `Transform` for an absent member, so the field reads the absent value here.
     const parsed = value === undefined && isRead(body) ? parse(undefined) : value;
     return parsed instanceof Invalid ? parsed.sentence : undefined;
   };
-  const addCheck: PropertyDecorator = ({ constructor }, name) => {
-    const checks = checksByDto.get(constructor) ?? new Map<string, Check>();
-    checks.set(String(name), (body) => refusal(Reflect.get(body, name), body) === undefined);
-    checksByDto.set(constructor, checks);
+  const declare: PropertyDecorator = ({ constructor }, name) => {
+    const members = membersByDto.get(constructor) ?? new Map<string, DeclaredMember>();
+    members.set(String(name), { parse, isRead, violation });
+    membersByDto.set(constructor, members);
   };
   return applyDecorators(
-    addCheck,
+    declare,
     Transform(({ value, obj }) => (isRead(obj) ? parse(value) : undefined)) as PropertyDecorator,
     ValidateBy({
       name: 'member',

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config, ConfigError } from '../../core/config.js';
+import { SECURITY_HEADERS } from '../../http/responses/security-headers.js';
 import { stripClientAddress } from '../../http/strip-client-address.js';
 import { AppLogger } from '../../core/logger.js';
 import { MetricsRegistry, type MetricsSource } from './registry.js';
@@ -26,6 +27,7 @@ export class MetricsService implements OnApplicationBootstrap, BeforeApplication
     if (metricsPort === undefined) return;
     for (const source of this.sources) source.register(this.#registry);
     const server = createServer((request, response) => {
+      response.setHeaders(new Map(Object.entries(SECURITY_HEADERS)));
       if (request.url !== '/metrics') return void response.writeHead(404).end();
       this.text().then(
         (text) => response.writeHead(200, { 'content-type': this.#registry.contentType }).end(text),
