@@ -1,5 +1,6 @@
 import { DataSource, EntityManager } from 'typeorm';
-import { execute, queryOne, queryRows } from '../database/sql.js';
+import { poolOf } from '../database/data-source.js';
+import { execute, queryOne, queryPrepared, queryRows } from '../database/sql.js';
 import { LICENSE_END } from '../licenses/license-end.js';
 
 /** The result of an erasure. It is stored with the request and stated in the receipt mail. */
@@ -127,29 +128,35 @@ export async function erasePersonalData(
   };
 }
 
-/** Returns the last day (`YYYY-MM-DD`) on which any of these purchases is kept; null without purchases. */
+/** SQL for the last day (`YYYY-MM-DD`) on which any of the purchases of a condition is kept; null without purchases. $2: the years. */
+const retentionEndSql = (condition: string) =>
+  `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until from purchase where ${condition}`;
+
+interface RetentionEnd {
+  readonly until: string | null;
+}
+
 async function readRetentionEnd(
-  database: Pick<DataSource, 'query'>,
+  manager: EntityManager,
   purchases: readonly string[],
   taxRetentionYears: number,
 ): Promise<string | null> {
-  const { until } = await queryOne<{ until: string | null }>(
-    database,
-    `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until
-     from purchase where id = any($1)`,
-    [purchases, taxRetentionYears],
-  );
-  return until;
+  const values = [purchases, taxRetentionYears];
+  return (await queryOne<RetentionEnd>(manager, retentionEndSql('id = any($1)'), values)).until;
 }
 
-/** Returns the last day on which any purchase of an address is kept; null without purchases. */
+/** Returns the last day (`YYYY-MM-DD`) on which any purchase of an address is kept; null without purchases. */
 export async function readRetentionEndByEmail(
-  database: Pick<DataSource, 'query'>,
+  database: DataSource,
   email: string,
   taxRetentionYears: number,
 ): Promise<string | null> {
-  const purchases = await queryRows<{ id: string }>(database, PURCHASE_IDS_BY_EMAIL, [email]);
-  return readRetentionEnd(database, purchases.map(toId), taxRetentionYears);
+  const [row] = await queryPrepared<RetentionEnd>(poolOf(database), {
+    name: 'read end of retention',
+    text: retentionEndSql(`id in (${PURCHASE_IDS_BY_EMAIL})`),
+    values: [email, taxRetentionYears],
+  });
+  return row!.until;
 }
 
 /** Runs a statement with a column `id` and returns the ids. */

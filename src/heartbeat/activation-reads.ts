@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Batch } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
-import { queryPrepared } from '../database/sql.js';
+import { anyOf, queryPrepared } from '../database/sql.js';
 import { MACHINE_DIGEST_BYTES, MACHINE_DOMAIN_SEPARATOR } from '../keys/tokens/license-token.js';
 import type { LicenseState } from '../licenses/license.rules.js';
 
@@ -20,7 +20,7 @@ export const READ_ACTIVATIONS = `
   from activation a
   join license l on l.id = a.license_id
   left join purchase p on p.id = l.purchase_id
-  where a.id = any($1::uuid[])`;
+  where a.id = ${anyOf('$1::uuid[]')}`;
 
 /** Reads activations for heartbeats. Heartbeats that arrive within a few milliseconds share one statement. */
 @Injectable()
@@ -56,14 +56,11 @@ export class ActivationReads {
     const rows = await queryPrepared<ActivationState>(poolOf(this.dataSource), {
       name: 'read activations',
       text: READ_ACTIVATIONS,
-      values: [arrayOfIds(ids)],
+      values: [ids],
     });
     return orderRowsByIds(ids, rows);
   }
 }
-
-/** Writes ids as an array of PostgreSQL. The driver would quote and escape each one. @param ids of verified tokens */
-export const arrayOfIds = (ids: readonly string[]) => `{${ids.join(',')}}`;
 
 /** Returns the row of each id, in the order of the ids; undefined for an id without a row. */
 export function orderRowsByIds(ids: string[], rows: ActivationState[]): (ActivationState | undefined)[] {

@@ -10,7 +10,7 @@ import { queryPrepared } from '../database/sql.js';
 import { withTimeout } from '../database/timeout.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { AppLogger } from '../core/logger.js';
-import { arrayOfIds, orderRowsByIds, READ_ACTIVATIONS, type ActivationState } from './activation-reads.js';
+import { orderRowsByIds, READ_ACTIVATIONS, type ActivationState } from './activation-reads.js';
 import { PrimaryPositions } from './primary-positions.js';
 
 /** The interval of the checks, each of which reads the position of the primary and queries the replica. */
@@ -136,7 +136,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     const statement = {
       name: 'read activations of replica',
       text: READ_FROM_REPLICA,
-      values: [arrayOfIds(ids), requiredPosition],
+      values: [ids, requiredPosition],
     };
     const result = queryPrepared<ReplicaRow>(this.#pool!, statement);
     const rows = await withTimeout(result, REQUEST_TIMEOUTS_MS.replica);

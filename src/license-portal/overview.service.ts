@@ -14,7 +14,7 @@ import {
 } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { poolOf } from '../database/data-source.js';
-import { queryPrepared } from '../database/sql.js';
+import { anyOf, queryPrepared } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import type { License } from '../licenses/license.entity.js';
@@ -92,7 +92,7 @@ const ACTIVATIONS = {
     select r.decided_at, ${DECISION_REASON} as reason from release_request r
     where r.activation_id = a.id and r.decision = 'decline' and ${sinceCurrentHolder('r.asked_at')}
     order by r.decided_at desc limit 1) decline on a.ended_at is null
-  where a.license_id = any($1) and l.email = $2 and ${sinceCurrentHolder('a.ended_at')}
+  where a.license_id = ${anyOf('$1::uuid[]')} and l.email = $2 and ${sinceCurrentHolder('a.ended_at')}
   order by ${ACTIVATION_ORDER}`,
 };
 
@@ -120,18 +120,15 @@ export class HolderOverviewService {
     const [first] = rows;
     const email = holder.email ?? first?.email;
     if (!first || !email) return null;
-    return {
-      signed_in_by: isSignedInByCode ? 'code' : 'key',
-      email,
-      erasure: waitingErasure(first),
-      purchases_kept_until: isSignedInByCode
-        ? await readRetentionEndByEmail(this.dataSource, email, this.config.taxRetentionYears)
+    const listed = rows.filter(({ id }) => id !== null);
+    const [purchases_kept_until, licenses] = await Promise.all([
+      isSignedInByCode
+        ? readRetentionEndByEmail(this.dataSource, email, this.config.taxRetentionYears)
         : null,
-      licenses: await this.toHolderLicenses(
-        rows.filter(({ id }) => id !== null),
-        email,
-      ),
-    };
+      this.toHolderLicenses(listed, email),
+    ]);
+    const signed_in_by = isSignedInByCode ? 'code' : 'key';
+    return { signed_in_by, email, erasure: waitingErasure(first), purchases_kept_until, licenses };
   }
 
   private async toHolderLicenses(

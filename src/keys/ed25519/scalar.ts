@@ -20,16 +20,16 @@ export const SCALAR_BYTES = 32;
  */
 export function reduce(x: Float64Array): Float64Array {
   carry(x, LIMBS - 1, 0.5);
-  // The limbs above 252 bits are folded in blocks of six, because d has six limbs: a block does not change itself.
+  // The limbs above 252 bits are replaced in blocks of six, because d has six limbs: a block does not change itself.
   for (const from of [20, 14, LOW_LIMBS]) {
-    fold(x, from);
+    replaceHigh(x, from);
     carry(x, LIMBS - 1, 0.5);
   }
   // The number is between -2 ** 253 and 2 ** 253 now. This brings it between -(2 ** 128) and 2 ** 252 + 2 ** 128, then between -d and
   // the order, and then a negative number gets the order added.
   for (const atMost of [Infinity, Infinity, 0]) {
     carry(x, LOW_LIMBS, 0);
-    fold(x, LOW_LIMBS, atMost);
+    replaceHigh(x, LOW_LIMBS, atMost);
   }
   carry(x, LOW_LIMBS, 0);
   return x;
@@ -43,7 +43,7 @@ export function addProduct(sum: Float64Array, left: Float64Array, right: Float64
 }
 
 /** Replaces the limbs from `from` on by what they are congruent to: 2 ** 252 is congruent to -d. A part above `atMost` stays. */
-function fold(x: Float64Array, from: number, atMost = Infinity): void {
+function replaceHigh(x: Float64Array, from: number, atMost = Infinity): void {
   for (let i = from; i < LIMBS; i += 1) {
     const high = Math.min(x[i]!, atMost);
     x[i]! -= high;
