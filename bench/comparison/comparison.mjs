@@ -1,12 +1,14 @@
 // Compares the throughput of the service with that of other servers that do the same work: npm run bench [-- --rounds N]
-// [--seconds N] [--connections N] [--activations N] [--only KIND[,KIND]] [--profile FOLDER] [--write]. The bench starts and ends
-// every process itself and removes its files.
-import { resolve } from 'node:path';
+// [--seconds N] [--connections N] [--activations N] [--only KIND[,KIND]] [--profile] [--write]. The bench starts and ends every
+// process itself and removes its files.
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ScriptError } from '../../scripts/prepare.mjs';
+import { root, ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
+import { sharesOfLayers } from './layers.mjs';
 import { report } from './report.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
+import { nextMessage } from '../load/processes.mjs';
 import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
 /** The kinds of requests that other servers answer too. */
@@ -22,7 +24,7 @@ function parseOptions() {
       connections: option('64'),
       activations: option('10000'),
       only: option(COMPARED_KINDS.join(',')),
-      profile: { type: 'string' },
+      profile: { type: 'boolean' },
       write: { type: 'boolean' },
     },
   });
@@ -33,7 +35,7 @@ function parseOptions() {
   const unknown = kinds.find((kind) => !COMPARED_KINDS.includes(kind));
   if (unknown)
     throw new ScriptError(`--only must be a comma-separated list of ${COMPARED_KINDS.join(', ')}.`);
-  return { ...numbers, kinds, profile: values.profile && resolve(values.profile), write: values.write };
+  return { ...numbers, kinds, profile: values.profile, write: values.write };
 }
 
 async function measureAll({ url, folder, processes, progress }, options) {
@@ -46,7 +48,7 @@ async function measureAll({ url, folder, processes, progress }, options) {
   await migrate(url);
   const data = await makeData(url, folder, activationIds(options.activations));
   progress('starting the servers and checking their responses');
-  const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
+  const flags = options.profile ? ['--import', join(root, 'bench/load/profiler.mjs')] : [];
   const { servers, etag } = await startServers(processes, data, flags);
   const load = processes.startLoad(data.file);
   const plan = options.kinds.map((requestKind) => ({
@@ -54,7 +56,27 @@ async function measureAll({ url, folder, processes, progress }, options) {
     servers: servers.filter(({ name }) => REQUEST_KINDS[requestKind].servers.includes(name)),
   }));
   const measurementsByKind = await measureRequestKinds(plan, load, { ...options, etag, progress });
+  const layersByKind = options.profile
+    ? await profileRequestKinds(servers[0], load, { ...options, etag, progress })
+    : undefined;
   progress('the database without a server');
   const database = await measureDatabase(url, folder, options);
-  return { version: await postgresVersion(url), measurementsByKind, database };
+  return { version: await postgresVersion(url), measurementsByKind, layersByKind, database };
+}
+
+/** @returns for each kind of request the shares of the layers in the processor time of the service */
+async function profileRequestKinds({ port, child }, load, { kinds, seconds, connections, etag, progress }) {
+  const shares = {};
+  for (const requestKind of kinds) {
+    progress(`profile: ${REQUEST_KINDS[requestKind].title}`);
+    await askForProfile(child, 'profile');
+    await load({ requestKind, port, etag, seconds, connections });
+    shares[requestKind] = sharesOfLayers(await askForProfile(child, 'profile-end'));
+  }
+  return shares;
+}
+
+function askForProfile(child, message) {
+  child.send(message);
+  return nextMessage(child, 'service');
 }

@@ -2,7 +2,7 @@
 
 /** The layers, each with the places of its functions: packages, modules of Node, or folders of `dist`. The first that fits counts. */
 const LAYERS = [
-  ['signatures', /^node:internal\/crypto\/(sig|keys)|^dist\/keys\/ed25519/],
+  ['signatures', /^node:internal\/crypto\/(sig|keys|hash)|^dist\/keys\/ed25519/],
   ['tokens: claims and text', /^dist\/(keys|activation\/token-response)/],
   ['garbage collection', /^\(garbage collector\)$/],
   ['PostgreSQL client', /^(pg|pg-[a-z]+|postgres-[a-z]+|typeorm)$|^dist\/database/],

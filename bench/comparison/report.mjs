@@ -10,7 +10,7 @@ import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
 /** Writes the measurements as a page of Markdown. */
 export function report(
-  { version, measurementsByKind, database },
+  { version, measurementsByKind, layersByKind, database },
   { rounds, seconds, connections, activations },
 ) {
   const entries = Object.entries(measurementsByKind);
@@ -53,6 +53,7 @@ ${table([
   ),
 ])}
 
+${layersByKind ? describeLayers(layersByKind, measurementsByKind) : ''}
 ${
   database
     ? `The database alone (\`pgbench\`, 12 connections, prepared statements, one at a time) reads ${formatCount(database.read)} activations or inserts ${formatCount(database.insert)} rows of telemetry a second.`
@@ -88,4 +89,29 @@ function describeWrongResponses(entries) {
           `${name}, ${REQUEST_KINDS[requestKind].title}: ${JSON.stringify(wrongByStatus).replaceAll('"', '')}`,
       ),
   );
+}
+
+/** The table of the layers: their processor time for each response, in microseconds. */
+function describeLayers(layersByKind, measurementsByKind) {
+  const kinds = Object.keys(layersByKind);
+  const microseconds = (kind, layer) => {
+    const { share = 0 } = layersByKind[kind].find((each) => each.layer === layer) ?? {};
+    return share * (measurementsByKind[kind].service.processorUs ?? 0);
+  };
+  const total = (layer) => kinds.reduce((sum, kind) => sum + microseconds(kind, layer), 0);
+  const layers = [
+    ...new Set(Object.values(layersByKind).flatMap((shares) => shares.map(({ layer }) => layer))),
+  ];
+  return `## Where the time of the service goes
+
+Processor time for each response in microseconds, by layer: the time of the table above, divided as a CPU profile of another round
+says. The work of Node for signatures and for the database counts for those layers.
+
+${table([
+  ['layer', ...kinds.map((kind) => REQUEST_KINDS[kind].title)],
+  ...layers
+    .toSorted((a, b) => total(b) - total(a))
+    .map((layer) => [layer, ...kinds.map((kind) => microseconds(kind, layer).toFixed(1))]),
+])}
+`;
 }
