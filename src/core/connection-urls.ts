@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { ConfigError } from './config-error.js';
+import { hostUrls, withHosts } from './host-list.js';
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -31,14 +32,29 @@ const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
 // The errors of this file do not contain URLs, because a URL contains a password.
 
-/** Parses the URL of a database. @returns the URL with its TLS option @throws ConfigError */
+/** Parses the URL of a database, which may have several hosts. @returns the URL with its TLS option @throws ConfigError */
 export function databaseUrl(name: string, text: string): string {
   refuseUnescaped(name, text);
-  const url = URL.parse(text);
-  if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !databaseHost(url)) {
-    throw new ConfigError(`${name} must be a URL of the form postgres://user:password@host:port/name.`);
+  const urls = hostUrls(text).map((each) => parseDatabaseUrl(name, each));
+  const [first] = urls as [URL];
+  if (databaseHost(first).includes(',') || (urls.length > 1 && first.searchParams.has('host'))) {
+    throw new ConfigError(
+      `${name} must give several hosts before the name of the database: postgres://user:password@host1:port,host2:port/name.`,
+    );
   }
-  return databaseUrlWithTls(name, url);
+  const url = databaseUrlWithTls(name, first, urls.map(databaseHost));
+  return urls.length === 1
+    ? url
+    : withHosts(
+        url,
+        urls.map(({ host }) => host),
+      );
+}
+
+function parseDatabaseUrl(name: string, text: string): URL {
+  const url = URL.parse(text);
+  if (url && /^postgres(ql)?:$/.test(url.protocol) && databaseHost(url)) return url;
+  throw new ConfigError(`${name} must be a URL of the form postgres://user:password@host:port/name.`);
 }
 
 /** Parses the URL of a mail server. @returns the URL with its TLS option @throws ConfigError */
@@ -71,10 +87,10 @@ function refuseUnescaped(name: string, text: string): void {
 
 /**
  * Returns the URL of a database with the sslmode that is used (docs/decisions/0029). For a database on another machine, TLS with
- * a verified certificate is the default. All connections use the returned URL.
- * @param name the setting @param url the value of the setting @throws ConfigError
+ * a verified certificate is the default; of several hosts, if one of them is on another machine. All connections use the returned URL.
+ * @param name the setting @param url the value of the setting @param hosts all hosts of the value @throws ConfigError
  */
-function databaseUrlWithTls(name: string, url: URL): string {
+function databaseUrlWithTls(name: string, url: URL, hosts: readonly string[]): string {
   const { searchParams } = url;
   if (searchParams.has('ssl') || searchParams.has('uselibpqcompat')) {
     throw new ConfigError(`${name} must give sslmode in place of ssl and uselibpqcompat.`);
@@ -88,8 +104,8 @@ function databaseUrlWithTls(name: string, url: URL): string {
     );
   }
   for (const file of SSL_FILES) refuseUnreadable(name, file, searchParams.getAll(file).at(-1));
-  const host = databaseHost(url);
-  if (mode === undefined && (host.startsWith('/') || isLoopbackHost(host))) return url.href;
+  const areLocal = hosts.every((host) => host.startsWith('/') || isLoopbackHost(host));
+  if (mode === undefined && areLocal) return url.href;
   searchParams.set('sslmode', mode ?? 'verify-full');
   return url.href;
 }

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { ConfigError } from '../core/config.js';
 import { databaseHost } from '../core/connection-urls.js';
+import { hostUrls } from '../core/host-list.js';
 import { driverErrorOf, type DriverError } from '../core/driver-error.js';
 import { isPoolerRefusal, poolerError } from './pooler.js';
 import { tlsError } from './tls-errors.js';
@@ -10,11 +11,14 @@ const DEFAULT_PORT = '5432';
 /** The setting that names a database. */
 export type DatabaseSetting = 'DATABASE_URL' | 'DATABASE_READ_URL';
 
-/** Returns the host and port of a database URL, without the role and the password, for messages. */
+/** Returns the hosts and ports of a database URL, without the role and the password, for messages. */
 export function databaseAddress(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  const host = databaseHost(url);
-  return host.startsWith('/') ? host : `${host}:${url.port || DEFAULT_PORT}`;
+  const addresses = hostUrls(databaseUrl).map((hostUrl) => {
+    const url = new URL(hostUrl);
+    const host = databaseHost(url);
+    return host.startsWith('/') ? host : `${host}:${url.port || DEFAULT_PORT}`;
+  });
+  return addresses.join(', ');
 }
 
 /** The SQLSTATE of a role that lacks a right. */
@@ -58,7 +62,8 @@ export const missingRight = (databaseUrl: string): ConfigError =>
   refusal(REFUSALS[INSUFFICIENT_PRIVILEGE]!, databaseUrl, 'DATABASE_URL');
 
 function refusal(text: string, databaseUrl: string, setting: DatabaseSetting, cause?: Error): ConfigError {
-  const url = new URL(databaseUrl);
+  // All hosts have the same role, password and database.
+  const url = new URL(hostUrls(databaseUrl)[0]!);
   const parts: Record<string, string> = {
     address: databaseAddress(databaseUrl),
     setting,

@@ -2,7 +2,10 @@ import pg from 'pg';
 import { DataSource, type Logger } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { hostUrls } from '../core/host-list.js';
 import { DeadlineClient } from './deadline-client.js';
+import { DatabaseHosts, type WantedRole } from './database-hosts.js';
+import { SearchingClient } from './searching-client.js';
 import { ReplicaClient } from './replica-client.js';
 import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 import { SingleReleasePool } from './single-release-pool.js';
@@ -51,14 +54,16 @@ const RESERVED_PARAMETERS = [
 
 /**
  * Removes the reserved parameters from a URL.
- * @returns the remaining URL, and the `options` of its connections: those of the URL, then the session settings, because PostgreSQL
- *   applies the later of two values
+ * @returns the remaining URL, of the first host if there are several, and the options of its pools. `options` has those of the URL, then
+ *   the session settings, because PostgreSQL applies the later of two values
  */
-function addressAndOptions(url: string, session = SESSION_SETTINGS): { url: string; options: string } {
-  const address = new URL(url);
+function addressAndOptions(url: string, session = SESSION_SETTINGS, wanted: WantedRole = 'primary') {
+  const address = new URL(hostUrls(url)[0]!);
   const urlOptions = address.searchParams.get('options');
   for (const name of RESERVED_PARAMETERS) address.searchParams.delete(name);
-  return { url: address.href, options: urlOptions ? `${urlOptions} ${session}` : session };
+  const options = urlOptions ? `${urlOptions} ${session}` : session;
+  const hosts = DatabaseHosts.of(url, wanted);
+  return { url: address.href, pool: { Client: SearchingClient, options, ...(hosts && { hosts }) } };
 }
 
 /** The options of all TypeORM data sources. */
@@ -90,25 +95,26 @@ const APPLICATION_NAME = 'mooring';
 
 /** Returns the options of the data source that requests use. */
 export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourceOptions {
-  const { url, options } = addressAndOptions(databaseUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
+  const { url, pool } = addressAndOptions(databaseUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
   return {
     ...commonOptions(url),
     poolSize: POOL_SIZE,
     applicationName: APPLICATION_NAME,
-    extra: { ...requestPoolOptions(), Client: DeadlineClient, options },
+    extra: { ...requestPoolOptions(), ...pool, Client: DeadlineClient },
   };
 }
 
 /** Creates the pool of connections to a replica, for heartbeats (docs/decisions/0013), with the options of requests. */
 export function replicaPool(replicaUrl: string): pg.Pool {
-  const { url, options } = addressAndOptions(replicaUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
+  const session = `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`;
+  const { url, pool: options } = addressAndOptions(replicaUrl, session, 'standby');
   const pool = new pg.Pool({
     ...requestPoolOptions(),
+    ...options,
     Client: ReplicaClient,
     connectionString: url,
     application_name: APPLICATION_NAME,
     max: POOL_SIZE,
-    options,
   });
   pool.on('error', () => undefined);
   return pool;
@@ -119,12 +125,12 @@ export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},
 ): DataSource {
-  const { url, options: session } = addressAndOptions(databaseUrl);
+  const { url, pool } = addressAndOptions(databaseUrl);
   return new DataSource({
     ...commonOptions(url),
     poolSize: 3,
     applicationName: 'mooring (maintenance)',
-    extra: { connectionTimeoutMillis: 5_000, keepAlive: true, options: session },
+    extra: { connectionTimeoutMillis: 5_000, keepAlive: true, ...pool },
     ...options,
   });
 }
@@ -145,11 +151,12 @@ export async function withMaintenanceConnection<T>(
 
 /** Creates the pool of the job queue, so that jobs never delay requests. @param max the largest number of connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
-  const { url, options } = addressAndOptions(databaseUrl);
+  const { url, pool: options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({
+    ...options,
     connectionString: url,
     // PostgreSQL detects within a minute that the host of an instance has disappeared, and other instances take over its jobs.
-    options: `${options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
+    options: `${options.options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
     max,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 10_000,

@@ -2,13 +2,14 @@ import { DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { isConnectionError } from './connection-errors.js';
 import { DatabaseUrl, requestDataSourceOptions } from './data-source.js';
+import { HostsWatch } from './hosts-watch.js';
 
 /** Provides the data source of requests, and the URL of the database for other connections. */
 @Global()
 @Module({})
 export class DatabaseModule {
   static forRoot(databaseUrl: string): DynamicModule {
-    const providers = [{ provide: DatabaseUrl, useValue: new DatabaseUrl(databaseUrl) }];
+    const providers = [{ provide: DatabaseUrl, useValue: new DatabaseUrl(databaseUrl) }, HostsWatch];
     return {
       module: DatabaseModule,
       imports: [

@@ -1,20 +1,15 @@
 import type { Socket } from 'node:net';
-import { Client } from 'pg';
+import { SearchingClient, type ParameterStatus } from './searching-client.js';
 import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
-
-interface ParameterStatus {
-  readonly parameterName: string;
-  readonly parameterValue: string;
-}
 
 /**
  * A connection to the primary that is destroyed when a response takes too long, or when the server is a standby. The
  * `query_timeout` of `pg` would reject the query, but keep the connection and its open transaction in the pool.
  */
-export class DeadlineClient extends Client {
+export class DeadlineClient extends SearchingClient {
   readonly #socket: Socket;
 
-  constructor(...settings: ConstructorParameters<typeof Client>) {
+  constructor(...settings: ConstructorParameters<typeof SearchingClient>) {
     super(...settings);
     this.#socket = this.connection.stream as Socket;
     this.#socket.on('timeout', () => this.#destroy('no answer in time'));

@@ -6,6 +6,8 @@
 export const REQUEST_TIMEOUTS_MS = {
   /** The wait for a free connection of the pool, or for a new one. */
   connection: 1_000,
+  /** The wait for the hosts of a database URL with several hosts to say whether they accept writes. */
+  hostSearch: 700,
   /** The duration of a statement; then the database cancels it. */
   statement: 800,
   /** The wait for any byte from the database during a query; then the connection is destroyed. */

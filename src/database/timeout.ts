@@ -1,5 +1,5 @@
 /** The error of `withTimeout` if a result did not arrive in time. */
-class TimeoutError extends Error {}
+export class TimeoutError extends Error {}
 
 /**
  * Waits for a result, at most this number of milliseconds. The work that produces the result is not cancelled.

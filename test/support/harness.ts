@@ -11,6 +11,7 @@ import { DataSource } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
+import { hostUrls } from '../../src/core/host-list.js';
 import { poolOf } from '../../src/database/data-source.js';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 import { createApp } from '../../src/http/create-app.js';
@@ -207,7 +208,8 @@ export class Service {
     // the loop with the service: the service must not close an idle connection while a request on it is being sent.
     server.keepAliveTimeout = IDLE_CONNECTION_TIMEOUT_MS;
     const address = server.address() as { port: number };
-    const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+    // Of several hosts the first; a test of them uses connections of its own.
+    const database = new pg.Pool({ connectionString: hostUrls(databaseUrl)[0]!, max: 4 });
     database.on('error', ignore);
     const url = `http://127.0.0.1:${address.port}`;
     const service = new Service(url, databaseUrl, dataDir, app, clock, logged, database);

@@ -21,15 +21,16 @@ export class StreamingReplica {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-replica-'));
   readonly #cluster = join(this.#directory, 'postgres');
   readonly #proxy = new TcpProxy();
-  readonly #primary: FragilePostgres;
   #pid = 0;
 
-  private constructor(primary: FragilePostgres) {
-    this.#primary = primary;
-  }
+  private constructor(
+    private readonly primary: FragilePostgres,
+    private readonly slot: string,
+  ) {}
 
-  static async of(primary: FragilePostgres): Promise<StreamingReplica> {
-    const replica = new StreamingReplica(primary);
+  /** @param slot the name of its replication slot, which no other replica of the primary has */
+  static async of(primary: FragilePostgres, slot = 'replica'): Promise<StreamingReplica> {
+    const replica = new StreamingReplica(primary, slot);
     await replica.#proxy.open();
     try {
       await replica.#copyPrimary();
@@ -42,7 +43,7 @@ export class StreamingReplica {
   }
 
   get url(): string {
-    const url = new URL(this.#primary.url);
+    const url = new URL(this.primary.url);
     url.port = String(this.#proxy.port);
     return url.href;
   }
@@ -70,6 +71,11 @@ export class StreamingReplica {
     signalServer(this.#cluster, 'SIGCONT');
   }
 
+  /** Makes the replica a primary, and waits until it accepts writes. */
+  async promote(): Promise<void> {
+    await this.sql('select pg_promote()');
+  }
+
   /** Pauses the replay: the replica still receives what the primary writes, but does not apply it. */
   async pauseReplay(): Promise<void> {
     await this.sql('select pg_wal_replay_pause()');
@@ -82,7 +88,7 @@ export class StreamingReplica {
 
   /** Waits until the replica has applied everything that the primary has written. */
   async waitUntilCaughtUp(): Promise<void> {
-    const [row] = await query<{ lsn: string }>(this.#primary.url, 'select pg_current_wal_flush_lsn() as lsn');
+    const [row] = await query<{ lsn: string }>(this.primary.url, 'select pg_current_wal_flush_lsn() as lsn');
     await this.#waitForCondition(`pg_last_wal_replay_lsn() >= '${row!.lsn}'`);
   }
 
@@ -102,11 +108,11 @@ export class StreamingReplica {
 
   async #copyPrimary(): Promise<void> {
     // The slot makes the primary keep the write-ahead log that the replica has not received yet, also while the replica is down.
-    await query(this.#primary.url, "select pg_create_physical_replication_slot('replica', true)");
-    await baseBackup(this.#primary, this.#cluster);
-    const { hostname, port, username, password } = new URL(this.#primary.url);
+    await query(this.primary.url, 'select pg_create_physical_replication_slot($1, true)', [this.slot]);
+    await baseBackup(this.primary, this.#cluster);
+    const { hostname, port, username, password } = new URL(this.primary.url);
     const connectionInfo = `host=${hostname} port=${port} user=${username} password=${password}`;
-    const settings = `primary_conninfo = '${connectionInfo}'\nprimary_slot_name = 'replica'\n`;
+    const settings = `primary_conninfo = '${connectionInfo}'\nprimary_slot_name = '${this.slot}'\n`;
     appendFileSync(join(this.#cluster, 'postgresql.auto.conf'), settings);
     writeFileSync(join(this.#cluster, 'standby.signal'), '');
   }

@@ -1,0 +1,20 @@
+/** The parts of a URL: the scheme with the user name and the password, the hosts, and the rest. */
+const PARTS = /^([^:]*:\/\/(?:[^/?#@]*@)?)([^/?#@]*)(.*)$/s;
+
+/**
+ * Splits a database URL with several hosts, as libpq writes it (`postgres://user:password@db1:5432,db2:5432/mooring`), into a URL for
+ * each host. `URL` refuses such a URL. A URL with one host is returned unchanged.
+ */
+export function hostUrls(url: string): string[] {
+  const [, start = '', hosts = '', rest = ''] = PARTS.exec(url) ?? [];
+  if (!hosts.includes(',')) return [url];
+  return [...new Set(hosts.split(',').map((host) => `${start}${host}${rest}`))];
+}
+
+/** Replaces the host of a URL by several hosts. @param hosts each with its port */
+export function withHosts(url: string, hosts: readonly string[]): string {
+  return url.replace(
+    PARTS,
+    (_all, start: string, _host, rest: string) => `${start}${hosts.join(',')}${rest}`,
+  );
+}

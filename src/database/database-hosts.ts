@@ -1,0 +1,207 @@
+import { databaseHost } from '../core/connection-urls.js';
+import { hostUrls } from '../core/host-list.js';
+import { connectionErrorCode, databaseAddress } from './access-errors.js';
+import { askHost, type HostAnswer } from './host-answer.js';
+import {
+  choosePrimary,
+  newestCluster,
+  roleOf,
+  type AnsweredHost,
+  type Host,
+  type HostRole,
+  type HostState,
+  type KnownCluster,
+} from './host-choice.js';
+
+/** After a search without result, this time passes before the next one, so that a busy service does not flood its standbys. */
+const SEARCH_PAUSE_MS = 250;
+
+/** Which server a connection needs: the primary, or a standby for reads. */
+export type WantedRole = 'primary' | 'standby';
+
+/** A connection to a host. */
+interface Connection {
+  close(reason: string): void;
+}
+
+/** The error of a search that found no host with the wanted role. Its message says what each host answered. */
+class NoUsableHost extends Error {}
+
+/** The server that a process uses. */
+interface CurrentHost {
+  readonly host: Host;
+  readonly timeline: number;
+}
+
+/**
+ * The hosts of a database URL with several hosts (docs/decisions/0054). All connections of a process that use the URL share this object:
+ * when one of them finds a new primary, the connections to the former one are closed.
+ */
+export class DatabaseHosts {
+  static readonly #byUrl = new Map<string, DatabaseHosts>();
+  readonly #hosts: readonly Host[];
+  /** What each host has answered last. */
+  #states: HostState[] = [];
+  #known: KnownCluster | undefined;
+  #current: CurrentHost | undefined;
+  /** Whether a connection to the current host has failed since the last search. */
+  #isSuspect = false;
+  #running: Promise<Host> | undefined;
+  #failure: { readonly at: number; readonly error: unknown } | undefined;
+  /** The open connections, with the host and the timeline of each. */
+  readonly #clients = new Map<Connection, CurrentHost>();
+  readonly #listeners = new Set<(from: string, to: string, timeline: number) => void>();
+
+  private constructor(
+    urls: readonly string[],
+    readonly wanted: WantedRole,
+  ) {
+    this.#hosts = urls.map(parseHost);
+  }
+
+  /** Returns the hosts of a URL, the same object for the same URL; undefined if the URL has one host. */
+  static of(url: string, wanted: WantedRole = 'primary'): DatabaseHosts | undefined {
+    const urls = hostUrls(url);
+    if (urls.length === 1) return undefined;
+    const key = `${wanted} ${url}`;
+    const hosts = this.#byUrl.get(key) ?? new DatabaseHosts(urls, wanted);
+    this.#byUrl.set(key, hosts);
+    return hosts;
+  }
+
+  /** The newest timeline of the database that this process has seen; undefined before the first search. */
+  get timeline(): number | undefined {
+    return this.#known?.timeline;
+  }
+
+  /** What each host was at the last search. */
+  get roles(): { readonly host: string; readonly role: HostRole; readonly error?: unknown }[] {
+    return this.#states.map((state) => ({
+      host: state.host,
+      role: roleOf(state, this.#known),
+      error: state.error,
+    }));
+  }
+
+  /** Calls a function when the primary has moved to another host or timeline. @returns a function that ends this */
+  onMoved(listener: (from: string, to: string, timeline: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Returns the host for a new connection: that of the last connection, or the result of a search. @throws NoUsableHost */
+  async find(): Promise<Host> {
+    if (this.#current && !this.#isSuspect) return this.#current.host;
+    if (this.#failure && performance.now() - this.#failure.at < SEARCH_PAUSE_MS) throw this.#failure.error;
+    return this.search();
+  }
+
+  /** Asks all hosts. Concurrent calls share a search. @throws NoUsableHost, or the error of the hosts if it is the same of each */
+  search(): Promise<Host> {
+    this.#running ??= this.#search()
+      .catch((error: unknown) => {
+        this.#failure = { at: performance.now(), error };
+        throw error;
+      })
+      .finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  async #search(): Promise<Host> {
+    const states: HostState[] = this.#hosts.map((host) => ({ ...host }));
+    await new Promise<void>((resolve) => {
+      const asked = this.#hosts.map(async (host, index) => {
+        states[index] = await askHost(host.url).then(
+          (answer) => ({ ...host, answer }),
+          (error: unknown) => ({ ...host, error }),
+        );
+        // The other hosts need not answer: a promotion is never older than what this process has seen.
+        if (this.#isPromoted(states[index])) resolve();
+      });
+      void Promise.all(asked).then(() => resolve());
+    });
+    this.#states = states;
+    const chosen = this.#choose(states);
+    if (!chosen) throw noUsableHost(states, this.#known, this.wanted);
+    this.#use({ host: chosen, timeline: chosen.answer.timeline });
+    return chosen;
+  }
+
+  #isPromoted(state: HostState): boolean {
+    const isPrimary = this.wanted === 'primary' && roleOf(state, this.#known) === 'primary';
+    return isPrimary && this.#known !== undefined && state.answer!.timeline > this.#known.timeline;
+  }
+
+  #choose(states: readonly HostState[]): AnsweredHost | undefined {
+    const current = this.#current?.host.host;
+    this.#known = newestCluster(states, this.#known);
+    if (this.wanted === 'primary') return choosePrimary(states, this.#known, current);
+    const standbys = states.filter((each): each is AnsweredHost => roleOf(each, this.#known) === 'standby');
+    return standbys.find(({ host }) => host === current) ?? standbys[0];
+  }
+
+  #use(next: CurrentHost): void {
+    const previous = this.#current;
+    this.#current = next;
+    this.#isSuspect = false;
+    this.#failure = undefined;
+    if (!previous || isSame(previous, next)) return;
+    for (const [client, used] of this.#clients) {
+      if (isSame(used, next)) continue;
+      this.#clients.delete(client);
+      client.close(`the ${this.wanted} is another host`);
+    }
+    for (const listener of this.#listeners) listener(previous.host.host, next.host.host, next.timeline);
+  }
+
+  /** Takes a new connection into account. @throws Error if its server may not be used */
+  accept(client: Connection, host: string, answer: HostAnswer): void {
+    const { role, known } = { role: roleOf({ answer }, this.#known), known: this.#known };
+    const used = this.#hosts.find((each) => each.host === host)!;
+    if (role !== this.wanted) throw new Error(`Connection terminated: the server is ${role}`);
+    if (this.wanted === 'primary' && known) this.#known = { ...known, timeline: answer.timeline };
+    // The server has been promoted since the search, or another connection has found another host meanwhile.
+    const isNewer = answer.timeline > (this.#current?.timeline ?? 0);
+    if (host === this.#current?.host.host || isNewer) this.#use({ host: used, timeline: answer.timeline });
+    else throw new Error(`Connection terminated: the ${this.wanted} is another host`);
+    this.#clients.set(client, { host: used, timeline: answer.timeline });
+  }
+
+  /** Reports that a connection broke, so that the next new one searches. */
+  lost(client: Connection): void {
+    if (this.#clients.delete(client)) this.suspect();
+  }
+
+  ended(client: Connection): void {
+    this.#clients.delete(client);
+  }
+
+  suspect(): void {
+    this.#isSuspect = true;
+  }
+}
+
+const isSame = (one: CurrentHost, other: CurrentHost): boolean =>
+  one.host.host === other.host.host && one.timeline === other.timeline;
+
+function parseHost(url: string): Host {
+  const parsed = new URL(url);
+  const hostname = databaseHost(parsed).replace(/^\[(.*)\]$/, '$1');
+  return { host: databaseAddress(url), hostname, port: Number(parsed.port || 5432), url };
+}
+
+function noUsableHost(
+  states: readonly HostState[],
+  known: KnownCluster | undefined,
+  wanted: WantedRole,
+): unknown {
+  const codes = new Set(states.map(({ error }) => error && connectionErrorCode(error)));
+  // The error of one host is that of all, such as a wrong password.
+  if (codes.size === 1 && states[0]!.error) return states[0]!.error;
+  const hosts = states.map(
+    (state) => `${state.host} ${state.error ? connectionErrorCode(state.error) : roleOf(state, known)}`,
+  );
+  const clusters = new Set(states.flatMap(({ answer }) => answer?.cluster ?? []));
+  const reason = !known && clusters.size > 1 ? ', because they belong to different databases' : '';
+  return new NoUsableHost(`No host is the ${wanted}${reason}: ${hosts.join(', ')}`);
+}
