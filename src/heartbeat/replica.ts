@@ -6,6 +6,8 @@ import { Config } from '../core/config.js';
 import { connectionRefusal } from '../database/access-errors.js';
 import { Batch } from '../database/batch.js';
 import { poolOf, replicaPool } from '../database/data-source.js';
+import { DatabaseHosts } from '../database/database-hosts.js';
+import { TIMELINE_OF_STANDBY } from '../database/host-answer.js';
 import { queryPrepared } from '../database/sql.js';
 import { withTimeout } from '../database/timeout.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
@@ -18,15 +20,19 @@ const REPLICA_CHECK_INTERVAL_MS = 2_000;
 /** The result of an older check is not used: the process was paused, or its clock was changed. */
 const MAX_CHECK_AGE_MS = 10_000;
 
-// Returns the activations ($1: ids), and in each row `keeps_up`: whether the replica has replayed the required position ($2). If no
-// id has an activation, the only row has the activation_id null.
+// Returns the activations ($1: ids), and in each row `keeps_up`: whether the replica has replayed the required position ($2), on the
+// timeline of the primary ($3; null if DATABASE_URL has one host). If no id has an activation, the only row has the activation_id null.
 const READ_FROM_REPLICA = `
-  select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false) as keeps_up, activation.*
+  select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false)
+    and ($3::int is null or ${TIMELINE_OF_STANDBY} >= $3) as keeps_up, activation.*
   from (values (true)) as always left join (${READ_ACTIVATIONS}) as activation on true`;
 
 type ReplicaRow = ActivationState & { readonly keeps_up: boolean };
 
-/** The error of a replica that has not replayed the required position, or of a process that does not know this position. */
+/**
+ * The error of a replica that has not replayed the required position, or follows a former primary, or of a process that does not know
+ * this position.
+ */
 class ReplicaBehindError extends Error {}
 
 /**
@@ -36,6 +42,8 @@ class ReplicaBehindError extends Error {}
 @Injectable()
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pool: pg.Pool | undefined;
+  /** The hosts of DATABASE_URL, if it has several. */
+  readonly #hosts: DatabaseHosts | undefined;
   readonly #positions = new PrimaryPositions();
   readonly #reads = new Batch<string, ActivationState | undefined>((ids) => this.read(ids));
   /** The numbers of ids in the statements so far. */
@@ -55,8 +63,9 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly clock: Clock,
     private readonly log: AppLogger,
   ) {
-    const { databaseReadUrl } = this.config;
+    const { databaseReadUrl, databaseUrl } = this.config;
     this.#pool = databaseReadUrl === undefined ? undefined : replicaPool(databaseReadUrl);
+    this.#hosts = databaseUrl === undefined ? undefined : DatabaseHosts.of(databaseUrl);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -136,7 +145,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     const statement = {
       name: 'read activations of replica',
       text: READ_FROM_REPLICA,
-      values: [ids, requiredPosition],
+      values: [ids, requiredPosition, this.#hosts?.timeline ?? null],
     };
     const result = queryPrepared<ReplicaRow>(this.#pool!, statement);
     const rows = await withTimeout(result, REQUEST_TIMEOUTS_MS.replica);
