@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../core/config.js';
+import { DatabaseHosts } from '../database/database-hosts.js';
+import { HOST_ROLES } from '../database/host-warnings.js';
 import { queryOne } from '../database/sql.js';
 import { openExistingKeyRing, tokenKeysDir } from '../keys/key-material.js';
 import type { KeyRing } from '../keys/tokens/key-ring.js';
@@ -69,7 +71,7 @@ const COUNTS = `
     (select count(*)::int from staff) as staff`;
 
 async function readStatus(context: CommandContext) {
-  const { config, dataSource } = context;
+  const { config, dataSource, databaseUrl } = context;
   const { license_groups, ...counts } = await queryOne<Counts>(dataSource, COUNTS);
   const licenses = { active: 0, suspended: 0, revoked: 0, refunded: 0, erased: 0 };
   for (const group of license_groups)
@@ -84,6 +86,8 @@ async function readStatus(context: CommandContext) {
   return {
     mooring: packageVersion(),
     node: process.versions.node,
+    // Without the reasons, which `mooring doctor` gives. With one host the list is empty.
+    database_hosts: (DatabaseHosts.of(databaseUrl)?.roles ?? []).map(({ host, role }) => ({ host, role })),
     ...counts,
     licenses,
     ...state,
@@ -106,6 +110,7 @@ function statusText(status: Awaited<ReturnType<typeof readStatus>>): string {
   const { licenses, activations, telemetry, manifest, migrations } = status;
   const rows = [
     ['Versions', `Mooring ${status.mooring}, Node ${status.node}, PostgreSQL ${status.postgres}`],
+    ...status.database_hosts.map(({ host, role }) => ['Database', `${host} ${HOST_ROLES[role]}`]),
     ['Migrations', `${migrations.length} applied, the last is ${migrations.at(-1)}`],
     [
       'Licenses',

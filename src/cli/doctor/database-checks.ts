@@ -4,6 +4,8 @@ import { connectionErrorCode, connectionRefusal, databaseAddress } from '../../d
 import { isConnectionError } from '../../database/connection-errors.js';
 import { replicaPool, withMaintenanceConnection } from '../../database/data-source.js';
 import { databaseTime } from '../../database/database-clock.js';
+import { DatabaseHosts } from '../../database/database-hosts.js';
+import { HOST_ROLES } from '../../database/host-warnings.js';
 import { requireMigrationRights } from '../../database/migration-rights.js';
 import { pendingMigrations, requireUsableDatabase } from '../../database/migrations.js';
 import { databaseFailure } from '../../database/open-database.js';
@@ -32,6 +34,17 @@ export async function checkDatabase(config: Config, clock: Clock, report: Report
     );
   } catch (error) {
     report.fail('database', await databaseFailure(error, url));
+  }
+  checkHosts(url, report);
+}
+
+/** Says what each host of a DATABASE_URL with several hosts is. The connection to the database has asked them. */
+function checkHosts(url: string, report: Report): void {
+  for (const { host, role, error } of DatabaseHosts.of(url)?.roles ?? []) {
+    const reason = error === undefined ? '' : ` (${connectionErrorCode(error)})`;
+    const text = `${host} ${HOST_ROLES[role]}${reason}`;
+    if (role === 'primary' || role === 'standby') report.ok('host', `${text}.`);
+    else report.warn('host', `${text}: docs/operations/failover.md names the remedy.`);
   }
 }
 

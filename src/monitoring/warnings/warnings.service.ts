@@ -2,6 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DAY_MS, rfc3339, utcDay } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { DatabaseHosts } from '../../database/database-hosts.js';
+import { hostWarnings } from '../../database/host-warnings.js';
 import { Replica } from '../../heartbeat/replica.js';
 import { KeyRing } from '../../keys/tokens/key-ring.js';
 import { SharedResult } from './shared-result.js';
@@ -84,7 +86,13 @@ export class WarningsService {
           ...(state.is_secret_current ? [] : [otherSecretText(this.config)]),
         ]
       : ['The database does not answer.'];
-    return [...dataWarnings, ...this.replicaWarnings(), ...this.manifestWarnings(), ...this.keyWarnings()];
+    return [
+      ...dataWarnings,
+      ...this.hostWarnings(),
+      ...this.replicaWarnings(),
+      ...this.manifestWarnings(),
+      ...this.keyWarnings(),
+    ];
   }
 
   /** Days until the live manifest expires, negative after it; null if no manifest is live. */
@@ -212,6 +220,12 @@ export class WarningsService {
         ? [`Events given up after four days: ${given_up}. mooring events resend --given-up sends them again.`]
         : []),
     ];
+  }
+
+  private hostWarnings(): string[] {
+    const { databaseUrl } = this.config;
+    const hosts = databaseUrl === undefined ? undefined : DatabaseHosts.of(databaseUrl);
+    return hosts ? hostWarnings(hosts.roles) : [];
   }
 
   private replicaWarnings(): string[] {
