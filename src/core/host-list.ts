@@ -2,8 +2,8 @@
 const PARTS = /^([^:]*:\/\/(?:[^/?#@]*@)?)([^/?#@]*)(.*)$/s;
 
 /**
- * Splits a database URL with several hosts, as libpq writes it (`postgres://user:password@db1:5432,db2:5432/mooring`), into a URL for
- * each host. `URL` refuses such a URL. A URL with one host is returned unchanged.
+ * Splits a database URL with several hosts into a URL for each host. libpq writes such a URL as
+ * `postgres://user:password@db1:5432,db2:5432/mooring`, and `URL` refuses it. A URL with one host is returned unchanged.
  */
 export function hostUrls(url: string): string[] {
   const [, start = '', hosts = '', rest = ''] = PARTS.exec(url) ?? [];

@@ -54,8 +54,8 @@ const RESERVED_PARAMETERS = [
 
 /**
  * Removes the reserved parameters from a URL.
- * @returns the remaining URL, of the first host if there are several, and the options of its pools. `options` has those of the URL, then
- *   the session settings, because PostgreSQL applies the later of two values
+ * @returns the remaining URL, of the first host if there are several, and the options of its pools. `options` has those of the URL,
+ *   then the session settings, because PostgreSQL applies the later of two values
  */
 function addressAndOptions(url: string, session = SESSION_SETTINGS, wanted: WantedRole = 'primary') {
   const address = new URL(hostUrls(url)[0]!);

@@ -18,8 +18,6 @@ export class DeadlineClient extends SearchingClient {
       if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.isStandbyExpected) return;
       this.#destroy(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');
     });
-    // `pg` emits an error of the connection twice. The pool does not listen to the second one, which would end the process.
-    this.on('error', () => undefined);
     // `drain` is emitted when no query is pending.
     this.on('drain', () => this.#socket.setTimeout(0));
   }

@@ -29,8 +29,8 @@ export interface KnownCluster {
 export type HostRole = 'primary' | 'standby' | 'read_only' | 'outdated' | 'other_cluster' | 'unreachable';
 
 /**
- * Returns the cluster of the hosts with its newest timeline. A standby counts too: its timeline proves that a primary with this timeline
- * exists, even if that primary does not answer.
+ * Returns the cluster of the hosts with its newest timeline. A standby counts too: its timeline proves that a primary with this
+ * timeline exists, even if that primary does not answer.
  * @param known what was known before @returns undefined if no host has answered, or if the hosts belong to different clusters
  */
 export function newestCluster(
@@ -54,8 +54,9 @@ export function roleOf({ answer }: Pick<HostState, 'answer'>, newest: KnownClust
 }
 
 /**
- * Chooses the primary. @param current the host in use @returns undefined if no host may be written to, or if two servers accept writes on
- *   the newest timeline and neither is in use, because one of them was promoted by mistake and no server can say which
+ * Chooses the primary. @param current the host in use
+ * @returns undefined if no host may be written to, or if two servers accept writes on the newest timeline and neither is in use,
+ *   because one of them was promoted by mistake and no server can say which
  */
 export function choosePrimary(
   states: readonly HostState[],

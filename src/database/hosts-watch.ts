@@ -7,8 +7,8 @@ import { DatabaseHosts } from './database-hosts.js';
 const WATCH_INTERVAL_MS = 5_000;
 
 /**
- * Asks the hosts of DATABASE_URL from time to time, if there are several. So an instance also notices a new primary while the former one
- * still answers, and knows which hosts are unavailable.
+ * Asks the hosts of DATABASE_URL from time to time, if there are several. So an instance also notices a new primary while the
+ * former one still answers, and knows which hosts are unavailable.
  */
 @Injectable()
 export class HostsWatch implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -21,11 +21,6 @@ export class HostsWatch implements OnApplicationBootstrap, OnApplicationShutdown
     private readonly log: AppLogger,
   ) {
     this.#hosts = DatabaseHosts.of(value);
-  }
-
-  /** The hosts of DATABASE_URL; undefined if it has one. */
-  get hosts(): DatabaseHosts | undefined {
-    return this.#hosts;
   }
 
   onApplicationBootstrap(): void {

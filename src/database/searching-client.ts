@@ -24,6 +24,8 @@ export class SearchingClient extends Client {
   constructor(...settings: ConstructorParameters<typeof Client>) {
     super(...settings);
     this.#hosts = (settings[0] as { hosts?: DatabaseHosts }).hosts;
+    // `pg` emits an error of the connection twice. The pool does not listen to the second one, which would end the process.
+    this.on('error', () => undefined);
     // PostgreSQL then reports success for a commit that no standby has, so a failover would lose it. The message depends on the
     // language of the server, the name of its function does not.
     this.connection.on('notice', ({ routine }: { routine?: string }) => {

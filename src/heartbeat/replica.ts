@@ -20,8 +20,9 @@ const REPLICA_CHECK_INTERVAL_MS = 2_000;
 /** The result of an older check is not used: the process was paused, or its clock was changed. */
 const MAX_CHECK_AGE_MS = 10_000;
 
-// Returns the activations ($1: ids), and in each row `keeps_up`: whether the replica has replayed the required position ($2), on the
-// timeline of the primary ($3; null if DATABASE_URL has one host). If no id has an activation, the only row has the activation_id null.
+// Returns the activations ($1: ids), and in each row `keeps_up`: whether the replica has replayed the required position ($2), on
+// the timeline of the primary ($3; null if DATABASE_URL has one host). If no id has an activation, the only row has the
+// activation_id null.
 const READ_FROM_REPLICA = `
   select coalesce(pg_last_wal_replay_lsn() >= $2::pg_lsn, false)
     and ($3::int is null or ${TIMELINE_OF_STANDBY} >= $3) as keeps_up, activation.*
@@ -30,8 +31,8 @@ const READ_FROM_REPLICA = `
 type ReplicaRow = ActivationState & { readonly keeps_up: boolean };
 
 /**
- * The error of a replica that has not replayed the required position, or follows a former primary, or of a process that does not know
- * this position.
+ * The error of a replica that has not replayed the required position, or follows a former primary, or of a process that does not
+ * know this position.
  */
 class ReplicaBehindError extends Error {}
 

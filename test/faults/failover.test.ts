@@ -3,15 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { activation } from '../support/harness.js';
+import { activation, call } from '../support/harness.js';
 import { attemptCall, FragilePostgres, Load, type Timed } from '../support/databases/outage-harness.js';
 import { query, StreamingReplica } from '../support/databases/replica-harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /** More machines than the test activates. */
 const MACHINES_ALLOWED = 100_000;
 
+const WARNING =
+  'Hosts of DATABASE_URL that are neither primary nor standby: 1. mooring doctor says what they are.';
+
 const directory = mkdtempSync(join(tmpdir(), 'mooring-failover-'));
+const terminal = new Terminal({ DATA_DIR: directory });
 /** The server that is the primary first, and its standby. */
 let first: FragilePostgres;
 let second: StreamingReplica;
@@ -99,6 +104,7 @@ afterEach(async () => void (await load?.stop().catch(() => undefined)));
 afterAll(async () => {
   await Promise.all(instances.map(({ process }) => process.end()));
   await second?.end().finally(() => first?.end());
+  terminal.close();
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -126,6 +132,10 @@ test('the former primary returns as a primary: nothing is written to it, also by
     const id = await activateUntilAcknowledged(instance);
     expect(await activationIds(second.url)).toContain(id);
   }
+  const status = await terminal.json(['status'], { env: { DATABASE_URL: hosts[0]! } });
+  expect(status.database_hosts.map(({ role }: { role: string }) => role)).toEqual(['outdated', 'primary']);
+  expect(status.warnings).toContain(WARNING);
+  while (!(await call(running.url, 'GET', '/health/ready')).json.warnings.includes(WARNING)) await pause(100);
   // The new connections that replace the broken ones do not use the former primary either.
   startLoad(running);
   await second.kill();
