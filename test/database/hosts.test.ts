@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { databaseUrl } from '../../src/core/connection-urls.js';
+import { withMaintenanceConnection } from '../../src/database/data-source.js';
+import { DatabaseHosts } from '../../src/database/database-hosts.js';
+import { databaseFailure } from '../../src/database/open-database.js';
+import { queryOne } from '../../src/database/sql.js';
+import { makeCertificate } from '../support/certificate.js';
+import { createDatabase } from '../support/harness.js';
+import { query } from '../support/databases/replica-harness.js';
+import { TlsPostgres } from '../support/databases/tls-postgres.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { freePort } from '../support/processes/server-process.js';
+
+const PASSWORD = 'a,b@c:d/e';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let port: string;
+let unusedPort: number;
+beforeAll(async () => {
+  database = await createDatabase();
+  ({ port } = new URL(database.url));
+  unusedPort = await freePort();
+  await query(database.url, `create role comma login password '${PASSWORD}'`);
+});
+afterAll(async () => {
+  await query(database.url, 'drop role comma');
+  await database.drop();
+});
+
+/** Returns a URL of the database with these hosts, in which PORT is that of the server. */
+const urlWith = (hosts: string, url = database.url) =>
+  databaseUrl('DATABASE_URL', url.replace(/@[^/]+/, `@${hosts.replaceAll('PORT', port)}`));
+const currentUser = (url: string) =>
+  withMaintenanceConnection(url, (dataSource) =>
+    queryOne<{ name: string }>(dataSource, 'select current_user as name'),
+  );
+const rolesOf = (url: string) => DatabaseHosts.of(url)!.roles.map(({ role }) => role);
+
+describe('a connection finds the server behind', () => {
+  test.each([
+    ['a wrong port', () => `127.0.0.1:${unusedPort},127.0.0.1:PORT`, ['unreachable', 'primary']],
+    ['an IPv6 host without a server', () => `[::1]:${unusedPort},127.0.0.1:PORT`, ['unreachable', 'primary']],
+    ['an unknown name', () => `none.invalid:PORT,127.0.0.1:PORT`, ['unreachable', 'primary']],
+    ['two names of one server', () => 'localhost:PORT,127.0.0.1:PORT', ['primary', 'primary']],
+  ])('%s', async (_what, hosts, roles) => {
+    const url = urlWith(hosts()).replace('?sslmode=verify-full', '');
+    expect((await currentUser(url)).name).toBe('mooring');
+    expect(rolesOf(url)).toEqual(roles);
+    const [one, other] = hosts().split(',');
+    expect((await currentUser(urlWith(`${other!},${one!}`).replace('?sslmode=verify-full', ''))).name).toBe(
+      'mooring',
+    );
+  });
+
+  test('a password with a comma', async () => {
+    const url = new URL(database.url);
+    Object.assign(url, { username: 'comma', password: encodeURIComponent(PASSWORD) });
+    const several = urlWith(`127.0.0.1:${unusedPort},127.0.0.1:PORT`, url.href);
+    expect((await currentUser(several)).name).toBe('comma');
+  });
+});
+
+test('a password that every host refuses is reported as such, with all hosts', async () => {
+  const url = new URL(database.url);
+  url.password = 'wrong';
+  const several = urlWith('localhost:PORT,127.0.0.1:PORT', url.href);
+  const failure = await currentUser(several).catch((error: unknown) => databaseFailure(error, several));
+  expect(String(failure)).toContain(
+    `PostgreSQL at localhost:${port}, 127.0.0.1:${port} refuses the password of the role mooring`,
+  );
+});
+
+test('each host needs a certificate for its name', async () => {
+  const terminal = new Terminal({});
+  const server = await TlsPostgres.open(database.url);
+  try {
+    server.certificate = makeCertificate('127.0.0.1');
+    writeFileSync(terminal.file('ca.pem'), server.certificate.cert);
+    const url = server.url({ sslmode: 'verify-full', sslrootcert: terminal.file('ca.pem') });
+    const { host } = new URL(url);
+    const several = url.replace(host, `${host.replace('127.0.0.1', 'localhost')},${host}`);
+    expect((await currentUser(several)).name).toBe('mooring');
+    expect(DatabaseHosts.of(several)!.roles).toMatchObject([
+      { role: 'unreachable', error: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } },
+      { role: 'primary' },
+    ]);
+  } finally {
+    await server.close();
+    terminal.close();
+  }
+});
