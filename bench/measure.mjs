@@ -42,9 +42,12 @@ export const formatRatio = (numerator, denominator) => {
 };
 
 /** Describes the machine and the versions that were measured. @param version as PostgreSQL reports its own version */
-export const describeMachine = (version) =>
-  `Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${formatBytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with the settings of
-the embedded server (\`fsync\` and \`full_page_writes\` on).`;
+export const describeMachine = (
+  version,
+  settings = `the settings of
+the embedded server (\`fsync\` and \`full_page_writes\` on)`,
+) =>
+  `Machine: ${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${formatBytes(totalmem())} of memory, ${process.platform} ${process.arch}; Node ${process.version.slice(1)}, ${version} with ${settings}.`;
 /** Describes the load of the machine at the end of the bench, which shows whether other work disturbed it. */
 export const describeLoad = () => `at the end the load average was ${loadavg()[0].toFixed(1)}`;
 

@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto';
+
+/** Heartbeats for each activation. */
+export const HEARTBEATS = 3;
+
+/** Whether an activation was acknowledged. */
+export const isWrite = ({ name, status }) => name === 'activate' && status === 201;
+/** Whether a response is a success, or asks the client to retry. */
+export const isRight = ({ status, code, action }) =>
+  status === 200 || status === 201 || (status === 503 && code === 'unavailable' && action === 'retry');
+
+/** An open load: requests are sent at a constant rate, however long the responses take. */
+export class Load {
+  answers = [];
+  #running = new Set();
+  #timer;
+  #sent = 0;
+  #token;
+
+  constructor(urls, license, rate) {
+    Object.assign(this, { urls, license, rate });
+  }
+
+  async start() {
+    const first = await this.#send('activate', this.#activation());
+    this.#token = first.json.token;
+    this.#timer = setInterval(() => {
+      void this.#send('activate', this.#activation());
+      for (let beat = 0; beat < HEARTBEATS; beat += 1)
+        void this.#send('heartbeat', { token: this.#token, app_version: '1.0.0' });
+    }, 1_000 / this.rate);
+  }
+
+  async stop() {
+    clearInterval(this.#timer);
+    await Promise.all(this.#running);
+  }
+
+  /** The ids of the acknowledged activations. */
+  get acknowledged() {
+    return this.answers.filter(isWrite).map(({ id }) => id);
+  }
+
+  #activation() {
+    return {
+      ...this.license,
+      machine_id: hash('sha256', `machine ${(this.#sent += 1)}`),
+      app_version: '1.0.0',
+    };
+  }
+
+  async #send(name, body) {
+    const request = this.#request(name, body);
+    this.#running.add(request);
+    const answer = await request;
+    this.#running.delete(request);
+    const { json, ...kept } = answer;
+    this.answers.push({ ...kept, code: json.code, action: json.client_action, id: json.activation?.id });
+    return answer;
+  }
+
+  async #request(name, body) {
+    const sentAt = performance.now();
+    const url = this.urls[this.answers.length % this.urls.length];
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+    const response = await fetch(`${url}/v1/${name}`, init).catch(() => null);
+    const json = response ? await response.json() : {};
+    return { name, sentAt, answeredAt: performance.now(), status: response?.status ?? 0, json };
+  }
+}
