@@ -1,4 +1,3 @@
-import 'reflect-metadata';
 import { endOnProcessEvents } from './process-events.js';
 import { run } from './program.js';
 

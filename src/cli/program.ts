@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { initCommand } from './init.js';
 import { commandNameIn, finishProgram, newProgram, runProgram } from './run.js';
+import { statusCommands } from './status.js';
 
 /** Runs one command. @param args the arguments without the program's name @returns the exit status, as `runProgram` */
 export const run = (args: readonly string[]): Promise<number> => runProgram(createProgram, args);
@@ -41,7 +42,7 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   const mooring = newProgram(args, "Mooring's command line. It works with or without a running service.");
   const commandName = commandNameIn(args);
   initCommand(mooring);
-  if (!(commandName in GROUPS)) (await import('./status.js')).statusCommands(mooring);
+  statusCommands(mooring);
   for (const [name, [description, load]] of Object.entries(GROUPS)) {
     const group = mooring.command(name).description(description);
     if ([name, 'help'].includes(commandName)) (await load())(group);
