@@ -12,7 +12,7 @@ COPY web/ web/
 COPY migrations/ migrations/
 COPY docs/ docs/
 COPY deploy/ deploy/
-COPY scripts/prepare.mjs scripts/shipped.mjs scripts/sbom.mjs scripts/package.mjs scripts/package-files.mjs scripts/ustar.mjs scripts/
+COPY scripts/prepare.mjs scripts/shipped.mjs scripts/sbom.mjs scripts/package.mjs scripts/package-files.mjs scripts/bundle.mjs scripts/ustar.mjs scripts/
 RUN npm run package && mkdir app && tar -xzf mooring-*.tar.gz --strip-components=1 -C app
 
 FROM ${NODE_IMAGE}
@@ -25,4 +25,4 @@ USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--enable-source-maps", "--max-semi-space-size=8", "--max-old-space-size=512", "dist/main.js"]
+CMD ["node", "--max-semi-space-size=8", "--max-old-space-size=512", "dist/main.js"]

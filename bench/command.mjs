@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import {
   command,
-  ensureBuilt,
+  ensureBundled,
   ensureInstalled,
   ensureWebBuilt,
   ScriptError,
@@ -20,7 +20,7 @@ export const runBench = (url, parseOptions, run) =>
   command(async () => {
     const options = parseOptions();
     await ensureInstalled();
-    await ensureBuilt();
+    await ensureBundled();
     await ensureWebBuilt();
     if (parseInt(process.versions.node, 10) >= 24) return run(options);
     return (await step(node24(), [fileURLToPath(url), ...process.argv.slice(2)])).code;

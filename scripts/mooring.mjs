@@ -1,6 +1,6 @@
 // npm run --silent mooring -- <command>: the operator's command line. Only the command writes to standard output.
 import { spawn } from 'node:child_process';
-import { command, waitForExit, ensureBuilt, ensureInstalled, node24, root } from './prepare.mjs';
+import { command, waitForExit, ensureBuilt, ensureInstalled, node24, root, SOURCE_MAPS } from './prepare.mjs';
 
 await command(async () => {
   await ensureInstalled();
@@ -9,7 +9,7 @@ await command(async () => {
   const stdio = ['inherit', 'inherit', 'inherit'];
   // An option such as --passphrase-fd 3 names a file descriptor with a secret, which the command inherits.
   for (const [, fd] of args.join('\n').matchAll(/^--[a-z-]*fd[=\n](\d{1,3})$/gm)) stdio[fd] = Number(fd);
-  const flags = ['--enable-source-maps', '--disable-warning=ExperimentalWarning', 'dist/cli.js'];
+  const flags = [SOURCE_MAPS, '--disable-warning=ExperimentalWarning', 'dist/cli.js'];
   const child = spawn(node24(), [...flags, ...args], {
     cwd: root,
     // The caller's folder, for relative paths. npm sets the same variable.

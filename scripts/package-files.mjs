@@ -1,11 +1,10 @@
-// Lists the files of an installation: the built service and its pages, the packages that it loads, and what an operator needs.
+// Lists the files of an installation: the bundle of the service and its packages, the pages, and what an operator needs.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './prepare.mjs';
-import { servicePackages } from './shipped.mjs';
+import { BUNDLE, root } from './prepare.mjs';
 
-/** What an installation has in addition to packages: a file or folder, and its name there if it has another one. */
+/** What an installation has: a file or folder, and its name there if it has another one. */
 const OWN = [
   ['.env.example'],
   ['CHANGELOG.md'],
@@ -14,7 +13,7 @@ const OWN = [
   ['package.json'],
   ['deploy/mooring', 'bin/mooring'],
   ['deploy'],
-  ['dist'],
+  [BUNDLE, 'dist'],
   ['docs'],
   ['migrations'],
   ['web/dist'],
@@ -24,33 +23,15 @@ const UNUSED = /^(?:.*\/\.mooring-build|docs\/pages\/.*|deploy\/mooring)$/;
 /** The programs. */
 const EXECUTABLE = /^(?:bin\/mooring|dist\/cli\.js)$/;
 
-/** What Node may load from a package, or the license requires: no types, source maps, documentation and sources of other languages. */
-const LOADABLE = /\.(?:[cm]?js|json|node|wasm|sql)$|(?:^|\/)(?:licen[cs]e|copying|notice)[^/]*$/i;
-/** Folders of a package, next to its package.json, with tests, examples, and copies for browsers. */
-const UNLOADED_FOLDER =
-  /^(?:tests?|__tests__|bench(?:mark)?s?|examples?|docs|browser|bundles?|umd|amd|\.github)\//;
-
 /**
  * Lists the files of an installation.
  * @returns files with the path in the installation, sorted by it, the content, the mode and the time in seconds
  */
 export function packageFiles() {
-  const own = OWN.flatMap(([from, to = from]) =>
-    filesBelow(from)
-      .map((file) => ({ from: join(from, file), path: join(to, file) }))
-      .filter(({ path }) => !UNUSED.test(path)),
-  );
-  const packages = servicePackages()
-    // Packages of types have nothing that Node loads.
-    .filter(({ name }) => !name.startsWith('@types/'))
-    .flatMap(({ path }) =>
-      filesBelow(path)
-        .filter(
-          (file) => LOADABLE.test(file) && !UNLOADED_FOLDER.test(file) && !file.startsWith('node_modules/'),
-        )
-        .map((file) => ({ from: join(path, file), path: join(path, file) })),
-    );
-  return [...own, ...packages]
+  return OWN.flatMap(([from, to = from]) =>
+    filesBelow(from).map((file) => ({ from: join(from, file), path: join(to, file) })),
+  )
+    .filter(({ path }) => !UNUSED.test(path))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map(({ from, path }) => describe(path, readFileSync(join(root, from))));
 }

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, packageFiles } from './package-files.mjs';
 import {
   command,
-  ensureBuilt,
+  ensureBundled,
   ensureInstalled,
   ensureWebBuilt,
   node24,
@@ -19,7 +19,7 @@ import { ustar } from './ustar.mjs';
 
 await command(async () => {
   await ensureInstalled();
-  await ensureBuilt();
+  await ensureBundled();
   await ensureWebBuilt();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const folder = `mooring-${version}`;

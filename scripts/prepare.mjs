@@ -56,9 +56,18 @@ async function install(folder, flags, isInstalledByHand = () => false) {
   });
 }
 
+/** The folder of the bundle. */
+export const BUNDLE = 'dist-server';
+const SERVICE_SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'];
+
 /** Builds the service unless dist/ was built from the present sources. */
-export const ensureBuilt = () =>
-  build('dist', ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'], ['nest', 'build']);
+export const ensureBuilt = () => build('dist', SERVICE_SOURCES, [bin('nest'), 'build']);
+
+/** Bundles the built service and its packages as dist-server/, which is what production runs. */
+export async function ensureBundled() {
+  await ensureBuilt();
+  await build(BUNDLE, [...SERVICE_SOURCES, 'scripts/bundle.mjs'], ['scripts/bundle.mjs']);
+}
 
 /** Builds the web pages into another folder than dist/, which the build of the service empties. */
 export const ensureWebBuilt = () =>
@@ -76,14 +85,16 @@ export const ensureWebBuilt = () =>
       'src/telemetry',
       'vite.config.ts',
     ],
-    ['vite', 'build', '--logLevel=warn'],
+    [bin('vite'), 'build', '--logLevel=warn'],
   );
 
 /** Builds the reference client, which the demo runs. */
 export const ensureClientBuilt = () =>
-  build('client/dist', ['client/src', 'client/tsconfig.json'], ['tsc', '-p', 'client']);
+  build('client/dist', ['client/src', 'client/tsconfig.json'], [bin('tsc'), '-p', 'client']);
 
-async function build(into, from, [tool, ...args]) {
+const bin = (tool) => `node_modules/.bin/${tool}`;
+
+async function build(into, from, program) {
   const stamp = join(root, into, '.mooring-build');
   const isCurrent = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint(from);
   if (isCurrent()) return;
@@ -91,7 +102,7 @@ async function build(into, from, [tool, ...args]) {
     if (isCurrent()) return;
     const sources = fingerprint(from);
     console.error(`Building ${into} …`);
-    await runQuietly('The build', node24(), [`node_modules/.bin/${tool}`, ...args]);
+    await runQuietly('The build', node24(), program);
     writeFileSync(stamp, sources); // Written last, so that an interrupted build has no stamp.
   });
 }
@@ -116,9 +127,11 @@ export function node24() {
 /**
  * The flags with which Node runs the service, here and in the Dockerfile. By default on a large machine, V8 uses up to a
  * hundred megabytes for young objects, and for old ones up to four times what is in use. With these limits it collects
- * garbage more often, and the process stays small. About 60 MiB are in use (bench/soak/soak.md).
+ * garbage more often, and the process stays small (docs/decisions/0057).
  */
-export const SERVICE_FLAGS = ['--enable-source-maps', '--max-semi-space-size=8', '--max-old-space-size=512'];
+export const SERVICE_FLAGS = ['--max-semi-space-size=8', '--max-old-space-size=512'];
+/** The flag for the modules of dist/. The bundle has maps too, but only the log reads them (src/core/source-frames.ts). */
+export const SOURCE_MAPS = '--enable-source-maps';
 
 /** An error whose message is shown to the user without a stack trace. */
 export class ScriptError extends Error {}

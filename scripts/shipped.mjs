@@ -63,7 +63,7 @@ function resolvePackage(name, from) {
 }
 
 /** Lists the packages that the service loads: what `npm ci --omit=dev --omit=optional` installs, as entries of the lock file. */
-export const servicePackages = () =>
+const servicePackages = () =>
   [...locked.values()].filter((entry) => !(entry.dev || entry.optional || entry.devOptional));
 
 /**

@@ -9,6 +9,7 @@ import {
   node24,
   root,
   SERVICE_FLAGS,
+  SOURCE_MAPS,
 } from './prepare.mjs';
 
 const parent = process.ppid;
@@ -17,7 +18,7 @@ await command(async () => {
   await ensureInstalled();
   await ensureBuilt();
   await ensureWebBuilt();
-  const args = [...SERVICE_FLAGS, '--disable-warning=ExperimentalWarning', 'dist/main.js'];
+  const args = [...SERVICE_FLAGS, SOURCE_MAPS, '--disable-warning=ExperimentalWarning', 'dist/main.js'];
   const server = spawn(node24(), [...args, ...process.argv.slice(2)], {
     cwd: root,
     // The server ends when this channel closes, also if this process is killed.

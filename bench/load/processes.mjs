@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../scripts/demo-output.mjs';
-import { ScriptError, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
+import { BUNDLE, ScriptError, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 
 /** The unit of processor time in /proc, which only Linux has. */
 const PROCESSOR_TICK_MS = 10;
@@ -19,7 +19,7 @@ export class Processes {
   #ended = false;
 
   /**
-   * Starts the service, in production mode unless the settings contain another `NODE_ENV`.
+   * Starts the bundle of the service, in production mode unless the settings contain another `NODE_ENV`.
    * @param flags of Node
    * @returns the process, with the milliseconds from its start to the first 200 of `/health/ready`
    */
@@ -29,7 +29,11 @@ export class Processes {
     const began = performance.now();
     // In development the service prints a welcome text, which the output of a bench should not have.
     const stderr = settings.NODE_ENV === 'development' ? 'ignore' : 'inherit';
-    const child = this.#start([...SERVICE_FLAGS, ...flags, join(root, 'dist/main.js')], environment, stderr);
+    const child = this.#start(
+      [...SERVICE_FLAGS, ...flags, join(root, BUNDLE, 'main.js')],
+      environment,
+      stderr,
+    );
     while (performance.now() - began < START_TIMEOUT_MS && isAlive(child)) {
       const response = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
       const readyMs = performance.now() - began;

@@ -6,6 +6,7 @@ import type { LogLevel } from './config.js';
 import type { BufferedOutput } from './buffered-output.js';
 import { driverErrorOf } from './driver-error.js';
 import { logOutput } from './journal.js';
+import { sourceFrame } from './source-frames.js';
 
 /** Matches the lines of a stack trace that are frames: `at name (place:line:column)`. */
 const STACK_FRAMES = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
@@ -126,7 +127,7 @@ export function errorFields(error: unknown): Fields {
     table: typeof table === 'string' ? table : undefined,
     at: frames
       .slice(0, 8)
-      .map((line) => line.trim().slice(3))
+      .map((line) => sourceFrame(line.trim().slice(3)))
       .join(' < '),
   };
 }

