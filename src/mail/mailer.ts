@@ -3,21 +3,14 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { Inject, Injectable } from '@nestjs/common';
-import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer';
+import type { SendMailOptions, Transporter } from 'nodemailer';
 import { Logo, type Image } from '../brand/logo.js';
 import { Config } from '../core/config.js';
 import type { Language } from '../languages/language.js';
 import { JobFailure } from './jobs.js';
 import { LOGO_CID, messageHtml, messageText, withBrand, type MailMessage } from './mail-message.js';
 
-/** The time limits for each step with the mail server. */
-const SMTP_TIMEOUTS_MS = {
-  connectionTimeout: 10_000,
-  greetingTimeout: 10_000,
-  socketTimeout: 20_000,
-  dnsTimeout: 5_000,
-};
-/** The default time limit for an attempt to deliver as a whole; its steps are limited by SMTP_TIMEOUTS_MS as well. */
+/** The default time limit for an attempt to deliver as a whole; its steps have limits of their own (`mail-transport.ts`). */
 const DELIVERY_TIMEOUT_MS = 60_000;
 
 interface DeliveryOptions {
@@ -95,7 +88,7 @@ export class Mailer {
    */
   async verify(): Promise<string | null> {
     if (!this.#smtpUrl) return null;
-    const transport = this.openTransport(this.#smtpUrl);
+    const transport = await this.openTransport(this.#smtpUrl);
     try {
       await transport.verify();
       return null;
@@ -106,15 +99,9 @@ export class Mailer {
     }
   }
 
-  private openTransport(url: string): Transporter {
-    return createTransport({
-      url,
-      ...SMTP_TIMEOUTS_MS,
-      name: this.#host,
-      logger: false,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
+  private async openTransport(url: string): Promise<Transporter> {
+    const { smtpTransport } = await import('./mail-transport.js');
+    return smtpTransport(url, this.#host);
   }
 
   private async send(
@@ -122,7 +109,7 @@ export class Mailer {
     message: SendMailOptions,
     { signal, timeoutMs = DELIVERY_TIMEOUT_MS }: DeliveryOptions,
   ): Promise<void> {
-    const transport = this.openTransport(url);
+    const transport = await this.openTransport(url);
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
       await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) });
@@ -137,8 +124,8 @@ export class Mailer {
 
   // A file gets the name of its mail when it is complete. Another attempt replaces the file.
   private async write(mailId: string, message: SendMailOptions): Promise<void> {
-    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
-    const { message: bytes } = await transport.sendMail(message);
+    const { fileTransport } = await import('./mail-transport.js');
+    const { message: bytes } = await fileTransport().sendMail(message);
     const outbox = join(this.config.dataDir, 'outbox');
     const part = join(outbox, `.${randomUUID()}.part`);
     try {

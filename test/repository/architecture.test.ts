@@ -226,7 +226,7 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'http/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // has the names of statuses
   'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // parses a text
   'monitoring/metrics/metrics.service.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
-  'mail/mailer.ts': { nodemailer: ['createTransport'] }, // sends mail to SMTP_URL
+  'mail/mail-transport.ts': { nodemailer: ['createTransport'] }, // sends mail to SMTP_URL
   'mail/job-worker.ts': { 'graphile-worker': ['runTaskList'] }, // runs jobs in the database
   'mail/job-queue-logger.ts': { 'graphile-worker': ['Logger'] }, // logs what the library prints
 };

@@ -1,0 +1,26 @@
+import { createTransport, type Transporter } from 'nodemailer';
+
+// The mailer imports this file on demand: nodemailer is large, and no mail is sent before the service listens.
+
+/** The time limits for each step with the mail server. */
+const SMTP_TIMEOUTS_MS = {
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  socketTimeout: 20_000,
+  dnsTimeout: 5_000,
+};
+
+/** Opens a connection to a mail server. @param name of this machine, for the greeting */
+export function smtpTransport(url: string, name: string): Transporter {
+  return createTransport({
+    url,
+    ...SMTP_TIMEOUTS_MS,
+    name,
+    logger: false,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+/** Returns the transport that makes the bytes of a mail, for a file. */
+export const fileTransport = () => createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
