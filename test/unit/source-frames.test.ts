@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sourceFrame } from '../../src/core/source-frames.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mooring-frames-'));
+  // Line 2 of the file is line 5 of the source; the other lines have no source.
+  const map = { version: 3, sources: ['../src/a.ts'], names: [], mappings: ';AAIA' };
+  writeFileSync(join(folder, 'mapped.js.map'), JSON.stringify(map));
+  writeFileSync(join(folder, 'broken.js.map'), '{');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const frame = (file: string, line: number) => `work (${pathToFileURL(join(folder, file)).href}:${line}:3)`;
+
+test('a frame of a mapped line names the source', () => {
+  expect(sourceFrame(frame('mapped.js', 2))).toBe('work (src/a.ts:5:1)');
+});
+
+test.each([
+  ['a line before the mapped one', () => frame('mapped.js', 1)],
+  ['a line of a package after it', () => frame('mapped.js', 3)],
+  ['a file without a map', () => frame('other.js', 2)],
+  ['a file whose map is damaged', () => frame('broken.js', 2)],
+  ['Node itself', () => 'emit (node:events:508:28)'],
+])('a frame of %s stays as it is', (_, makeFrame) => {
+  const given = makeFrame();
+  expect(sourceFrame(given)).toBe(given);
+});
