@@ -20,20 +20,18 @@ export class Processes {
 
   /**
    * Starts the bundle of the service, in production mode unless the settings contain another `NODE_ENV`.
-   * @param flags of Node
+   * @param flags of Node, in addition to those of the service
+   * @param other the program, and its flags, if they are not those of production
    * @returns the process, with the milliseconds from its start to the first 200 of `/health/ready`
    */
-  async startService(settings, flags = []) {
+  async startService(settings, flags = [], other = {}) {
+    const { program = join(root, BUNDLE, 'main.js'), serviceFlags = SERVICE_FLAGS } = other;
     const port = await freePort();
     const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
     const began = performance.now();
     // In development the service prints a welcome text, which the output of a bench should not have.
     const stderr = settings.NODE_ENV === 'development' ? 'ignore' : 'inherit';
-    const child = this.#start(
-      [...SERVICE_FLAGS, ...flags, join(root, BUNDLE, 'main.js')],
-      environment,
-      stderr,
-    );
+    const child = this.#start([...serviceFlags, ...flags, program], environment, stderr);
     while (performance.now() - began < START_TIMEOUT_MS && isAlive(child)) {
       const response = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
       const readyMs = performance.now() - began;
@@ -48,11 +46,11 @@ export class Processes {
     return this.startProgram(name, [join(root, 'bench/comparison/servers/run.mjs'), file], settings);
   }
 
-  /** Starts a program that sends its port over the IPC channel. */
+  /** Starts a program that sends a message over the IPC channel, such as its port. @returns the process, with the message */
   async startProgram(name, args, settings) {
     const child = this.#start(args, settings);
-    const { port } = await nextMessage(child, name);
-    return { name, port, pid: child.pid, child };
+    const message = await nextMessage(child, name);
+    return { name, ...message, pid: child.pid, child };
   }
 
   /** Runs a command to its end. @throws ScriptError with the command's standard error, if it fails */

@@ -30,7 +30,11 @@ let shutdownDelayMs = 0;
 let log = new AppLogger('fatal');
 let startPromise: Promise<void> | undefined;
 
+/** Marks the end of a step of the start, for bench/start. */
+const endStep = (step: string) => performance.mark(step);
+
 async function start(config: Config): Promise<void> {
+  endStep('modules');
   log = new AppLogger(config.logLevel);
   resources.defer(() => log.waitUntilWritten());
   new LibraryOutput(log).capture(console);
@@ -41,6 +45,7 @@ async function start(config: Config): Promise<void> {
   resources.defer(() => database.close());
   shutdown.signal.throwIfAborted();
   const applied = await migrateWhenReachable(database.url, printWarning, shutdown.signal);
+  endStep('migrations');
   const keys = await readLicenseKeys(config);
   await withMaintenanceConnection(database.url, (dataSource) =>
     requireSecretOfDatabase(dataSource, keys, config, clock.now()),
@@ -50,6 +55,7 @@ async function start(config: Config): Promise<void> {
     config,
     log,
   );
+  endStep('create');
   resources.defer(async () => {
     const startedAt = performance.now();
     await app.close();
@@ -57,6 +63,7 @@ async function start(config: Config): Promise<void> {
   });
   shutdown.signal.throwIfAborted();
   await app.init();
+  endStep('init');
   shutdown.signal.throwIfAborted();
   const { port, host } = config;
   await app.listen({ port, host, backlog: BACKLOG }).catch((error: NodeJS.ErrnoException) => {
@@ -65,6 +72,7 @@ async function start(config: Config): Promise<void> {
     );
   });
   shutdown.signal.throwIfAborted();
+  endStep('listen');
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;
   resources.defer(() => app.get(MonitoringController).drain());
   log.info('listening', {

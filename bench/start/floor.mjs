@@ -1,0 +1,8 @@
+// Imports the modules of its arguments, reports its resident memory over IPC, and waits for its end. It shows what Node and packages
+// take before the service does anything.
+import { memoryParts } from './memory.mjs';
+
+for (const name of process.argv.slice(2)) await import(name);
+const loadedMs = performance.now();
+setTimeout(() => process.send({ loadedMs, ...memoryParts(process.pid) }), 1_000);
+process.on('disconnect', () => process.exit(0));
