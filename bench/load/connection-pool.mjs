@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { Connection } from './connection.mjs';
 
+/** The header of a response after which the service closes the connection. */
+const CLOSES = /\r\nconnection: close/i;
 /** Longer idle connections are not used: the service closes a connection after a minute, and would lose a request on it. */
 const MAX_IDLE_MS = 30_000;
 
@@ -55,8 +57,8 @@ export class ConnectionPool {
     return connection;
   }
 
-  #release(connection, { status }) {
-    const isBroken = status === 0 || connection.isClosed;
+  #release(connection, { status, head }) {
+    const isBroken = status === 0 || connection.isClosed || CLOSES.test(head);
     if (isBroken) this.#drop(connection);
     if (this.#nextWaiting < this.#waiting.length)
       return void this.#serve(isBroken ? this.#openConnection() : connection);

@@ -2,9 +2,9 @@ import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 
 /** The timeout of a client: a real client would not receive a later response. */
 const CLIENT_TIMEOUT_MS = 10_000;
-/** The range of `retry-after` in a 503. */
+/** The range of `retry-after` in a 503: 5 to 30 seconds, and a minute to 6 hours because of load. */
 const MIN_RETRY_AFTER_SECONDS = 5;
-const MAX_RETRY_AFTER_SECONDS = 30;
+const MAX_RETRY_AFTER_SECONDS = 21_600;
 /**
  * The tolerance of the time in responses, which is rounded to the second. The time may also be up to `Pace.clockToleranceMs`
  * early, because messages set the clock of the service; in the short simulation of `npm test` that is most of a day.

@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { AppLogger } from '../core/logger.js';
+import type { AcceptQueue } from './limits/accept-queue.js';
 import { hasPendingResponse } from './malformed-requests.js';
 
 /** A request that has partly arrived must be complete within this time after the start of the shutdown. */
 const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
+/** After the start of the shutdown, waiting connections are accepted for this time at most. */
+const MAX_ACCEPT_MS = 1_000;
 
 /**
  * Closes the connections of clients at the shutdown. Each response that is sent from then on closes its connection. After a
@@ -12,7 +15,7 @@ const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
  * Node closes at once each connection whose response is ended, also if a slow reader has not received all of it: what does not
  * fit into the socket buffers is lost. Prepared responses are ended as soon as they begin, and fit.
  */
-export function closeConnections(fastify: FastifyInstance, log: AppLogger): void {
+export function closeConnections(fastify: FastifyInstance, queue: AcceptQueue, log: AppLogger): void {
   const sockets = new Set<Socket>();
   fastify.server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -31,7 +34,9 @@ export function closeConnections(fastify: FastifyInstance, log: AppLogger): void
     setTimeout(() => {
       for (const socket of sockets) if (!hasPendingResponse(socket)) destroy(socket);
     }, REQUEST_ARRIVAL_TIMEOUT_MS).unref();
-    done();
+    // The kernel resets the connections that wait when the process stops listening, so they are accepted first. Under more load than the
+    // process can accept, its queue is never empty.
+    queue.whenEmpty(done, MAX_ACCEPT_MS);
   });
   const destroy = (socket: Socket) => {
     counts.cut += 1;

@@ -14,6 +14,7 @@ import { AppLogger } from '../core/logger.js';
 import { handleMalformedRequests, refuseMalformed } from './malformed-requests.js';
 import { MembersPipe } from './parsing/members.pipe.js';
 import { refuseUnknownRoutes } from './unknown-routes.js';
+import { RefusalWriter } from './shed-responses.js';
 import { LIMITS, shedLoad } from './limits/load-shedding.js';
 import { ProblemFilter } from './responses/problem.filter.js';
 import { compressLists } from './responses/compress-lists.js';
@@ -62,15 +63,20 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   const filter = new ProblemFilter(config, log, requestCounts);
+  const acceptQueue = shedLoad(
+    fastify,
+    new RefusalWriter(config, log, requestCounts),
+    limits,
+    requestCounts?.load,
+  );
   stripClientAddress(fastify.server);
   addSecurityHeaders(fastify);
   handleMalformedRequests(fastify);
   refuseUnknownRoutes(fastify);
   fastify.decorate('requestCounts', requestCounts);
   logResponses(fastify, log, requestCounts);
-  closeConnections(fastify, log);
+  closeConnections(fastify, acceptQueue, log);
   parseJsonOnly(fastify);
-  shedLoad(fastify, limits, requestCounts?.load);
   enforceDeadline(fastify);
   compressLists(fastify);
   await registerCookies(fastify);

@@ -8,10 +8,9 @@ import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 /** Four times the limit of concurrent requests (`processes/low-limits.mjs`). */
 const CONCURRENT_CALLS = 400;
-/** Enough refusals to test the distribution of their `retry-after`. */
 const MIN_REFUSALS = 2_000;
-/** The range of `retry-after` in seconds. */
-const [MIN_RETRY_AFTER, MAX_RETRY_AFTER] = [5, 30];
+/** The shortest `retry-after` in seconds; test/unit/return-times.test.ts checks how the times are spread. */
+const MIN_RETRY_AFTER = 60;
 const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));
 
 let postgres: FragilePostgres;
@@ -47,7 +46,7 @@ async function sendHeartbeat(agent: Agent, body: string): Promise<BriefAnswer> {
   };
 }
 
-test('an overloaded service answers the requests that it accepts, refuses the others with random retry times, and recovers', async () => {
+test('an overloaded service answers the requests that it accepts, refuses the others until later, and recovers', async () => {
   const body = JSON.stringify({ token: faulted.token, app_version: '1.0.0' });
   const agent = new Agent({ keepAlive: true });
   // The accepted calls wait for the database, so that all calls are in progress at the same time.
@@ -71,19 +70,7 @@ test('an overloaded service answers the requests that it accepts, refuses the ot
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
   expect(manifests.filter(({ status }) => status !== 200)).toEqual([]);
   expect(answers.filter((answer) => !(answer.serviceMs < ANSWER_LIMIT_MS))).toEqual([]);
-  // Each of the 26 values is expected about 80 times, and a little more often if the last burst was larger. Fewer than 20 or
-  // more than 330 times cannot happen by chance.
-  const byRetryAfter = Map.groupBy(
-    answers.filter(({ status }) => status === 503),
-    ({ retryAfter }) => retryAfter,
-  );
-  const seconds = Array.from(
-    { length: MAX_RETRY_AFTER - MIN_RETRY_AFTER + 1 },
-    (_, index) => MIN_RETRY_AFTER + index,
-  );
-  expect([...byRetryAfter.keys()].toSorted((a, b) => a - b)).toEqual(seconds);
-  const counts = [...byRetryAfter.values()].map(({ length }) => length);
-  expect(Math.min(...counts)).toBeGreaterThan(20);
-  expect(Math.max(...counts)).toBeLessThan((3 * MIN_REFUSALS) / seconds.length + CONCURRENT_CALLS / 4);
+  const times = answers.filter(({ status }) => status === 503).map(({ retryAfter }) => retryAfter);
+  expect(times.filter((each) => !(each >= MIN_RETRY_AFTER))).toEqual([]);
   await expectGuarantees(faulted, after, recovery);
 });

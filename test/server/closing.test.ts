@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { closeConnections } from '../../src/http/connection-closing.js';
+import { AcceptQueue } from '../../src/http/limits/accept-queue.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { handleMalformedRequests } from '../../src/http/malformed-requests.js';
 
@@ -12,7 +13,7 @@ test('a shutdown answers complete requests, closes connections with incomplete o
   const sink = new Writable({ write: (line, _encoding, done) => (logged.push(String(line)), done()) });
   const app = fastify();
   handleMalformedRequests(app);
-  closeConnections(app, new AppLogger('info', sink));
+  closeConnections(app, new AcceptQueue(), new AppLogger('info', sink));
   const answer = Promise.withResolvers<string>();
   app.get('/', () => (app.server.emit('arrived'), answer.promise));
   const url = await app.listen({ port: 0, host: '127.0.0.1' });

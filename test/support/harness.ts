@@ -193,8 +193,8 @@ export class Service {
     });
     const logged: string[] = [];
     const log = new AppLogger(config.logLevel, writeTo(logged));
-    // The tests use the same event loop, so its delays do not show the load of the service. 0 turns this limit off.
-    const limits = { ...LIMITS, eventLoopDelayMs: 0 };
+    // The tests use the same event loop, so waiting times do not show the load of the service. 0 turns this limit off.
+    const limits = { ...LIMITS, waitingMs: 0 };
     // A test with a browser chooses the port before, because the origin of the browser must be that of PUBLIC_URL.
     const port = options.environment?.['PORT'] ? config.port : 0;
     const app = await listenWithRetries(

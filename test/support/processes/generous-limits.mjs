@@ -5,4 +5,4 @@ import { LIMITS } from '../../../dist/http/limits/load-shedding.js';
 import { extendLimits } from '../request-limits.ts';
 
 Object.assign(REQUEST_TIMEOUTS_MS, extendLimits(REQUEST_TIMEOUTS_MS));
-LIMITS.eventLoopDelayMs = 0;
+LIMITS.waitingMs = 0;

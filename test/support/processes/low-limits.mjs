@@ -3,5 +3,5 @@
 import { LIMITS } from '../../../dist/http/limits/load-shedding.js';
 
 LIMITS.concurrentRequests = 100;
-// A slow computer delays the event loop even without load, so the limit of this delay is tested in test/http/pressure.test.ts.
-LIMITS.eventLoopDelayMs = 0;
+// On a slow computer connections wait even without load, so the limit of this time is tested in test/http/pressure.test.ts.
+LIMITS.waitingMs = 0;

@@ -1,0 +1,32 @@
+import { openSync, readSync } from 'node:fs';
+
+/** The tables of the sockets of this network namespace, which only Linux has. Sockets that listen are at their beginning. */
+const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
+/** About a hundred sockets that listen. */
+const MAX_BYTES = 16 * 1024;
+
+/**
+ * Returns a function that reads how many connections wait in the kernel's queue of a port; undefined if the system does not say. If
+ * instances share the port, it is the mean of their queues. The files are opened once, because a busy process may have no free
+ * descriptor later.
+ */
+export function acceptQueueLength(port: number): () => number | undefined {
+  const files = TABLES.flatMap((path) => {
+    try {
+      return [openSync(path, 'r')];
+    } catch {
+      return [];
+    }
+  });
+  const bytes = Buffer.alloc(MAX_BYTES);
+  // The columns are the local and the remote address, the state (0A: it listens), and the lengths of the two queues.
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
+  const listening = new RegExp(`:${hexPort} [0-9A-F]+:0000 0A [0-9A-F]+:([0-9A-F]+)`, 'g');
+  return () => {
+    const lengths = files.flatMap((file) => {
+      const text = bytes.toString('latin1', 0, readSync(file, bytes, 0, MAX_BYTES, 0));
+      return [...text.matchAll(listening)].map(([, length]) => parseInt(length!, 16));
+    });
+    return lengths.length > 0 ? lengths.reduce((sum, length) => sum + length, 0) / lengths.length : undefined;
+  };
+}

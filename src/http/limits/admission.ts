@@ -1,0 +1,122 @@
+/** Why a request is refused because of load. */
+export type ShedReason = 'waiting_time' | 'concurrent_requests';
+
+/** The limits of the load of a process. */
+export interface LoadLimits {
+  /** The longest time that a request should wait before its work begins; 0 disables all refusals by waiting time. */
+  readonly waitingMs: number;
+  /** The largest number of requests in progress, however fast the service is. */
+  readonly concurrentRequests: number;
+}
+
+/** A smaller number in progress is never refused by waiting time. */
+const MIN_CONCURRENT_REQUESTS = 100;
+/** The share of the places that requests without a waiting person may use. */
+const BACKGROUND_SHARE = 0.8;
+/** Requests in which a person waits are refused when the queue of connections has waited this many times as long. */
+const PERSON_FACTOR = 2;
+/**
+ * Refusals for each answered request, at most. A refusal costs about a fifth of an answer, so that answers keep about 70 % of the
+ * processor time. Above that load, connections wait in the kernel, and it ignores those for which its queue has no space.
+ */
+const REFUSALS_PER_ANSWER = 2;
+/** Refusals that may follow each other without an answer. */
+const MAX_SAVED_REFUSALS = 500;
+/** The shortest period in which the rate of answers is measured, and the fewest answers. With fewer, other work may have used the time. */
+const PERIOD_MS = 250;
+const PERIOD_ANSWERS = 50;
+/** A period with a smaller share of processor time says nothing about how much the service could answer. */
+const BUSY_SHARE = 0.8;
+/** The weight of a period that is slower than the rate so far: a slower one may only mean that much was refused. */
+const SLOWER_WEIGHT = 0.02;
+/** The assumed rate until it was measured. */
+const INITIAL_PER_SECOND = 1_000;
+
+/**
+ * Decides which requests are refused because of load, by the time that a request would wait, never by its caller
+ * (docs/decisions/0055). It knows two waiting times: that of connections in the kernel's queue, and that of the requests in progress, which
+ * is their number divided by the rate at which the service answers.
+ */
+export class Admission {
+  #perSecond = INITIAL_PER_SECOND;
+  #isMeasured = false;
+  #savedRefusals = MAX_SAVED_REFUSALS;
+  #answers = 0;
+  #periodFrom: number;
+  #activeFrom: number;
+
+  /**
+   * @param load the number of requests in progress, which the caller counts
+   * @param queue the kernel's queue of connections
+   * @param now the milliseconds of a monotonic clock
+   * @param activeMs the milliseconds in which the event loop was not idle
+   */
+  constructor(
+    private readonly limits: LoadLimits,
+    private readonly load: { readonly underWay: number },
+    private readonly queue: { readonly waitingMs: number; readonly length: number | undefined },
+    private readonly now: () => number,
+    private readonly activeMs: () => number,
+  ) {
+    [this.#periodFrom, this.#activeFrom] = [now(), activeMs()];
+  }
+
+  /** How many requests the service can answer in a second, as measured when it was last busy. */
+  get perSecond(): number {
+    return this.#perSecond;
+  }
+
+  /** Whether connections have waited so long that further requests without a waiting person are refused. */
+  get isQueueLong(): boolean {
+    return this.#hasWaited(1);
+  }
+
+  /** Decides about a request. @param isBackground whether no person waits for it @returns undefined if it is accepted */
+  refusal(isBackground: boolean): ShedReason | undefined {
+    if (this.load.underWay >= this.limits.concurrentRequests) return 'concurrent_requests';
+    const isLong = this.#hasWaited(isBackground ? 1 : PERSON_FACTOR);
+    const isFull = this.load.underWay >= this.#places() * (isBackground ? BACKGROUND_SHARE : 1);
+    if ((!isLong && !isFull) || this.#savedRefusals < 1) return undefined;
+    this.#savedRefusals -= 1;
+    return isLong ? 'waiting_time' : 'concurrent_requests';
+  }
+
+  /** Counts a request whose response is ready. */
+  answered(): void {
+    this.#answers += 1;
+    this.#savedRefusals = Math.min(this.#savedRefusals + REFUSALS_PER_ANSWER, MAX_SAVED_REFUSALS);
+    this.#measure();
+  }
+
+  #hasWaited(factor: number): boolean {
+    const waitingMs = this.limits.waitingMs * factor;
+    if (waitingMs === 0 || this.queue.waitingMs <= waitingMs) return false;
+    // Few clients that return at once keep the queue short, and never empty.
+    const { length } = this.queue;
+    return length === undefined || (length / this.#perSecond) * 1000 > waitingMs;
+  }
+
+  // The number of requests that the service answers within `waitingMs` (Little's law).
+  #places(): number {
+    const { waitingMs } = this.limits;
+    if (waitingMs === 0 || !this.#isMeasured) return Infinity;
+    return Math.max(MIN_CONCURRENT_REQUESTS, (this.#perSecond * waitingMs) / 1000);
+  }
+
+  #measure(): void {
+    const now = this.now();
+    const periodMs = now - this.#periodFrom;
+    if (periodMs < PERIOD_MS || this.#answers < PERIOD_ANSWERS) return;
+    const active = this.activeMs();
+    const busyMs = active - this.#activeFrom;
+    if (busyMs > periodMs * BUSY_SHARE) {
+      const perSecond = (this.#answers / busyMs) * 1000;
+      const isSlower = this.#isMeasured && perSecond < this.#perSecond;
+      this.#perSecond = isSlower
+        ? this.#perSecond + (perSecond - this.#perSecond) * SLOWER_WEIGHT
+        : perSecond;
+      this.#isMeasured = true;
+    }
+    [this.#periodFrom, this.#activeFrom, this.#answers] = [now, active, 0];
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * The shortest `retry-after` of a refusal because of load. The reference client waits for at least a minute after a refused heartbeat, so
+ * shorter times would all become the same one.
+ */
+const MIN_SECONDS = 60;
+/** The longest one: the reference client waits for at most 6 hours. */
+const MAX_SECONDS = 6 * 3600;
+
+/**
+ * Gives each refused request a time to return, so that together they return as fast as the service can answer them: the more were
+ * refused, the later the next one returns. Requests that were refused at once therefore do not return at once.
+ */
+export class ReturnTimes {
+  /** When the request that was refused last returns, in milliseconds of the clock. */
+  #lastAt = 0;
+
+  /**
+   * @param now the milliseconds of a monotonic clock
+   * @param perSecond how many requests the service can answer in a second
+   * @param random from 0 to below 1
+   * @returns the seconds of `retry-after`
+   */
+  next(now: number, perSecond: number, random: number): number {
+    this.#lastAt = Math.max(this.#lastAt, now + MIN_SECONDS * 1000) + 1000 / perSecond;
+    const seconds = (this.#lastAt - now) / 1000;
+    // All times up to the longest one are then in use.
+    if (seconds > MAX_SECONDS) return Math.floor(MIN_SECONDS + (MAX_SECONDS - MIN_SECONDS) * random);
+    // Rounded up or down at random, so that requests between two whole seconds stay evenly spread.
+    return Math.floor(seconds + random);
+  }
+}

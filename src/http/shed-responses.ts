@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { v4 as uuidv4 } from 'uuid';
+import type { Config } from '../core/config.js';
+import type { AppLogger } from '../core/logger.js';
+import type { ShedResponses } from './limits/load-shedding.js';
+import { problemDocument, type Problem } from './problems/problem.js';
+import type { RequestCounts } from './responses/request-counts.js';
+import { logResponse } from './responses/response-log.js';
+import { SECURITY_HEADERS } from './strip-client-address.js';
+
+/**
+ * Writes, logs and counts the responses to requests that are refused because of load. They do not pass Fastify, because a refusal must
+ * cost much less than an answer: otherwise an overloaded service would be busy with refusing.
+ */
+export class RefusalWriter implements ShedResponses {
+  constructor(
+    private readonly config: Pick<Config, 'publicUrl'>,
+    private readonly log: AppLogger,
+    private readonly requestCounts?: RequestCounts,
+  ) {}
+
+  /** Responds to a request that Node has parsed. The connection stays open. */
+  respond(refusal: Problem, request: IncomingMessage, response: ServerResponse): void {
+    // The path of an unknown client is not logged, so only the one that is known has its own route.
+    const route = request.url === '/v1/heartbeat' ? request.url : 'none';
+    const body = this.#record(refusal, route, request.method!);
+    response.writeHead(refusal.status, headersOf(refusal, body)).end(body);
+  }
+
+  /** Returns the bytes of the response to a heartbeat that was not parsed. They say that the connection ends. */
+  heartbeatRefusal(refusal: Problem): string {
+    const body = this.#record(refusal, '/v1/heartbeat', 'POST');
+    const headers = {
+      ...SECURITY_HEADERS,
+      ...headersOf(refusal, body),
+      date: new Date().toUTCString(),
+      connection: 'close',
+    };
+    let head = `HTTP/1.1 ${refusal.status} Service Unavailable\r\n`;
+    for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
+    return `${head}\r\n${body}`;
+  }
+
+  /** Logs and counts the response. @returns its body */
+  #record(refusal: Problem, route: string, method: string): string {
+    const requestId = uuidv4();
+    if (this.requestCounts) this.requestCounts.problems[refusal.code] += 1;
+    const { status } = refusal;
+    logResponse(
+      { route, method, status, milliseconds: 0, request_id: requestId },
+      this.log,
+      this.requestCounts,
+    );
+    return problemDocument(refusal, this.config.publicUrl, requestId);
+  }
+}
+
+function headersOf(refusal: Problem, body: string) {
+  return {
+    ...refusal.headers,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+  };
+}

@@ -1,0 +1,122 @@
+import { randomInt } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { Admission } from '../../src/http/limits/admission.js';
+import { Random } from '../client/random.js';
+
+// MOORING_SEED=… repeats a run.
+const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
+console.info(`MOORING_SEED=${SEED}`);
+
+const LIMITS = { waitingMs: 500, concurrentRequests: 2_000 };
+
+/** An admission whose clock, queue and load the test sets. */
+function createAdmission(limits = LIMITS) {
+  const state = { now: 0, activeMs: 0, waitingMs: 0, underWay: 0, length: undefined as number | undefined };
+  const admission = new Admission(
+    limits,
+    state,
+    state,
+    () => state.now,
+    () => state.activeMs,
+  );
+  /** Lets the service answer requests for a time, in which it is busy for a share of the time. */
+  const answer = (count: number, milliseconds: number, busyShare = 1) => {
+    for (let index = 0; index < count; index += 1) {
+      state.now += milliseconds / count;
+      state.activeMs += (milliseconds / count) * busyShare;
+      admission.answered();
+    }
+  };
+  return { state, admission, answer };
+}
+
+test('a heartbeat is refused when connections wait for longer than the limit, and a request of a person at twice the time', () => {
+  const { state, admission } = createAdmission();
+  const decisions = [0, 500, 501, 1_000, 1_001].map((waitingMs) => {
+    state.waitingMs = waitingMs;
+    return [admission.refusal(true), admission.refusal(false)];
+  });
+  expect(decisions).toEqual([
+    [undefined, undefined],
+    [undefined, undefined],
+    ['waiting_time', undefined],
+    ['waiting_time', undefined],
+    ['waiting_time', 'waiting_time'],
+  ]);
+});
+
+test('a queue that is never empty and short is no reason for a refusal', () => {
+  const { state, admission, answer } = createAdmission();
+  answer(1_000, 1_000);
+  Object.assign(state, { waitingMs: 60_000, length: 499 });
+  expect(admission.refusal(true)).toBeUndefined();
+  state.length = 501;
+  expect([admission.refusal(true), admission.refusal(false)]).toEqual(['waiting_time', undefined]);
+});
+
+test('a limit of 0 turns off the refusals by waiting time, and not that by the number in progress', () => {
+  const { state, admission, answer } = createAdmission({ ...LIMITS, waitingMs: 0 });
+  answer(100, 1_000);
+  Object.assign(state, { waitingMs: 60_000, underWay: 1_999 });
+  expect(admission.refusal(true)).toBeUndefined();
+  state.underWay = 2_000;
+  expect(admission.refusal(false)).toBe('concurrent_requests');
+});
+
+test('as many requests are in progress as the service answers within the limit; the last fifth is for requests of people', () => {
+  const { state, admission, answer } = createAdmission();
+  state.underWay = 1_999;
+  // Nothing was measured yet.
+  expect(admission.refusal(true)).toBeUndefined();
+  answer(1_000, 1_000);
+  expect(admission.perSecond).toBeCloseTo(1_000);
+  const decide = (underWay: number) => {
+    state.underWay = underWay;
+    return [admission.refusal(true), admission.refusal(false)];
+  };
+  expect(decide(399)).toEqual([undefined, undefined]);
+  expect(decide(400)).toEqual(['concurrent_requests', undefined]);
+  expect(decide(500)).toEqual(['concurrent_requests', 'concurrent_requests']);
+});
+
+test('an idle service is not taken for a slow one, and a slow one is still allowed a hundred requests', () => {
+  const { state, admission, answer } = createAdmission();
+  answer(100, 100_000, 0.5);
+  expect(admission.perSecond).toBe(1_000);
+  answer(100, 100_000);
+  expect(admission.perSecond).toBeCloseTo(1);
+  state.underWay = 79;
+  expect(admission.refusal(true)).toBeUndefined();
+});
+
+test('the measured rate rises at once and falls slowly, because a busy service may only have refused much', () => {
+  const { admission, answer } = createAdmission();
+  answer(1_000, 1_000);
+  answer(500, 1_000);
+  expect(admission.perSecond).toBeGreaterThan(900);
+  answer(4_000, 1_000);
+  expect(admission.perSecond).toBeCloseTo(4_000);
+});
+
+test('however many requests arrive, most of the time is left for answers', () => {
+  const random = new Random(SEED);
+  const { state, admission } = createAdmission();
+  // An answer takes 1 ms and a refusal a fifth of it. The queue is always long.
+  state.waitingMs = 10_000;
+  let [answers, refusals] = [0, 0];
+  while (answers < 20_000) {
+    if (admission.refusal(random.chance(0.9))) {
+      refusals += 1;
+      state.now += 0.2;
+      state.activeMs += 0.2;
+      continue;
+    }
+    answers += 1;
+    state.now += 1;
+    state.activeMs += 1;
+    admission.answered();
+  }
+  // The first refusals are those that a calm service has saved.
+  expect(refusals).toBeLessThanOrEqual(500 + 2 * answers);
+  expect(refusals).toBeGreaterThan(1.9 * answers);
+});

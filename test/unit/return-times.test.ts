@@ -1,0 +1,49 @@
+import { randomInt } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { retryHeartbeatMs } from '../../client/src/schedule.js';
+import { ReturnTimes } from '../../src/http/limits/return-times.js';
+import { Random } from '../client/random.js';
+
+// MOORING_SEED=… repeats a run.
+const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
+console.info(`MOORING_SEED=${SEED}`);
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+/** Returns the times of requests that are refused at once. */
+function refuse(count: number, perSecond: number, random: Random): number[] {
+  const times = new ReturnTimes();
+  return Array.from({ length: count }, (_, index) => times.next(index / 10, perSecond, random.unit()));
+}
+
+test('requests that were refused at once return as fast as the service can answer them', () => {
+  const random = new Random(SEED);
+  const perSecond = 500;
+  const seconds = refuse(100_000, perSecond, random);
+  expect(Math.min(...seconds)).toBe(MINUTE);
+  // The reference client adds a tenth at most, and never comes earlier.
+  const returns = seconds.map((each) => retryHeartbeatMs(1, each, random.unit()) / 1000);
+  const bySecond = Map.groupBy(returns, Math.floor);
+  const largest = Math.max(...[...bySecond.values()].map(({ length }) => length));
+  expect(largest).toBeLessThan(1.25 * perSecond);
+  const lastReturn = Math.max(...returns);
+  expect(lastReturn).toBeLessThan(1.15 * (100_000 / perSecond) + MINUTE * 1.2);
+});
+
+test('requests that are refused later return later, and after a pause the times begin again', () => {
+  const times = new ReturnTimes();
+  const next = (now: number) => times.next(now, 1, 0);
+  const first = Array.from({ length: 100 }, () => next(0));
+  expect([first[0], first.at(-1)]).toEqual([61, 160]);
+  expect(next(50_000)).toBe(111);
+  expect(next(500_000)).toBe(61);
+});
+
+test('no time is longer than the reference client waits', () => {
+  const seconds = refuse(50_000, 1, new Random(1));
+  expect(Math.max(...seconds)).toBeLessThanOrEqual(6 * HOUR);
+  const late = seconds.slice(40_000);
+  expect(late.filter((each) => each < HOUR).length).toBeGreaterThan(1_000);
+  expect(late.filter((each) => each > 5 * HOUR).length).toBeGreaterThan(1_000);
+});
