@@ -42,6 +42,8 @@ export class Config {
   readonly isProduction: boolean;
   readonly port: number;
   readonly host: string;
+  /** Whether several instances on this machine share `port`; the kernel gives each connection to one of them (docs/decisions/0056). */
+  readonly isPortShared: boolean;
   /** Without a trailing slash. */
   readonly publicUrl: string;
   readonly dataDir: string;
@@ -101,6 +103,7 @@ export class Config {
     const mode = { nodeEnv: text('NODE_ENV'), host: this.host, databaseUrl: text('DATABASE_URL') };
     this.isProduction = settings.check(() => isProductionMode(mode));
     this.port = settings.integer('PORT', { min: 0, max: 65535 }, 3000);
+    this.isPortShared = settings.oneOf('REUSE_PORT', ['true', 'false'], 'false') === 'true';
     const publicUrl = settings.parse('PUBLIC_URL', httpUrl);
     this.publicUrl = publicUrl ?? `http://localhost:${this.port}`;
     this.dataDir = resolve(text('DATA_DIR') ?? 'data');

@@ -14,6 +14,7 @@ import { BACKLOG } from '../http/limits/load-shedding.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
 import { requireSecretOfDatabase } from '../licenses/license-key-secret.js';
+import { listenFailure } from './listen-failure.js';
 import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample } from './sample-data.js';
 import { welcomeText } from './welcome.js';
@@ -65,11 +66,11 @@ async function start(config: Config): Promise<void> {
   await app.init();
   endStep('init');
   shutdown.signal.throwIfAborted();
-  const { port, host } = config;
-  await app.listen({ port, host, backlog: BACKLOG }).catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(
-      `Mooring cannot listen on HOST ${config.host}, PORT ${config.port} (${error.code}).`,
-    );
+  const { port, host, isPortShared } = config;
+  // Fastify passes all options to Node, but its type does not have `reusePort`.
+  const options = { port, host, backlog: BACKLOG, reusePort: isPortShared };
+  await app.listen(options).catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(listenFailure(config, error.code));
   });
   shutdown.signal.throwIfAborted();
   endStep('listen');

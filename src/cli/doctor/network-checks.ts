@@ -1,5 +1,6 @@
 import { Config, ConfigError } from '../../core/config.js';
 import { freePort } from '../../database/embedded/free-port.js';
+import { listenFailure } from '../../server/listen-failure.js';
 import { Mailer } from '../../mail/mailer.js';
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
@@ -26,8 +27,15 @@ export async function checkMail(config: Config, report: Report): Promise<void> {
 }
 
 /** Checks that the ports are free, or used by Mooring itself. */
-export async function checkPorts({ host, port, metricsPort }: Config, report: Report): Promise<void> {
-  await report.run('port', () => checkPort('PORT', host, port, '/health/live'));
+export async function checkPorts(config: Config, report: Report): Promise<void> {
+  const { host, port, metricsPort, isPortShared } = config;
+  await report.run('port', async () => {
+    if (isPortShared)
+      await freePort(0, host, isPortShared).catch((error: NodeJS.ErrnoException) => {
+        throw new ConfigError(listenFailure(config, error.code));
+      });
+    return checkPort('PORT', host, port, '/health/live');
+  });
   if (metricsPort)
     await report.run('metrics port', () => checkPort('METRICS_PORT', host, metricsPort, '/metrics'));
 }

@@ -19,12 +19,15 @@ export async function withFreePort(environment: Environment): Promise<Environmen
   return environment;
 }
 
-/** Returns the port if it is free at this moment; for 0, any free port. Rejects if the port is in use. */
-export function freePort(port: number, host: string): Promise<number> {
+/**
+ * Returns the port if it is free at this moment; for 0, any free port. Rejects if the port is in use.
+ * @param reusePort also rejects if this system cannot share a port
+ */
+export function freePort(port: number, host: string, reusePort = false): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);
-    probe.listen(port, host, () => {
+    probe.listen({ port, host, reusePort }, () => {
       const { port: boundPort } = probe.address() as AddressInfo;
       probe.close(() => resolve(boundPort));
     });

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { listenFailure } from '../../src/server/listen-failure.js';
+import { createDatabase } from '../support/harness.js';
+import { freePort, ServerProcess } from '../support/processes/server-process.js';
+
+/** The senders that request without a pause, each on a new connection for each request. */
+const SENDERS = 8;
+
+const folder = mkdtempSync(join(tmpdir(), 'mooring-shared-port-'));
+const processes: ServerProcess[] = [];
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let port: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  port = String(await freePort());
+});
+afterAll(async () => {
+  await Promise.all(processes.map((process) => process.end('SIGKILL')));
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts an instance on the port of this file. */
+function launch(REUSE_PORT: string): ServerProcess {
+  const server = new ServerProcess({ DATA_DIR: folder, DATABASE_URL: database.url, PORT: port, REUSE_PORT });
+  processes.push(server);
+  return server;
+}
+
+/** Waits until an instance has answered the probe of `send`. */
+const untilAnswering = (server: ServerProcess) => server.waitForOutput('stdout', /"route":"\/v1\/keys"/);
+
+/** Sends a request on a new connection. @returns the status, or the error code of a broken connection */
+function send(): Promise<number | string> {
+  return new Promise((resolve) => {
+    get(`http://127.0.0.1:${port}/v1/keys`, { agent: false }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode!));
+    }).once('error', (error: NodeJS.ErrnoException) => resolve(error.code!));
+  });
+}
+
+/** Sends requests until `stop` is called. A broken connection is repeated once, as a proxy does. */
+function startSenders() {
+  const answers: (number | string)[] = [];
+  const resets: (number | string)[] = [];
+  const stopped = new AbortController();
+  const sendRequests = async () => {
+    while (!stopped.signal.aborted) {
+      const answer = await send();
+      if (typeof answer === 'string') resets.push(answer);
+      answers.push(typeof answer === 'string' ? await send() : answer);
+    }
+  };
+  const senders = Array.from({ length: SENDERS }, sendRequests);
+  const stop = async () => {
+    stopped.abort();
+    await Promise.all(senders);
+  };
+  return { answers, resets, stop };
+}
+
+test('two instances share a port, and an upgrade from one to the other loses no request', async () => {
+  const first = launch('true');
+  await first.ready();
+  const senders = startSenders();
+  const second = launch('true');
+  await second.ready();
+  await Promise.all([first, second].map(untilAnswering));
+
+  first.child.kill('SIGTERM');
+  expect(await first.exited).toEqual({ code: 0, signal: null });
+  await senders.stop();
+  expect(new Set(senders.answers)).toEqual(new Set([200]));
+  // The kernel resets a connection that arrives between the last look at its queue and the close (docs/decisions/0056).
+  expect(new Set(['ECONNRESET', ...senders.resets])).toEqual(new Set(['ECONNRESET']));
+  expect(senders.resets.length).toBeLessThanOrEqual(SENDERS);
+
+  const other = launch('false');
+  expect(await other.exited).toEqual({ code: 2, signal: null });
+  expect(other.stderr).toBe(`Mooring cannot listen on HOST 127.0.0.1, PORT ${port} (EADDRINUSE).\n`);
+  await second.end('SIGTERM');
+});
+
+test('an instance does not share the port of one that does not, and says why', async () => {
+  const first = launch('false');
+  await first.ready();
+  const second = launch('true');
+  expect(await second.exited).toEqual({ code: 2, signal: null });
+  expect(second.stderr).toBe(
+    `Mooring cannot listen on HOST 127.0.0.1, PORT ${port} (EADDRINUSE): the program that uses the port does not share it; an instance needs REUSE_PORT=true from its start.\n`,
+  );
+});
+
+test('on a system that cannot share a port, the failure names the setting', () => {
+  const config = { host: '127.0.0.1', port: 3000, isPortShared: true };
+  expect(listenFailure(config, 'ENOTSUP')).toBe(
+    'Mooring cannot listen on HOST 127.0.0.1, PORT 3000 (ENOTSUP): this system cannot share a port, so REUSE_PORT must be false.',
+  );
+  expect(listenFailure({ ...config, isPortShared: false }, 'ENOTSUP')).toMatch(/\(ENOTSUP\)\.$/);
+});
