@@ -1,0 +1,88 @@
+import { performance } from 'node:perf_hooks';
+import { Connection } from './connection.mjs';
+import { post, TELEMETRY } from './requests.mjs';
+
+/** The time limit of a call of the reference client (client/src/transport.ts). */
+const CALL_TIMEOUT_MS = 10_000;
+const TOKEN = '"token":"';
+const STOP = '"client_action":"stop"';
+
+/** Returns a function that gives the next heartbeat as bytes, one for each activation in turn. */
+export function heartbeats(activations, connectionHeader = '') {
+  const requests = activations.map(({ token }) =>
+    post('/v1/heartbeat', { token, app_version: '0.9.0', telemetry: TELEMETRY }, connectionHeader),
+  );
+  let next = 0;
+  return () => requests[(next = (next + 1) % requests.length)];
+}
+
+/** Sends heartbeats, each on a new connection or on connections that are kept alive, and judges the responses. */
+export class Exchange {
+  #port;
+  #isKept;
+  #nextRequest;
+  #maxConnections;
+  #idle = [];
+  #open = 0;
+  /** The calls in progress in the order of their start, for the time limit. */
+  #calls = new Set();
+  #timer = setInterval(() => this.#endLateCalls(), 100);
+
+  /** @param connections `new` or `kept` @param maxConnections the largest number of connections that are kept alive */
+  constructor(port, activations, connections, maxConnections = Infinity) {
+    this.#port = port;
+    this.#isKept = connections === 'kept';
+    this.#maxConnections = maxConnections;
+    // The reference client closes its connection after each call.
+    this.#nextRequest = heartbeats(activations, this.#isKept ? '' : 'connection: close\r\n');
+  }
+
+  /** Sends a heartbeat. @returns `outcome`: right, refused, wrong, wrong_stop or unanswered; with the `retryAfter` of a refusal */
+  async send() {
+    const connection = this.#isKept ? this.#takeConnection() : new Connection(this.#port);
+    if (!connection) return { outcome: 'unanswered', reason: 'no connection is free' };
+    const call = { connection, endsAt: performance.now() + CALL_TIMEOUT_MS };
+    this.#calls.add(call);
+    const response = await connection.send(this.#nextRequest());
+    this.#calls.delete(call);
+    const isClosed = response.status === 0 || /\r\nconnection: close/i.test(response.head);
+    if (this.#isKept && !isClosed) this.#idle.push(connection);
+    else {
+      connection.end();
+      this.#open -= 1;
+    }
+    return judge(response);
+  }
+
+  end() {
+    clearInterval(this.#timer);
+    for (const { connection } of this.#calls) connection.end();
+    for (const connection of this.#idle) connection.end();
+  }
+
+  #takeConnection() {
+    for (let connection; (connection = this.#idle.pop());) {
+      if (!connection.isClosed) return connection;
+      this.#open -= 1;
+    }
+    if (this.#open >= this.#maxConnections) return undefined;
+    this.#open += 1;
+    return new Connection(this.#port);
+  }
+
+  #endLateCalls() {
+    const now = performance.now();
+    for (const { connection, endsAt } of this.#calls) {
+      if (endsAt > now) return;
+      connection.end();
+    }
+  }
+}
+
+function judge({ status, head, body, reason }) {
+  if (status === 0) return { outcome: 'unanswered', reason };
+  if (status === 200 && body.includes(TOKEN)) return { outcome: 'right' };
+  if (body.includes(STOP)) return { outcome: 'wrong_stop', status };
+  const retryAfter = Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1]);
+  return status === 503 && retryAfter > 0 ? { outcome: 'refused', retryAfter } : { outcome: 'wrong', status };
+}

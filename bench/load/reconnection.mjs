@@ -1,0 +1,61 @@
+import { performance } from 'node:perf_hooks';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { retryHeartbeatMs } from '../../client/src/schedule.ts';
+import { Exchange } from './exchange.mjs';
+import { seededRandom } from './poisson.mjs';
+
+const SENT_IN_A_TURN = 20;
+
+/**
+ * Simulates clients that all return within `returnSeconds`, and repeat a refused call by the rule of the reference client. The times of
+ * the rule and of `retry-after` run `speed` times as fast, so that a small reconnection has the shape of a large one.
+ */
+export async function reconnection(activations, { port, clients, returnSeconds, speed, seed, limitSeconds }) {
+  const exchange = new Exchange(port, activations, 'new');
+  const random = seededRandom(seed);
+  const counts = { right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 };
+  const began = performance.now();
+  const ends = [];
+  const waiting = new TimeBuckets();
+  for (let client = 0; client < clients; client += 1) waiting.add(random() * returnSeconds * 1000, 0);
+  const call = async (failures) => {
+    const { outcome, retryAfter } = await exchange.send();
+    counts[outcome] += 1;
+    const now = performance.now() - began;
+    if (outcome === 'right') return void ends.push(now);
+    waiting.add(now + retryHeartbeatMs(failures + 1, retryAfter, random()) / speed, failures + 1);
+  };
+  while (ends.length < clients && performance.now() - began < limitSeconds * 1000) {
+    const due = waiting.take(performance.now() - began, SENT_IN_A_TURN);
+    for (const failures of due) void call(failures);
+    await (due.length > 0 ? nextTurn() : pause(1));
+  }
+  exchange.end();
+  ends.sort((a, b) => a - b);
+  return { counts, ends };
+}
+
+/** Calls that wait for their time, in buckets of a millisecond. */
+class TimeBuckets {
+  #buckets = new Map();
+  #next = 0;
+
+  add(at, value) {
+    const bucket = Math.max(Math.ceil(at), this.#next);
+    const values = this.#buckets.get(bucket);
+    if (values) values.push(value);
+    else this.#buckets.set(bucket, [value]);
+  }
+
+  /** Removes and returns at most `count` values that are due. */
+  take(now, count) {
+    const taken = [];
+    for (; this.#next <= now; this.#next += 1) {
+      const values = this.#buckets.get(this.#next) ?? [];
+      taken.push(...values.splice(0, count - taken.length));
+      if (values.length > 0) return taken;
+      this.#buckets.delete(this.#next);
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,128 @@
+// Measures the service under more load than it can answer: npm run bench:overload [-- --factors 0.5,1,2,5,10] [--seconds N]
+// [--clients N] [--seed N] [--only new,kept,reconnection] [--write]. Arrivals are a Poisson process that does not wait for responses.
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { option, parseWholeNumbers } from '../command.mjs';
+import { postgresVersion, runPageBench } from '../run.mjs';
+import { report } from './report.mjs';
+
+const ACTIVATIONS = 5_000;
+const WARM_UP_SECONDS = 3;
+/** Connections of the closed loop that measures the capacity. */
+const CAPACITY_CONNECTIONS = 64;
+const CAPACITY_SECONDS = 5;
+/** The reconnection represents this many clients. */
+const REAL_CLIENTS = 1_000_000;
+const RECONNECTION_LIMIT_SECONDS = 90;
+
+await runPageBench(import.meta.url, { page: 'overload.md', parseOptions, measureAll, report });
+
+function parseOptions() {
+  const { values } = parseArgs({
+    options: {
+      factors: option('0.5,1,2,5,10'),
+      seconds: option('8'),
+      clients: option('20000'),
+      seed: option('1'),
+      only: option('new,kept,reconnection'),
+      write: { type: 'boolean' },
+    },
+  });
+  const { factors, only, write, ...numbers } = values;
+  return {
+    factors: factors.split(',').map(Number),
+    only: only.split(','),
+    write,
+    ...parseWholeNumbers(numbers),
+  };
+}
+
+async function measureAll({ url, folder, processes, progress }, options) {
+  const { migrate } = await import('../../dist/database/migrations.js');
+  const { makeData, activationIds } = await import('../load/data.mjs');
+  const { readProcessorTime } = await import('../load/processes.mjs');
+  progress('data');
+  await migrate(url);
+  const data = await makeData(url, folder, activationIds(ACTIVATIONS));
+  const { port, pid } = await processes.startService({ ...data.settings, METRICS_PORT: '0' });
+  const generator = processes.startLoad(data.file, 'open.mjs');
+  const isPinned = await separateCores(folder, pid, generator);
+  const measureLoad = async (message) => {
+    const before = readProcessorTime(pid);
+    const result = await generator({ port, ...message });
+    return { ...result, serviceMs: before === null ? null : readProcessorTime(pid) - before };
+  };
+  const measureCapacity = async (connections, seconds = CAPACITY_SECONDS) => {
+    const { perSecond } = await measureLoad({
+      load: 'capacity',
+      connections,
+      concurrent: CAPACITY_CONNECTIONS,
+      seconds,
+    });
+    return perSecond;
+  };
+  const points = [];
+  for (const connections of ['new', 'kept'].filter((each) => options.only.includes(each))) {
+    await measureCapacity(connections, WARM_UP_SECONDS);
+    let before = await measureCapacity(connections);
+    for (const factor of options.factors) {
+      const load = { load: 'arrivals', connections, perSecond: factor * before, seed: options.seed };
+      const result = await measureLoad({ ...load, seconds: options.seconds, warmUpSeconds: WARM_UP_SECONDS });
+      const after = await measureCapacity(connections);
+      // The mean of both, because other work of the machine changes the capacity.
+      points.push({ connections, factor, capacity: (before + after) / 2, ...result });
+      const { counts } = result;
+      progress(
+        `${connections} ${factor} ${Math.round(before)} ${Math.round(after)}: ${JSON.stringify([counts, result.reasons])}`,
+      );
+      before = after;
+    }
+  }
+  let reconnection;
+  if (options.only.includes('reconnection')) {
+    await measureCapacity('new', WARM_UP_SECONDS);
+    const before = await measureCapacity('new');
+    progress('reconnection');
+    const { clients, seed } = options;
+    const load = {
+      load: 'reconnection',
+      clients,
+      returnSeconds: 1,
+      speed: REAL_CLIENTS / clients,
+      limitSeconds: RECONNECTION_LIMIT_SECONDS,
+    };
+    const result = await measureLoad({ ...load, seed });
+    const after = await measureCapacity('new');
+    reconnection = { ...result, clients, capacity: (before + after) / 2 };
+    progress(
+      `reconnection ${JSON.stringify(result.counts)} ${result.ends.length} ${result.ends.at(-1)} ${clients / reconnection.capacity}`,
+    );
+  }
+  return { isPinned, points, reconnection, version: await postgresVersion(url) };
+}
+
+/**
+ * Runs the service and its database on the first half of the processor cores, and the generator on the others, so that the requests
+ * that the service cannot answer do not take its processor time.
+ * @returns whether the system could do it
+ */
+async function separateCores(folder, servicePid, generator) {
+  const cores = availableParallelism();
+  if (cores < 2) return false;
+  const { readFileSync } = await import('node:fs');
+  const { join } = await import('node:path');
+  const { pid } = await generator({ load: 'pid' });
+  const databasePid = Number(
+    readFileSync(join(folder, 'data/postgres/postmaster.pid'), 'utf8').split('\n')[0],
+  );
+  const half = Math.floor(cores / 2);
+  const pin = (range, id) => spawnSync('taskset', ['-acp', range, String(id)]).status === 0;
+  const children = String(spawnSync('pgrep', ['-P', String(databasePid)]).stdout)
+    .trim()
+    .split('\n');
+  return (
+    [servicePid, databasePid, ...children].every((id) => pin(`0-${half - 1}`, id)) &&
+    pin(`${half}-${cores - 1}`, pid)
+  );
+}

@@ -1,0 +1,109 @@
+import {
+  describeLoad,
+  describeMachine,
+  formatCount,
+  formatTime,
+  quantile,
+  reachedOrMissed,
+  table,
+} from '../measure.mjs';
+
+/** The goals of each point: right answers as a share of the capacity (or of the load, if that is less), and their 99th percentile. */
+const MIN_SHARE = 0.9;
+const MAX_P99_MS = 1_000;
+/** The goal of the reconnection, as a multiple of the least possible time. */
+const MAX_RECONNECTION_RATIO = 1.3;
+
+const TITLES = { new: 'a new connection for each request', kept: 'connections that are kept alive' };
+const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
+
+export function report(
+  { isPinned, points, reconnection, version },
+  { seconds, seed, factors, clients, only },
+) {
+  const options = `--factors ${factors.join(',')} --seconds ${seconds} --clients ${clients} --seed ${seed} --only ${only.join(',')}`;
+  const parts = ['new', 'kept'].filter((each) => points.some(({ connections }) => connections === each));
+  return `# The service under more load than it can answer
+
+Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:overload -- ${options} --write\`. Heartbeats with telemetry arrive as a Poisson process, whether
+earlier ones were answered or not, and the time of each counts from when it was due. The capacity is what ${formatCount(64)} connections get that
+send the next request after each response; it was measured before and after each point, and the mean counts.
+${
+  isPinned
+    ? 'The service and its database had one half of the processor cores, and the generator the other half.'
+    : 'The service, its database and the generator shared the processor cores.'
+}
+
+${describeMachine(version)} Load of the machine: ${describeLoad()}.
+
+${parts.map((each) => section(each, points, seconds)).join('\n')}
+${reconnection ? reconnectionSection(reconnection) : ''}`;
+}
+
+function section(connections, points, seconds) {
+  const rows = points
+    .filter((point) => point.connections === connections)
+    .map((point) => row(point, seconds));
+  const head = [
+    'load ÷ capacity',
+    'capacity',
+    'offered',
+    'right ÷ capacity',
+    'p50',
+    'p99',
+    'refused',
+    'no answer',
+    'not sent',
+    'wrong',
+    'processor of the service',
+    'of the generator',
+    'goals',
+  ];
+  return `## With ${TITLES[connections]}
+
+${table([head, ...rows])}
+
+"No answer" is a call that had none after ten seconds, when the reference client gives up, or that found all 5,000 kept connections of the
+generator in use (as many as those of the proxy). "Not sent" are requests for which the generator
+itself had no time.
+`;
+}
+
+function row({ factor, capacity, counts, times, serviceMs, processorMs }, seconds) {
+  const sorted = times.toSorted((a, b) => a - b);
+  const share = counts.in_time / seconds / capacity;
+  const offered = (counts.due - counts.not_sent) / seconds;
+  const p99 = quantile(sorted, 0.99);
+  const isReached = share >= MIN_SHARE * Math.min(1, offered / capacity) && p99 <= MAX_P99_MS;
+  return [
+    factor,
+    `${formatCount(capacity)}/s`,
+    `${formatCount(offered)}/s`,
+    share.toFixed(2),
+    formatTime(quantile(sorted, 0.5)),
+    formatTime(p99),
+    percent(counts.refused, counts.due),
+    percent(counts.unanswered, counts.due),
+    percent(counts.not_sent, counts.due),
+    counts.wrong + counts.wrong_stop,
+    serviceMs === null ? 'unknown' : formatTime(serviceMs),
+    formatTime(processorMs),
+    reachedOrMissed(isReached),
+  ].map(String);
+}
+
+function reconnectionSection({ clients, capacity, ends, counts }) {
+  const least = (clients / capacity) * 1000;
+  const last = ends.at(-1);
+  const ratio = last / least;
+  const isDone = ends.length === clients;
+  return `## A reconnection
+
+${formatCount(clients)} clients return within a second, each on a new connection. They repeat a refused call by the rule of the reference client, whose times
+run ${formatCount(1_000_000 / clients)} times as fast, so that the reconnection has the shape of a million clients.
+
+- ${formatCount(ends.length)} of ${formatCount(clients)} clients were answered, half of them within ${formatTime(quantile(ends, 0.5))} and the last after ${formatTime(last)}. At the capacity of ${formatCount(capacity)}/s the least
+  possible time is ${formatTime(least)}; the goal is ${MAX_RECONNECTION_RATIO} times that, and ${isDone ? `${ratio.toFixed(2)} times` : 'not all in the time of the bench'} was measured: ${reachedOrMissed(isDone && ratio <= MAX_RECONNECTION_RATIO)}.
+- Calls: ${formatCount(counts.right)} right, ${formatCount(counts.refused)} refused, ${formatCount(counts.unanswered)} without an answer, ${counts.wrong} wrong. Wrong stops: ${counts.wrong_stop}.
+`;
+}
