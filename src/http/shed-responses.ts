@@ -6,7 +6,7 @@ import type { ShedResponses } from './limits/load-shedding.js';
 import { problemDocument, type Problem } from './problems/problem.js';
 import type { RequestCounts } from './responses/request-counts.js';
 import { logResponse } from './responses/response-log.js';
-import { SECURITY_HEADERS } from './strip-client-address.js';
+import { SECURITY_HEADERS } from './responses/security-headers.js';
 
 /**
  * Writes, logs and counts the responses to requests that are refused because of load. They do not pass Fastify, because a refusal must
@@ -31,7 +31,6 @@ export class RefusalWriter implements ShedResponses {
   heartbeatRefusal(refusal: Problem): string {
     const body = this.#record(refusal, '/v1/heartbeat', 'POST');
     const headers = {
-      ...SECURITY_HEADERS,
       ...headersOf(refusal, body),
       date: new Date().toUTCString(),
       connection: 'close',
@@ -57,6 +56,7 @@ export class RefusalWriter implements ShedResponses {
 
 function headersOf(refusal: Problem, body: string) {
   return {
+    ...SECURITY_HEADERS,
     ...refusal.headers,
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
