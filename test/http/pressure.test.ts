@@ -9,6 +9,7 @@ import { Problem } from '../../src/http/problems/problem.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { RefusalWriter } from '../../src/http/shed-responses.js';
 import { LoadCounts, shedLoad } from '../../src/http/limits/load-shedding.js';
+import { SECURITY_HEADERS } from '../../src/http/responses/security-headers.js';
 import { exchange, open, request } from '../support/http/raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);
@@ -52,6 +53,7 @@ test('requests above the limit are refused with a retry-after; the health check 
     while (waiting.length < 3) await once(app.server, 'waiting');
     const shed = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/slow`)));
     expect(new Set(shed.map(({ status }) => status))).toEqual(new Set([503]));
+    for (const { headers } of shed) expect(Object.fromEntries(headers)).toMatchObject(SECURITY_HEADERS);
     expect(load.shed).toEqual({ waiting_time: 0, concurrent_requests: 20 });
     const seconds = shed.map(({ headers }) => Number(headers.get('retry-after')));
     expect(seconds.every((each) => each >= 60 && each <= 61)).toBe(true);
