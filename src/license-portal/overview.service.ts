@@ -120,15 +120,18 @@ export class HolderOverviewService {
     const [first] = rows;
     const email = holder.email ?? first?.email;
     if (!first || !email) return null;
-    const listed = rows.filter(({ id }) => id !== null);
-    const [purchases_kept_until, licenses] = await Promise.all([
-      isSignedInByCode
-        ? readRetentionEndByEmail(this.dataSource, email, this.config.taxRetentionYears)
+    return {
+      signed_in_by: isSignedInByCode ? 'code' : 'key',
+      email,
+      erasure: waitingErasure(first),
+      purchases_kept_until: isSignedInByCode
+        ? await readRetentionEndByEmail(this.dataSource, email, this.config.taxRetentionYears)
         : null,
-      this.toHolderLicenses(listed, email),
-    ]);
-    const signed_in_by = isSignedInByCode ? 'code' : 'key';
-    return { signed_in_by, email, erasure: waitingErasure(first), purchases_kept_until, licenses };
+      licenses: await this.toHolderLicenses(
+        rows.filter(({ id }) => id !== null),
+        email,
+      ),
+    };
   }
 
   private async toHolderLicenses(
