@@ -11,7 +11,8 @@ export const FIND_LICENSE = /from license l .*where l\.key_hash = \$1 and l\.ema
 /** Activates a machine. The parameters are license, revision, new id, machine, hint, version and time. */
 export const ACTIVATE = /^select \* from \w+\(\$1, \$2, \$3, \$4, \$5, \$6, \$7\)$/;
 /** Reads activations for heartbeats. */
-export const READ_ACTIVATIONS = /^select a\.id as activation_id.* where a\.id = any\(\$1::uuid\[\]\)$/;
+export const READ_ACTIVATIONS =
+  /^select a\.id as activation_id.* where a\.id = any\(array\(select unnest\(\$1::uuid\[\]\)\)\)$/;
 /** Locks a license. */
 export const LOCK_LICENSE = /from "license" .* for update$/i;
 /** Ends activations, by a release or by a refund. */
