@@ -6,6 +6,7 @@ import { problem, type Problem } from '../problems/problem.js';
 import { acceptQueueLength } from './accept-queue-length.js';
 import { AcceptQueue } from './accept-queue.js';
 import { Admission, type LoadLimits, type ShedReason } from './admission.js';
+import { answerFirst } from './answer-first.js';
 import { refuseEarly } from './early-refusal.js';
 import { ReturnTimes } from './return-times.js';
 
@@ -24,8 +25,8 @@ export class LoadCounts {
 }
 
 /**
- * The largest number of connections that wait until the process accepts them. The process accepts them in about a second at most, so that
- * under any load few clients have given up when their request is read. The kernel ignores further ones, and they try again.
+ * The largest number of connections that wait until the process accepts them. The process accepts them in about a second at most,
+ * so that under any load few clients have given up when their request is read. The kernel ignores further ones, and they try again.
  */
 export const BACKLOG = 1_024;
 
@@ -37,8 +38,8 @@ export interface ShedResponses {
 
 /**
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits). A request is refused before Fastify receives it, and again when its body has arrived. It must be called
- * before other listeners of connections are added, because it replaces Node's own.
+ * (docs/contract.md#limits). A request is refused before Fastify receives it, and again when its body has arrived. It must be
+ * called before other listeners of connections are added, because it replaces Node's own.
  */
 export function shedLoad(
   fastify: FastifyInstance,
@@ -70,20 +71,18 @@ export function shedLoad(
       return refusal && writer.heartbeatRefusal(refusal);
     },
   });
-  const [...listeners] = server.listeners('request');
-  server.removeAllListeners('request');
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  answerFirst(server, (request, response) => {
     // During the shutdown each response closes its connection, and a hook of Fastify sees to that.
     const refusal = isProbe(request) || !server.listening ? undefined : refuse(isBackground(request));
-    if (refusal) return writer.respond(refusal, request, response);
-    for (const listener of listeners) listener.call(server, request, response);
+    if (refusal) writer.respond(refusal, request, response);
+    return refusal !== undefined;
   });
   countRequests(fastify, load, admission, refuse);
   return queue;
 }
 
-// A request counts as in progress when its body has arrived, so that slow senders do not count. It counts until its response is ready:
-// clients that do not read do not count, and the work for a client that has disconnected counts.
+// A request counts as in progress when its body has arrived, so that slow senders do not count. It counts until its response is
+// ready: clients that do not read do not count, and the work for a client that has disconnected counts.
 function countRequests(
   fastify: FastifyInstance,
   load: LoadCounts,

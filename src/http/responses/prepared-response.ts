@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
 import { v4 as uuidv4 } from 'uuid';
 import { AppLogger } from '../../core/logger.js';
+import { answerFirst } from '../limits/answer-first.js';
 import { logResponse } from './response-log.js';
 
 /** A response that is prepared in memory, the same for every client. */
@@ -31,16 +32,11 @@ export function servePrepared(
   log: AppLogger,
 ): void {
   const { path } = route;
-  const [...earlierListeners] = server.listeners('request');
-  server.removeAllListeners('request');
-  server.on('request', (request, response) => {
+  answerFirst(server, (request, response) => {
     const startedAt = performance.now();
     const prepared =
       server.listening && isPlainGet(request, path) ? route.respond(request.headers['if-none-match']) : null;
-    if (!prepared) {
-      for (const listener of earlierListeners) listener.call(server, request, response);
-      return;
-    }
+    if (!prepared) return false;
     response.writeHead(prepared.status, prepared.headers).end(prepared.body);
     const { status } = prepared;
     const milliseconds = performance.now() - startedAt;
@@ -49,6 +45,7 @@ export function servePrepared(
       log,
       requestCounts,
     );
+    return true;
   });
 }
 
