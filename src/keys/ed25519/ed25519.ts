@@ -46,9 +46,12 @@ export function signText(privateKey: KeyObject, text: string): string {
   return sign(null, Buffer.from(text), privateKey).toString('base64url');
 }
 
+/** Whether these bytes are a signature of this key over the UTF-8 bytes of `text`. */
+export function verifyBytes(publicKey: KeyObject, text: string, signature: Buffer): boolean {
+  return verify(null, Buffer.from(text), publicKey, signature);
+}
+
 /** Whether `signature` (canonical base64url) is a signature of this key over the UTF-8 bytes of `text`. */
 export function verifyText(publicKey: KeyObject, text: string, signature: string): boolean {
-  return (
-    isSignature(signature) && verify(null, Buffer.from(text), publicKey, Buffer.from(signature, 'base64url'))
-  );
+  return isSignature(signature) && verifyBytes(publicKey, text, Buffer.from(signature, 'base64url'));
 }

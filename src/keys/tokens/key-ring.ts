@@ -1,7 +1,7 @@
-import { createPrivateKey, createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { access, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isEd25519, thumbprint } from '../ed25519/ed25519.js';
+import { isEd25519, thumbprint, verifyBytes } from '../ed25519/ed25519.js';
 import { SignerCheck } from '../ed25519/signer-check.js';
 import {
   codeText,
@@ -183,7 +183,7 @@ async function readKey(dir: string, read: ReadText, { kid, file, state }: RingEn
 }
 
 const publicVerifier = (publicKey: KeyObject): TokenKey['verifier'] => ({
-  accepts: (text, signature) => verify(null, Buffer.from(text), publicKey, signature),
+  accepts: (text, signature) => verifyBytes(publicKey, text, signature),
 });
 
 function parseKey(pem: string): KeyObject | null {
