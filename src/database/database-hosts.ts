@@ -156,7 +156,8 @@ export class DatabaseHosts {
 
   /** Takes a new connection into account. @throws Error if its server may not be used */
   accept(client: Connection, host: string, answer: HostAnswer): void {
-    const { role, known } = { role: roleOf({ answer }, this.#known), known: this.#known };
+    const known = this.#known;
+    const role = roleOf({ answer }, known);
     const used = this.#hosts.find((each) => each.host === host)!;
     if (role !== this.wanted) throw new Error(`Connection terminated: the server is ${role}`);
     if (this.wanted === 'primary' && known) this.#known = { ...known, timeline: answer.timeline };

@@ -12,11 +12,11 @@ export class DeadlineClient extends SearchingClient {
   constructor(...settings: ConstructorParameters<typeof SearchingClient>) {
     super(...settings);
     this.#socket = this.connection.stream as Socket;
-    this.#socket.on('timeout', () => this.#destroy('no answer in time'));
+    this.#socket.on('timeout', () => this.close('no answer in time'));
     // PostgreSQL reports whether it is a standby (a replica), at the start of a connection and on each change.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName !== 'in_hot_standby' || (parameterValue === 'on') === this.isStandbyExpected) return;
-      this.#destroy(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');
+      this.close(this.isStandbyExpected ? 'the server is not a standby' : 'the server is a standby');
     });
     // `drain` is emitted when no query is pending.
     this.on('drain', () => this.#socket.setTimeout(0));
@@ -25,10 +25,6 @@ export class DeadlineClient extends SearchingClient {
   // False, because a license is refused only by data of the primary (docs/contract.md#no-false-stop). `ReplicaClient` overrides it.
   protected get isStandbyExpected(): boolean {
     return false;
-  }
-
-  #destroy(reason: string): void {
-    this.#socket.destroy(new Error(`Connection terminated: ${reason}`));
   }
 
   // The signature covers all overloads of pg, because the arguments are passed on unchanged.
