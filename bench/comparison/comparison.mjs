@@ -8,7 +8,7 @@ import { option, parseWholeNumbers } from '../command.mjs';
 import { sharesOfLayers } from './layers.mjs';
 import { report } from './report.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
-import { nextMessage } from '../load/processes.mjs';
+import { ask } from '../load/processes.mjs';
 import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
 /** The kinds of requests that other servers answer too. */
@@ -69,14 +69,9 @@ async function profileRequestKinds({ port, child }, load, { kinds, seconds, conn
   const shares = {};
   for (const requestKind of kinds) {
     progress(`profile: ${REQUEST_KINDS[requestKind].title}`);
-    await askForProfile(child, 'profile');
+    await ask(child, 'profile');
     await load({ requestKind, port, etag, seconds, connections });
-    shares[requestKind] = sharesOfLayers(await askForProfile(child, 'profile-end'));
+    shares[requestKind] = sharesOfLayers(await ask(child, 'profile-end'));
   }
   return shares;
-}
-
-function askForProfile(child, message) {
-  child.send(message);
-  return nextMessage(child, 'service');
 }

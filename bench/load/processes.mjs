@@ -125,8 +125,11 @@ export function readResidentMemory(pid) {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 }
 
-/** Reads the heap size after a garbage collection, and the number of TCP sockets, of a service started with `heap.mjs`. */
-export function readHeap(child) {
-  child.send('heap');
+/** Sends a message to a service that was started with a module which answers it. @returns the answer */
+export function ask(child, message) {
+  child.send(message);
   return nextMessage(child, 'service');
 }
+
+/** Reads the heap size after a garbage collection, and the number of TCP sockets, of a service started with `heap.mjs`. */
+export const readHeap = (child) => ask(child, 'heap');

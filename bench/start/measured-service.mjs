@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { root } from '../../scripts/prepare.mjs';
 import { sum } from '../measure.mjs';
-import { endProcess, nextMessage, readProcessorTime } from '../load/processes.mjs';
+import { ask, endProcess, readProcessorTime } from '../load/processes.mjs';
 import { memoryParts } from './memory.mjs';
 
-/** The requests a second of `bench/soak`, without those that the service refuses or the client aborts: 240 in all. */
+/** The requests a second of `bench/soak` that the service answers: 240 in total. */
 const RATES = {
   heartbeat: 80,
   telemetry: 70,
@@ -76,10 +76,4 @@ export class MeasuredService {
     const preloaded = preload ? ['--import', join(root, 'bench/start', preload)] : [];
     return this.processes.startService(this.settings, preloaded, { program, serviceFlags: flags });
   }
-}
-
-/** Sends a message to a child process. @returns its reply */
-async function ask(child, message) {
-  child.send(message);
-  return nextMessage(child, 'service');
 }
