@@ -115,8 +115,8 @@ function packageModules() {
 }
 
 /**
- * An import of `node:http` reads every property of it, also those that load Node's fetch and WebSocket: 1.5 MiB and a twentieth of
- * the start. So these two modules are loaded without an import, with their properties that are plain values.
+ * An import of `node:http` reads every property of it. Some load Node's fetch and WebSocket: 1.5 MiB and a twentieth of the start.
+ * So these two modules are loaded without an import, with their properties that are plain values.
  */
 function builtinModules() {
   const namesOf = (module) =>

@@ -68,8 +68,8 @@ export function smtpUrl(name: string, text: string): string {
 }
 
 /**
- * Refuses a URL whose user name or password has a character that must be escaped. The URL standard reads the text up to the last `@`
- * before the first `/`, `?` or `#` as the user name and password: of `smtp://user:pa@ss/word@host` the host would be `ss`.
+ * Refuses a URL whose user name or password has a character that must be escaped. The URL standard reads the text up to the last
+ * `@` before the first `/`, `?` or `#` as the user name and password: of `smtp://user:pa@ss/word@host` the host would be `ss`.
  */
 function refuseUnescaped(name: string, text: string): void {
   const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(text) ?? [];

@@ -37,8 +37,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
 const NO_PASSWORD = /client password must be a string/;
 
 /**
- * Creates the error for a connection that waiting would not help: the server refuses the role, the password, the database or a right,
- * the URL leads to a pooler, or TLS failed. The message contains no password.
+ * Creates the error for a connection that waiting would not help: the server refuses the role, the password, the database or a
+ * right, the URL leads to a pooler, or TLS failed. The message contains no password.
  * @returns null for any other error
  */
 export function connectionRefusal(

@@ -25,8 +25,8 @@ const NETWORK_ERROR_CODES = new Set([
   'ENOBUFS',
 ]);
 /**
- * Messages of `NoUsableHost`, and of `pg`, its pool and TypeORM for errors without a code. TypeORM's two messages follow the loss of
- * a connection between two statements of a transaction.
+ * Messages of `NoUsableHost`, and of `pg`, its pool and TypeORM for errors without a code. TypeORM's two messages follow the loss
+ * of a connection between two statements of a transaction.
  */
 const DRIVER_MESSAGES =
   /^(No host |timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|Query runner already released|Database connection provided by a query runner was already released)/;

@@ -21,7 +21,8 @@ export async function stopRecording(dataSource: DataSource, audit: AuditContext,
   );
 }
 
-// The change of a trigger waits for all writers of its table, and later ones wait for the change: so it waits for a short time only.
+// The change of a trigger waits for all writers of its table, and later ones wait for the change: so it waits for a short time
+// only.
 async function setRecording(manager: EntityManager, recorded: boolean, now: Date): Promise<void> {
   await execute(manager, `set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
   await execute(manager, 'select record_events($1, $2)', [recorded, now]);

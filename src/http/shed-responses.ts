@@ -9,8 +9,8 @@ import { logResponse } from './responses/response-log.js';
 import { SECURITY_HEADERS } from './responses/security-headers.js';
 
 /**
- * Writes, logs and counts the responses to requests that are refused because of load. They do not pass Fastify, because a refusal must
- * cost much less than an answer: otherwise an overloaded service would be busy with refusing.
+ * Writes, logs and counts the responses to requests that are refused because of load. They do not pass Fastify, because a refusal
+ * must cost much less than an answer: otherwise an overloaded service would be busy with refusing.
  */
 export class RefusalWriter implements ShedResponses {
   constructor(

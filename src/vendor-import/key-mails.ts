@@ -58,8 +58,8 @@ export async function countKeysToMail(dataSource: DataSource, now: Date): Promis
 }
 
 /**
- * Queues the mails with the new keys of imported licenses, in batches of one transaction each: an interrupted run is continued by the
- * next one, and no mail is queued twice.
+ * Queues the mails with the new keys of imported licenses, in batches of one transaction each: an interrupted run is continued by
+ * the next one, and no mail is queued twice.
  * @returns the number of mails
  */
 export async function mailImportedKeys(

@@ -110,8 +110,8 @@ const previousKey = ({ previous_key_hash, previous_key }: DerivedLicense) => [
 ];
 
 const LINK_PREVIOUS_KEY = 'update license set previous_key_hash = $2, previous_key_hint = $3 where id = $1';
-// A report of the processor may insert the same purchase meanwhile: then the statement fails on its transaction id, and the batch is
-// rolled back and repeated (`importExport`).
+// A report of the processor may insert the same purchase meanwhile: then the statement fails on its transaction id, and the batch
+// is rolled back and repeated (`importExport`).
 const INSERT_PURCHASES = `
   insert into purchase (id, transaction_id, email, state, recorded_on, paid)
   select *, $5::date, true from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])`;

@@ -116,7 +116,7 @@ test('however many requests arrive, most of the time is left for answers', () =>
     state.activeMs += 1;
     admission.answered();
   }
-  // The first refusals are those that a calm service has saved.
+  // The first refusals use what a calm service has saved.
   expect(refusals).toBeLessThanOrEqual(500 + 2 * answers);
   expect(refusals).toBeGreaterThan(1.9 * answers);
 });

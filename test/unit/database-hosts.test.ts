@@ -119,7 +119,7 @@ describe('the primary is', () => {
   });
 });
 
-test('the warnings about hosts count those that need attention', () => {
+test('the warnings about hosts count the hosts that need attention', () => {
   const states = hosts(PRIMARY, STANDBY, OUTDATED, null, { ...PRIMARY, cluster: 'd' });
   expect(hostWarnings(states.map((state) => ({ role: roleOf(state, KNOWN) })))).toEqual([
     'Hosts of DATABASE_URL that do not answer: 1. mooring doctor names them.',

@@ -62,7 +62,7 @@ describe('The arithmetic modulo the order', () => {
 });
 
 describe('The check of the signer', () => {
-  // RFC 8032, section 7.1, tests 1 to 3. The check reads text, so the messages are those that are valid UTF-8.
+  // RFC 8032, section 7.1, tests 1 to 3. The check reads text, so only messages in valid UTF-8 are here.
   test.each([
     [
       '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60',

@@ -2,8 +2,8 @@ import { functionCases, quoted } from './cases.js';
 import type { Place } from './words.js';
 
 /**
- * Makes the script for bash, also for version 3.2 of macOS, which has neither `mapfile` nor `compopt`. It walks through the words that
- * are typed already: the names of commands become the path, and the values of options are skipped.
+ * Makes the script for bash, also for version 3.2 of macOS, which has neither `mapfile` nor `compopt`. It walks through the words
+ * that are typed already: the names of commands become the path, and the values of options are skipped.
  */
 export function bashScript(places: readonly Place[]): string {
   const { commandPaths, valueOptions, valueCases } = functionCases(places);

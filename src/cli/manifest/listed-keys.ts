@@ -6,7 +6,7 @@ import { isObject } from '../../keys/manifests/manifest-content.js';
 import { confirm } from '../terminal/confirm.js';
 import { fetchText, isPublicUrlSet } from './live-manifest.js';
 
-/** The keys that sign a manifest, and those that need no confirmation. */
+/** The keys that sign a manifest, and the keys that need no confirmation. */
 interface SigningKeys {
   readonly keys: readonly KeyObject[];
   /** The files of the keys, in the order of the keys; empty for the key of development. */

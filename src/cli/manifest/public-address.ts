@@ -33,8 +33,8 @@ export async function checkPublicAddress(published: Published): Promise<string |
       if (Date.now() < deadline) continue;
       return `${url} still serves ${instead} after ${waitSeconds} seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
     } catch (error) {
-      // The address does not answer, answers with an error, or serves something wrong. The command does not wait for this to change,
-      // because the manifest is published nevertheless.
+      // The address does not answer, answers with an error, or serves something wrong. The command does not wait for this to
+      // change, because the manifest is published nevertheless.
       if (error instanceof CommandError) return error.message;
       if (error instanceof ManifestError)
         return `${url} serves a manifest that clients refuse: ${error.message}`;

@@ -2,9 +2,9 @@
 const LENGTH_PERIOD_MS = 20;
 
 /**
- * Measures since when connections wait in the kernel's queue. The kernel does not say how long each of them has waited, and Node accepts
- * one connection in each turn of the event loop. So a turn without a new connection has found the queue empty, and a connection that is
- * accepted has waited at most since then. After an idle time nothing is measured until a connection arrives.
+ * Measures since when connections wait in the kernel's queue. The kernel does not say how long each of them has waited, and Node
+ * accepts one connection in each turn of the event loop. So a turn without a new connection has found the queue empty, and a
+ * connection that is accepted has waited at most since then. After an idle time nothing is measured until a connection arrives.
  */
 export class AcceptQueue {
   #isWatched = false;

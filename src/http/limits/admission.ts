@@ -34,8 +34,8 @@ const INITIAL_PER_SECOND = 1_000;
 
 /**
  * Decides which requests are refused because of load, by the time that a request would wait, never by its caller
- * (docs/decisions/0055). It knows two waiting times: that of connections in the kernel's queue, and that of the requests in progress, which
- * is their number divided by the rate at which the service answers.
+ * (docs/decisions/0055). It knows two waiting times: that of connections in the kernel's queue, and that of the requests in
+ * progress, which is their number divided by the rate at which the service answers.
  */
 export class Admission {
   #perSecond = INITIAL_PER_SECOND;

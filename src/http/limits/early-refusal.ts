@@ -18,9 +18,10 @@ interface EarlyRefusal {
 }
 
 /**
- * Refuses the heartbeats of new connections before Node parses them, which costs about a third of the time. Their connections are closed.
- * Every other request goes to Node's own listener, with the bytes that were read. Only requests that have arrived completely are
- * refused, because the kernel resets a connection that is closed with unread bytes, and the client would lose the response.
+ * Refuses the heartbeats of new connections before Node parses them, which costs about a third of the time. Their connections are
+ * closed. Every other request goes to Node's own listener, with the bytes that were read. Only requests that have arrived
+ * completely are refused, because the kernel resets a connection that is closed with unread bytes, and the client would lose the
+ * response.
  */
 export function refuseEarly(server: Server, { mayRefuse, refusal }: EarlyRefusal): void {
   const parsers = server.listeners('connection');
@@ -46,8 +47,8 @@ export function refuseEarly(server: Server, { mayRefuse, refusal }: EarlyRefusal
   });
 }
 
-// Reads until a heartbeat is complete, or until the bytes show that this is no heartbeat. If `decide` returns false, the connection is
-// parsed, as if nothing had been read.
+// Reads until a heartbeat is complete, or until the bytes show that this is no heartbeat. If `decide` returns false, the connection
+// is parsed, as if nothing had been read.
 function readHeartbeat(
   socket: Socket,
   decide: (isHeartbeat: boolean) => boolean,
@@ -73,8 +74,8 @@ function readHeartbeat(
     received += chunk.toString('latin1');
     const total = lengthOf(received);
     if (total === undefined) end(false);
-    // A client that has given up meanwhile has closed the connection. That is read in the next turn of the event loop, and saves the
-    // answer, which takes far longer.
+    // A client that has given up meanwhile has closed the connection. That is read in the next turn of the event loop, and saves
+    // the answer, which takes far longer.
     else if (received.length >= total && !isComplete) {
       isComplete = true;
       setImmediate(() => setImmediate(() => end(true)));

@@ -1,6 +1,6 @@
 /**
- * The shortest `retry-after` of a refusal because of load. The reference client waits for at least a minute after a refused heartbeat, so
- * shorter times would all become the same one.
+ * The shortest `retry-after` of a refusal because of load. The reference client waits for at least a minute after a refused
+ * heartbeat, so shorter times would all become the same one.
  */
 const MIN_SECONDS = 60;
 /** The longest one: the reference client waits for at most 6 hours. */

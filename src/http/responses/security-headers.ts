@@ -9,8 +9,8 @@ export const SECURITY_HEADERS = {
 } as const;
 
 /**
- * Adds SECURITY_HEADERS to each response that passes Fastify's hooks. They are headers of Fastify's reply and not of Node's response,
- * because Node writes them all at once if no header was set before.
+ * Adds SECURITY_HEADERS to each response that passes Fastify's hooks. They are headers of Fastify's reply and not of Node's
+ * response, because Node writes them all at once if no header was set before.
  */
 export function addSecurityHeaders(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (_request, reply, done) => {

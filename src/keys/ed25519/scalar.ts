@@ -25,8 +25,8 @@ export function reduce(x: Float64Array): Float64Array {
     replaceHigh(x, from);
     carry(x, LIMBS - 1, 0.5);
   }
-  // The number is between -2 ** 253 and 2 ** 253 now. This brings it between -(2 ** 128) and 2 ** 252 + 2 ** 128, then between -d and
-  // the order, and then a negative number gets the order added.
+  // The number is between -2 ** 253 and 2 ** 253 now. This brings it between -(2 ** 128) and 2 ** 252 + 2 ** 128, then between -d
+  // and the order, and then a negative number gets the order added.
   for (const atMost of [Infinity, Infinity, 0]) {
     carry(x, LOW_LIMBS, 0);
     replaceHigh(x, LOW_LIMBS, atMost);

@@ -2,8 +2,8 @@ import { hash, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { addProduct, bytesOf, limbsOf, reduce, SCALAR_BYTES } from './scalar.js';
 
 /**
- * Checks signatures of a key whose private half is known, without a computation on the curve. Ed25519 signs a message M with (R, s):
- * R = r * B and s = r + k * a, where r = SHA-512(prefix, M) and k = SHA-512(R, A, M); the scalar a and the prefix are secret
+ * Checks signatures of a key whose private half is known, without a computation on the curve. Ed25519 signs a message M with (R,
+ * s): R = r * B and s = r + k * a, where r = SHA-512(prefix, M) and k = SHA-512(R, A, M); the scalar a and the prefix are secret
  * (RFC 8032, section 5.1.6). This check computes r and k as the signer does, and compares s. Without the key no other pair can be
  * found that it accepts: for a message that was not signed r is unknown, and for another R the right s depends on a
  * (docs/decisions/0058).
