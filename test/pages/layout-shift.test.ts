@@ -23,8 +23,21 @@ const RECORD_SHIFTS = `
       if (!hadRecentInput) layoutShifts.push({ value, moved: sources.map(({ node }) => node?.outerHTML?.slice(0, 100)) });
   }).observe({ type: 'layout-shift', buffered: true });`;
 
-/** Waits until what is rendered now has been painted, and its layout shift was recorded. */
+/** Resolves when what is rendered now has been painted, and its layout shift was recorded. */
 const PAINTED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`;
+
+/**
+ * Waits until what is rendered now has been painted. Chromium reports a request of a new document and the end of the old
+ * document from two processes, in any order, so the old one may end while it is asked. Then the new one is asked.
+ */
+async function waitForPaint(page: Page): Promise<void> {
+  for (;;)
+    try {
+      return await page.evaluate(PAINTED);
+    } catch (error) {
+      if (!String(error).includes('Execution context was destroyed')) throw error;
+    }
+}
 
 let service: Service;
 let origin: string;
@@ -75,7 +88,7 @@ async function answerAfterPaint(page: Page, orderOf: () => Order): Promise<void>
     if (isAnswering) return;
     isAnswering = true;
     while (waiting.length > 0) {
-      await page.evaluate(PAINTED);
+      await waitForPaint(page);
       const next = orderOf() === 'first' ? waiting.shift()! : waiting.pop()!;
       await next.continue();
       // A page that is left cancels its requests, which then have no response.
@@ -100,7 +113,7 @@ async function expectStill(page: Page, path: string, expectComplete: () => Promi
 }
 
 async function expectNoShift(page: Page): Promise<void> {
-  await page.evaluate(PAINTED);
+  await waitForPaint(page);
   const shifts = (await page.evaluate('layoutShifts')) as { value: number }[];
   const total = shifts.reduce((sum, { value }) => sum + value, 0);
   expect(total < MAX_SHIFT ? [] : shifts).toEqual([]);
