@@ -3,19 +3,28 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** The longest time for which lines are collected before they are written. */
 const COLLECT_MS = 100;
-/** The number of characters from which on the collected lines are written at once. */
-const COLLECT_CHARACTERS = 32_768;
-/** With more unwritten characters than this, further lines are dropped: a log without a reader must not stop the service. */
-const MAX_UNWRITTEN_CHARACTERS = 4 * 1024 * 1024;
+/** The number of bytes from which on the collected lines are written at once. */
+const COLLECT_BYTES = 64 * 1024;
+const BLOCK_BYTES = COLLECT_BYTES + 16 * 1024;
+/** With more full blocks than this, further lines are dropped: a log without a reader must not stop the service. */
+const MAX_FULL_BLOCKS = 50;
+/** The largest number of bytes of a UTF-16 code unit in UTF-8. */
+const MAX_BYTES_PER_UNIT = 3;
 /** The time that the shutdown waits until the lines are written. */
 const SHUTDOWN_TIMEOUT_MS = 500;
 
 /**
  * Writes lines to a file descriptor. The lines of 100 ms are written together, outside the event loop, because one write for each
- * line took a large part of the time of a fast response (docs/decisions/0017). Lines that cannot be written are lost.
+ * line took a large part of the time of a fast response (docs/decisions/0017). Each line is encoded when it is added, since
+ * joining many short texts later takes several times as long. Lines that cannot be written are lost.
  */
 export class BufferedOutput {
-  #unwritten = '';
+  #block: Buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  #used = 0;
+  /** Full blocks, which wait for the write in progress. */
+  readonly #full: Buffer[] = [];
+  /** A written block, which is used again. */
+  #spare: Buffer | undefined;
   #writeInProgress: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -25,7 +34,7 @@ export class BufferedOutput {
     process.once('exit', () => {
       if (this.#writeInProgress) return;
       try {
-        writeSync(fd, this.#unwritten);
+        for (let lines = this.#take(); lines; lines = this.#take()) writeSync(fd, lines);
       } catch {
         // There is no place to report this error.
       }
@@ -34,9 +43,11 @@ export class BufferedOutput {
 
   /** Adds a line, which must end with a line break. */
   write(line: string): void {
-    if (this.#unwritten.length > MAX_UNWRITTEN_CHARACTERS) return;
-    this.#unwritten += line;
-    if (this.#unwritten.length >= COLLECT_CHARACTERS) this.flush();
+    if (this.#full.length > MAX_FULL_BLOCKS) return;
+    const most = line.length * MAX_BYTES_PER_UNIT;
+    if (this.#used + most > this.#block.length) this.#startBlock(most);
+    this.#used += this.#block.write(line, this.#used);
+    if (this.#used >= COLLECT_BYTES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
   }
 
@@ -44,20 +55,37 @@ export class BufferedOutput {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#writeInProgress || this.#unwritten === '') return;
-    const bytes = Buffer.from(this.#unwritten);
-    this.#unwritten = '';
-    this.#writeInProgress = this.#send(bytes).finally(() => {
+    if (this.#writeInProgress) return;
+    const lines = this.#take();
+    if (!lines) return;
+    this.#writeInProgress = this.#send(lines).finally(() => {
       this.#writeInProgress = undefined;
-      this.flush();
+      if (lines.buffer.byteLength === BLOCK_BYTES) this.#spare = Buffer.from(lines.buffer);
+      // With a timer, the lines that came during the write are still collected.
+      if (this.#full.length > 0 || !this.#timer) this.flush();
     });
   }
 
   /** Resolves when everything is written, or after SHUTDOWN_TIMEOUT_MS. */
   async waitUntilWritten(): Promise<void> {
     const timeout = pause(SHUTDOWN_TIMEOUT_MS, 'timeout', { ref: false });
-    for (this.flush(); this.#writeInProgress;)
+    for (this.flush(); this.#writeInProgress; this.flush())
       if ((await Promise.race([this.#writeInProgress, timeout])) === 'timeout') return;
+  }
+
+  /** Puts the lines so far into `#full`, and begins a block that has space for so many bytes. */
+  #startBlock(bytes = 0): void {
+    if (this.#used > 0) this.#full.push(this.#block.subarray(0, this.#used));
+    const isLong = bytes > BLOCK_BYTES;
+    this.#block = (isLong ? undefined : this.#spare) ?? Buffer.allocUnsafeSlow(Math.max(bytes, BLOCK_BYTES));
+    if (!isLong) this.#spare = undefined;
+    this.#used = 0;
+  }
+
+  /** Returns the oldest lines that are not written, and counts them as written; undefined if there are none. */
+  #take(): Buffer | undefined {
+    if (this.#full.length === 0 && this.#used > 0) this.#startBlock();
+    return this.#full.shift();
   }
 
   async #send(bytes: Buffer): Promise<void> {

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../core/config.js';
 import { stripClientAddress } from './strip-client-address.js';
 import { closeConnections } from './connection-closing.js';
@@ -40,7 +40,7 @@ export async function createApp(
   const adapter = new FastifyAdapter({
     logger: false,
     requestIdHeader: false,
-    genReqId: () => uuidv4(),
+    genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT_BYTES,
     // A request may arrive slowly, because it counts as a request in progress only when it is complete.
     requestTimeout: 20_000,

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { v4 as uuidv4 } from 'uuid';
 import { Config } from '../core/config.js';
 import { SECURITY_HEADERS } from './responses/security-headers.js';
 import { AppLogger } from '../core/logger.js';
@@ -51,7 +51,7 @@ export function refuseMalformed(
   const isAnsweredEarly = latest !== undefined && latest.writableFinished && !latest.req.complete;
   if (error.code === 'ECONNRESET' || hasPendingResponse(socket) || isAnsweredEarly || !socket.writable)
     return void socket.destroy();
-  const requestId = uuidv4();
+  const requestId = randomUUID();
   log.info('malformed request', { code: error.code, request_id: requestId });
   // A slow request is no bug of the client: `unavailable` makes it try again later.
   const refusal = problem(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'unavailable' : 'malformed_request');

@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { v4 as uuidv4 } from 'uuid';
 import type { Config } from '../core/config.js';
 import type { AppLogger } from '../core/logger.js';
 import type { ShedResponses } from './limits/load-shedding.js';
@@ -42,7 +42,7 @@ export class RefusalWriter implements ShedResponses {
 
   /** Logs and counts the response. @returns its body */
   #record(refusal: Problem, route: string, method: string): string {
-    const requestId = uuidv4();
+    const requestId = randomUUID();
     if (this.requestCounts) this.requestCounts.problems[refusal.code] += 1;
     const { status } = refusal;
     logResponse(

@@ -1,7 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { v4 as uuidv4, validate as isUuid } from 'uuid';
+import { validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { execute, queryRow } from '../database/sql.js';
@@ -86,7 +86,7 @@ export class SignInCodes implements OnModuleInit {
    * @returns the id of the code @throws Problem `invalid_request` if the hint is used
    */
   async send(email: string, { isUrgent = false, language, hint }: CodeMailOptions = {}): Promise<string> {
-    const [id, nonce] = [uuidv4(), newNonce()];
+    const [id, nonce] = [randomUUID(), newNonce()];
     const now = this.clock.now();
     const expires_at = new Date(now.getTime() + CODE_LIFETIME_MINUTES * 60_000);
     await this.dataSource.transaction(async (manager) => {

@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { v4 as uuidv4 } from 'uuid';
 import { execute, queryRow } from '../database/sql.js';
 import type { Language } from '../languages/language.js';
 import { Languages } from '../languages/languages.service.js';
@@ -38,7 +38,7 @@ export async function enqueueMail(
   at: Date,
   { to, isUrgent, language }: MailOptions = {},
 ): Promise<void> {
-  const mail_id = uuidv4();
+  const mail_id = randomUUID();
   if (to !== undefined) {
     const sql = 'insert into mail_recipient (mail_id, email, since) values ($1, $2, $3)';
     await execute(manager, sql, [mail_id, to, at]);
@@ -72,7 +72,7 @@ export async function enqueueMails(
 ): Promise<void> {
   if (mails.length === 0) return;
   const [abouts, times] = [mails.map(({ about }) => about), mails.map(({ runAt }) => runAt)];
-  const ids = mails.map(() => uuidv4());
+  const ids = mails.map(() => randomUUID());
   await execute(manager, ENQUEUE_MAILS, [MAIL_TASK_PREFIX + kind, kind, abouts, ids, times]);
 }
 

@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { v4 as uuidv4 } from 'uuid';
 import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Batch, BatchQueueFull } from '../database/batch.js';
@@ -106,7 +106,7 @@ export class TelemetryStore {
   // arrived. The inbox still has the batches in the order of arrival, until `moveInbox` reorders all rows.
   private async insert(rows: readonly Values[]): Promise<true[]> {
     const shuffled = rows
-      .map((values) => [uuidv4(), ...values] as const)
+      .map((values) => [randomUUID(), ...values] as const)
       .toSorted(([a], [b]) => (a < b ? -1 : 1));
     const receivedOn = utcDay(this.clock.now());
     const days = rows.map(() => receivedOn);

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
-import { v4 as uuidv4 } from 'uuid';
 import { AppLogger } from '../../core/logger.js';
 import { answerFirst } from '../limits/answer-first.js';
 import { logResponse } from './response-log.js';
@@ -41,7 +41,7 @@ export function servePrepared(
     const { status } = prepared;
     const milliseconds = performance.now() - startedAt;
     logResponse(
-      { route: path, method: request.method!, status, milliseconds, request_id: uuidv4() },
+      { route: path, method: request.method!, status, milliseconds, request_id: randomUUID() },
       log,
       requestCounts,
     );

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { v4 as uuidv4, validate as isUuid } from 'uuid';
+import { validate as isUuid } from 'uuid';
 import type { AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { queryRow } from '../../database/sql.js';
@@ -33,7 +34,7 @@ export class StaffLinkMails implements OnModuleInit {
     await this.dataSource.transaction(async (manager) => {
       await lockStaff(manager, staffId);
       if (await hasPasskey(manager, staffId)) throw problem('has_passkey');
-      const [id, nonce] = [uuidv4(), newNonce()];
+      const [id, nonce] = [randomUUID(), newNonce()];
       const secret = this.keys.staffLink({ id, nonce });
       await this.links.store(manager, { id, staff_id: staffId, secret, nonce }, audit);
       await enqueueMail(manager, 'staff_link', id, this.clock.now(), { isUrgent: true });

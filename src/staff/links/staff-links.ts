@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { v4 as uuidv4 } from 'uuid';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
@@ -33,7 +32,7 @@ export class StaffLinks {
       const sql = 'select id from staff where email = $1 for key share';
       const staff = await queryRow<{ id: string }>(manager, sql, [email]);
       if (!staff) throw problem('not_found');
-      const expires_at = await this.store(manager, { id: uuidv4(), staff_id: staff.id, secret }, audit);
+      const expires_at = await this.store(manager, { id: randomUUID(), staff_id: staff.id, secret }, audit);
       return { link: this.createUrl(secret), expires_at };
     });
   }

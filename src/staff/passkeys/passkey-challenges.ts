@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { v4 as uuidv4, validate as isUuid } from 'uuid';
+import { validate as isUuid } from 'uuid';
 import { Clock } from '../../core/clock.js';
 import { execute, queryRow } from '../../database/sql.js';
 
@@ -21,7 +21,7 @@ export class PasskeyChallenges {
    * @returns the challenge, and its id for the cookie of the browser
    */
   async create(staffId: string | null): Promise<{ id: string; challenge: Buffer }> {
-    const id = uuidv4();
+    const id = randomUUID();
     const challenge = randomBytes(32);
     const now = this.clock.now();
     // Any client can request challenges. Each request deletes expired ones, so that the table stays small.
