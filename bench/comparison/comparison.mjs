@@ -48,8 +48,7 @@ async function measureAll({ url, folder, processes, progress }, options) {
   await migrate(url);
   const data = await makeData(url, folder, activationIds(options.activations));
   progress('starting the servers and checking their responses');
-  const flags = options.profile ? ['--import', join(root, 'bench/load/profiler.mjs')] : [];
-  const { servers, etag } = await startServers(processes, data, flags);
+  const { servers, etag } = await startServers(processes, data);
   const load = processes.startLoad(data.file);
   const plan = options.kinds.map((requestKind) => ({
     requestKind,
@@ -57,11 +56,17 @@ async function measureAll({ url, folder, processes, progress }, options) {
   }));
   const measurementsByKind = await measureRequestKinds(plan, load, { ...options, etag, progress });
   const layersByKind = options.profile
-    ? await profileRequestKinds(servers[0], load, { ...options, etag, progress })
+    ? await profileRequestKinds(await startForProfile(processes, data), load, { ...options, etag, progress })
     : undefined;
   progress('the database without a server');
   const database = await measureDatabase(url, folder, options);
   return { version: await postgresVersion(url), measurementsByKind, layersByKind, database };
+}
+
+/** Starts a service of modules, because a profile of the bundle names one file for all layers. */
+function startForProfile(processes, { settings }) {
+  const flags = ['--import', join(root, 'bench/load/profiler.mjs')];
+  return processes.startService(settings, flags, { program: join(root, 'dist/main.js') });
 }
 
 /** @returns for each kind of request the shares of the layers in the processor time of the service */
@@ -69,6 +74,8 @@ async function profileRequestKinds({ port, child }, load, { kinds, seconds, conn
   const shares = {};
   for (const requestKind of kinds) {
     progress(`profile: ${REQUEST_KINDS[requestKind].title}`);
+    // A first round compiles the hot functions. It is not counted.
+    await load({ requestKind, port, etag, seconds, connections });
     await ask(child, 'profile');
     await load({ requestKind, port, etag, seconds, connections });
     shares[requestKind] = sharesOfLayers(await ask(child, 'profile-end'));

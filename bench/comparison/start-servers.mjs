@@ -4,13 +4,12 @@ import { checkAnswers } from '../load/checks.mjs';
  * Starts the service and the servers that it is compared with, and checks that all answer as the service does.
  * @param processes starts the child processes
  * @param data the result of `makeData`
- * @param flags of Node, for the service
  * @returns the servers, and the etag of the manifest
  */
-export async function startServers(processes, data, flags = []) {
+export async function startServers(processes, data) {
   const settings = { ...data.settings, CONSTANT_BODY: data.manifest };
   const servers = [
-    await processes.startService(data.settings, flags),
+    await processes.startService(data.settings),
     await processes.startComparisonServer('plain', 'plain.mjs', settings),
     await processes.startComparisonServer('idiomatic', 'idiomatic.ts', settings),
     await processes.startComparisonServer('constant', 'constant.mjs', settings),
