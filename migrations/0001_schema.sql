@@ -163,7 +163,7 @@ begin
 end $$;
 comment on function activate_machine is
   'Returns the activation of a machine: the existing one, or a new one if the license allows another machine; otherwise activation_id is null. '
-  'Returns no row if the license or its purchase has changed since it was read (revision in src/activation/activation.service.ts).';
+  'Returns no row if the license or its purchase has changed since it was read (revision in src/activation/attempt-reads.ts).';
 
 create table release_request (
   id            uuid primary key,

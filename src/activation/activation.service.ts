@@ -14,50 +14,10 @@ import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
 import { type ActivationAttempt, type SuccessfulAttempt } from './activation-attempt.js';
-
-// Each query below adds the join of `a`, the active activation of the machine ($3). `revision` changes with each change of the
-// license or of its purchase.
-const SELECT_ATTEMPT = `
-  select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
-         (select count(*)::int from activation where license_id = l.id and ended_at is null) as machines_in_use,
-         a.id as activation_id, a.activated_at, a.hostname_hint, concat(l.xmin, ' ', p.xmin) as revision
-  from license l
-  left join purchase p on p.id = l.purchase_id`;
-
-// Finds the license by the hash of its key ($1) and its e-mail ($2), and the activation of the machine, if it has one.
-const FIND_BY_KEY = {
-  name: 'find activation',
-  text: `${SELECT_ATTEMPT}
-  left join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
-  where l.key_hash = $1 and l.email = $2`,
-};
-
-// Finds the license of an active machine that still sends the key and e-mail with which it was activated, although the
-// license has another key or e-mail since, or lost its e-mail in a restore (docs/decisions/0028). A former e-mail is
-// not stored, so after such a change the query accepts any e-mail. The query starts with the machine, so that for a
-// machine without an activation an unknown key and a wrong e-mail take the same time.
-const FIND_BY_MACHINE = {
-  name: 'find activation by machine',
-  text: `${SELECT_ATTEMPT}
-  join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
-  where (l.email is not null or l.address_lost_at is not null)
-    and (l.email = $2 or l.email_since >= a.activated_at or l.address_lost_at is not null)
-    and (l.key_hash = $1 or exists (select 1 from replaced_key
-           where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`,
-};
+import { AttemptReads, type ActivationCredentials, type FoundAttempt } from './attempt-reads.js';
 
 // Activates a machine under the lock of its license (migrations/0001_schema.sql).
 const ACTIVATE_MACHINE = 'select * from activate_machine($1, $2, $3, $4, $5, $6, $7)';
-
-/** The license key, e-mail and machine of a request, in canonical form. */
-interface ActivationCredentials {
-  readonly key: string;
-  readonly email: string;
-  readonly machineId: Buffer;
-}
-
-/** An attempt, with the revision that the license had at the time of the read. */
-type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
 /** A row that the SQL function `activate_machine` returns. Without an activation, the license is at its machine limit. */
 type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseState | 'license_id'>;
@@ -67,6 +27,7 @@ type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseState | 'license_id'>
 export class ActivationService {
   constructor(
     private readonly dataSource: DataSource,
+    private readonly attempts: AttemptReads,
     private readonly licenses: LicensesService,
     private readonly keys: LicenseKeys,
     private readonly coverage: Coverage,
@@ -85,9 +46,7 @@ export class ActivationService {
       machineId: request.machine_id,
     };
     const now = this.clock.now();
-    const attempt =
-      (await this.findAttempt(FIND_BY_KEY, credentials)) ??
-      (await this.findAttempt(FIND_BY_MACHINE, credentials));
+    const attempt = await this.attempts.find(credentials);
     if (!attempt) throw await this.unknownLicenseProblem(credentials);
     const refusal =
       statusRefusal(attempt) ??
@@ -99,15 +58,6 @@ export class ActivationService {
     const activated = await this.insertActivation(attempt, credentials, request, now);
     // Starts again if the license changed after it was read and before it was locked.
     return activated ?? this.activate(request);
-  }
-
-  private async findAttempt(
-    query: typeof FIND_BY_KEY,
-    { key, email, machineId }: ActivationCredentials,
-  ): Promise<FoundAttempt | undefined> {
-    const values = [this.keys.hash(key), email, machineId];
-    const rows = await queryPrepared<FoundAttempt>(poolOf(this.dataSource), { ...query, values });
-    return rows[0];
   }
 
   /** @returns null if the license or its purchase changed since the read @throws Problem `machine_limit_reached` */

@@ -24,7 +24,7 @@ export class BufferedOutput {
   /** Full blocks, which wait for the write in progress. */
   readonly #full: Buffer[] = [];
   /** A written block, which is used again. */
-  #spare: Buffer | undefined;
+  #reusable: Buffer | undefined;
   #writeInProgress: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -60,7 +60,7 @@ export class BufferedOutput {
     if (!lines) return;
     this.#writeInProgress = this.#send(lines).finally(() => {
       this.#writeInProgress = undefined;
-      if (lines.buffer.byteLength === BLOCK_BYTES) this.#spare = Buffer.from(lines.buffer);
+      if (lines.buffer.byteLength === BLOCK_BYTES) this.#reusable = Buffer.from(lines.buffer);
       // With a timer, the lines that came during the write are still collected.
       if (this.#full.length > 0 || !this.#timer) this.flush();
     });
@@ -77,8 +77,9 @@ export class BufferedOutput {
   #startBlock(bytes = 0): void {
     if (this.#used > 0) this.#full.push(this.#block.subarray(0, this.#used));
     const isLong = bytes > BLOCK_BYTES;
-    this.#block = (isLong ? undefined : this.#spare) ?? Buffer.allocUnsafeSlow(Math.max(bytes, BLOCK_BYTES));
-    if (!isLong) this.#spare = undefined;
+    this.#block =
+      (isLong ? undefined : this.#reusable) ?? Buffer.allocUnsafeSlow(Math.max(bytes, BLOCK_BYTES));
+    if (!isLong) this.#reusable = undefined;
     this.#used = 0;
   }
 

@@ -46,11 +46,14 @@ export async function execute(connection: SqlConnection, sql: string, parameters
 }
 
 /**
- * SQL for a parameter that is an array, such as `$1`, in `column = any(…)` of a prepared statement. For a plain parameter
- * PostgreSQL counts the elements and expects fewer rows than for any array, so it plans the statement again for each execution,
- * which takes longer than the execution. The elements of a subquery are not counted, and the plan is kept.
+ * SQL for a parameter that is an array, such as `$1`, in a prepared statement. For a plain parameter PostgreSQL counts the elements
+ * and expects fewer rows than for any array, so it plans the statement again for each execution, which takes longer than the
+ * execution. The elements of a subquery are not counted, and the plan is kept.
  */
-export const anyOf = (parameter: string) => `any(array(select unnest(${parameter})))`;
+export const elementsOf = (parameter: string) => `array(select unnest(${parameter}))`;
+
+/** SQL for the elements of such a parameter in `column = any(…)`. */
+export const anyOf = (parameter: string) => `any(${elementsOf(parameter)})`;
 
 /** A statement that each connection of a pool prepares once, under its name. */
 interface PreparedStatement {

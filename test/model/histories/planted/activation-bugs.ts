@@ -105,8 +105,8 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
     plant: (planting) =>
       planting.replace(
         FIND_LICENSE,
-        /l\.key_hash = \$1/,
-        'exists (select l.key_hash where l.key_hash = $1 union select key_hash from replaced_key where license_id = l.id and key_hash = $1)',
+        /l\.key_hash = given\.key_hash/,
+        'exists (select l.key_hash where l.key_hash = given.key_hash union select key_hash from replaced_key where license_id = l.id and key_hash = given.key_hash)',
       ),
   },
 ];
