@@ -36,6 +36,11 @@ async function startServer(limits: { waitingMs: number; concurrentRequests: numb
     return answer.promise;
   });
   app.post('/v1/heartbeat', () => 'done');
+  app.get('/busy', () => {
+    const until = performance.now() + 6;
+    while (performance.now() < until);
+    return 'done';
+  });
   app.get('/quick', () => 'done');
   app.get('/large', () => {
     app.server.emit('large');
@@ -65,6 +70,39 @@ test('requests above the limit are refused with a retry-after; the health check 
     waiting.at(-1)!();
     expect((await after).status).toBe(200);
   } finally {
+    await app.close();
+  }
+});
+
+test('requests without a place wait when the budget of refusals is used up, and the newest begins first', async () => {
+  const { app, url, waiting, load } = await startServer({ waitingMs: 500, concurrentRequests: 2_000 });
+  const get = async (path: string) => (await fetch(`${url}${path}`)).status;
+  try {
+    // The rate of answers is measured, of about 160 a second. So there are as many places as a slow computer has.
+    await Promise.all(Array.from({ length: 80 }, () => get('/busy')));
+    const running = Array.from({ length: 100 }, () => get('/slow'));
+    while (waiting.length < 100) await once(app.server, 'waiting');
+    const refused = await Promise.all(Array.from({ length: 500 }, () => get('/quick')));
+    expect(new Set(refused)).toEqual(new Set([503]));
+    let arrived = 0;
+    const allArrived = new Promise<void>((resolve) =>
+      app.server.on('request', () => ++arrived === 3 && resolve()),
+    );
+    const later = ['first', 'second', 'third'].map((name) => get(`/slow?${name}`));
+    await allArrived;
+    expect(load.shed.concurrent_requests + load.shed.waiting_time).toBe(500);
+    // The newest begins in the place of an answered one, and the oldest is refused. The other one begins in the place of the newest.
+    for (let begun = 0; begun < 2; begun += 1) {
+      const begins = once(app.server, 'waiting');
+      (begun === 0 ? waiting.shift()! : waiting.pop()!)();
+      await begins;
+    }
+    waiting.pop()!();
+    expect((await Promise.all(later)).toSorted()).toEqual([200, 200, 503]);
+    for (const answer of waiting) answer();
+    expect(new Set(await Promise.all(running))).toEqual(new Set([200]));
+  } finally {
+    for (const answer of waiting) answer();
     await app.close();
   }
 });

@@ -16,10 +16,11 @@ const BACKGROUND_SHARE = 0.8;
 /** Requests in which a person waits are refused when the queue of connections has waited this many times as long. */
 const PERSON_FACTOR = 2;
 /**
- * Refusals for each answered request, at most. A refusal costs about a fifth of an answer, so that answers keep about 70 % of the
- * processor time. Above that load, connections wait in the kernel, and it ignores those for which its queue has no space.
+ * Refusals for each answered request, at most. A refusal costs an eighth to a fifth of an answer, so that answers keep more than
+ * 80 % of the processor time. Above that load, requests wait (`WaitingRequests`), and connections wait in the kernel, which ignores
+ * those for which its queue has no space.
  */
-const REFUSALS_PER_ANSWER = 2;
+const REFUSALS_PER_ANSWER = 1;
 /** Refusals that may follow each other without an answer. */
 const MAX_SAVED_REFUSALS = 500;
 /** The shortest period in which the rate of answers is measured, and the fewest answers. With fewer, other work may have used the time. */
@@ -71,14 +72,26 @@ export class Admission {
     return this.#hasWaited(1);
   }
 
-  /** Decides about a request. @param isBackground whether no person waits for it @returns undefined if it is accepted */
+  /**
+   * Decides whether a request is refused at once, because connections have waited too long or too many requests are in progress.
+   * @param isBackground whether no person waits for it @returns undefined if it can begin, once it has a free place
+   */
   refusal(isBackground: boolean): ShedReason | undefined {
     if (this.load.underWay >= this.limits.concurrentRequests) return 'concurrent_requests';
     const isLong = this.#hasWaited(isBackground ? 1 : PERSON_FACTOR);
-    const isFull = this.load.underWay >= this.#places() * (isBackground ? BACKGROUND_SHARE : 1);
-    if ((!isLong && !isFull) || this.#savedRefusals < 1) return undefined;
+    return isLong && this.takeRefusal() ? 'waiting_time' : undefined;
+  }
+
+  /** How many more requests can begin. */
+  freePlaces(isBackground: boolean): number {
+    return this.#places() * (isBackground ? BACKGROUND_SHARE : 1) - this.load.underWay;
+  }
+
+  /** Takes one refusal from the budget. @returns false if there is none */
+  takeRefusal(): boolean {
+    if (this.#savedRefusals < 1) return false;
     this.#savedRefusals -= 1;
-    return isLong ? 'waiting_time' : 'concurrent_requests';
+    return true;
   }
 
   /** Counts a request whose response is ready. */
@@ -96,11 +109,11 @@ export class Admission {
     return length === undefined || (length / this.#perSecond) * 1000 > waitingMs;
   }
 
-  // The number of requests that the service answers within `waitingMs` (Little's law).
+  // The number of requests that the service answers within half of `waitingMs` (Little's law). They may have waited before.
   #places(): number {
     const { waitingMs } = this.limits;
     if (waitingMs === 0 || !this.#isMeasured) return Infinity;
-    return Math.max(MIN_CONCURRENT_REQUESTS, (this.#perSecond * waitingMs) / 1000);
+    return Math.max(MIN_CONCURRENT_REQUESTS, (this.#perSecond * waitingMs) / 2_000);
   }
 
   #measure(): void {

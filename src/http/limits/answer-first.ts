@@ -2,16 +2,18 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 /**
  * Calls a function for each request before the listeners that the server has now, so that it can answer without the framework.
- * @param answer returns whether it has answered the request; otherwise the listeners receive it
+ * @param answer returns whether it handles the request; otherwise the listeners receive it. `passOn` gives it to them later
  */
 export function answerFirst(
   server: Server,
-  answer: (request: IncomingMessage, response: ServerResponse) => boolean,
+  answer: (request: IncomingMessage, response: ServerResponse, passOn: () => void) => boolean,
 ): void {
   const [...listeners] = server.listeners('request');
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (answer(request, response)) return;
-    for (const listener of listeners) listener.call(server, request, response);
+    const passOn = () => {
+      for (const listener of listeners) listener.call(server, request, response);
+    };
+    if (!answer(request, response, passOn)) passOn();
   });
 }

@@ -9,6 +9,7 @@ import { Admission, type LoadLimits, type ShedReason } from './admission.js';
 import { answerFirst } from './answer-first.js';
 import { refuseEarly } from './early-refusal.js';
 import { ReturnTimes } from './return-times.js';
+import { WaitingLine } from './waiting-line.js';
 
 /** The load of a process from which on it refuses requests. */
 export const LIMITS = {
@@ -38,8 +39,8 @@ export interface ShedResponses {
 
 /**
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits). A request is refused before Fastify receives it, and again when its body has arrived. It must be
- * called before other listeners of connections are added, because it replaces Node's own.
+ * (docs/contract.md#limits). A request is refused before Fastify receives it, or waits there for a place, and may be refused again
+ * when its body has arrived. It must be called before other listeners of connections are added, because it replaces Node's own.
  */
 export function shedLoad(
   fastify: FastifyInstance,
@@ -54,13 +55,14 @@ export function shedLoad(
   const queue = new AcceptQueue(now, () => readLength());
   const admission = new Admission(limits, load, queue, now, () => performance.eventLoopUtilization().active);
   const returnTimes = new ReturnTimes();
-  const refuse = (isBackground: boolean): Problem | undefined => {
-    const reason = admission.refusal(isBackground);
+  const refusalFor = (reason: ShedReason | undefined): Problem | undefined => {
     if (reason === undefined) return undefined;
     load.shed[reason] += 1;
     const seconds = returnTimes.next(now(), admission.perSecond, Math.random());
     return problem('unavailable', {}, { 'retry-after': String(seconds) });
   };
+  const refuse = (isBackground: boolean) => refusalFor(admission.refusal(isBackground));
+  const line = new WaitingLine(admission, now, () => refusalFor('concurrent_requests')!);
   refuseEarly(server, {
     mayRefuse: () => {
       queue.accepted();
@@ -71,13 +73,25 @@ export function shedLoad(
       return refusal && writer.heartbeatRefusal(refusal);
     },
   });
-  answerFirst(server, (request, response) => {
+  answerFirst(server, (request, response, begin) => {
     // During the shutdown each response closes its connection, and a hook of Fastify sees to that.
-    const refusal = isProbe(request) || !server.listening ? undefined : refuse(isBackground(request));
-    if (refusal) writer.respond(refusal, request, response);
-    return refusal !== undefined;
+    if (isProbe(request) || !server.listening) return false;
+    const respond = (refusal: Problem) => writer.respond(refusal, request, response);
+    const refusal = refuse(isBackground(request));
+    if (refusal) {
+      respond(refusal);
+      return true;
+    }
+    return line.waits({ isBackground: isBackground(request), response, begin, respond });
   });
-  countRequests(fastify, load, admission, refuse);
+  fastify.addHook('preClose', (done) => {
+    line.end();
+    done();
+  });
+  countRequests(fastify, load, refuse, () => {
+    admission.answered();
+    line.placeIsFree();
+  });
   return queue;
 }
 
@@ -86,8 +100,8 @@ export function shedLoad(
 function countRequests(
   fastify: FastifyInstance,
   load: LoadCounts,
-  admission: Admission,
   refuse: (isBackground: boolean) => Problem | undefined,
+  answered: () => void,
 ): void {
   const inProgress = new WeakSet<FastifyRequest>();
   fastify.addHook('preHandler', (request, _reply, done) => {
@@ -101,7 +115,7 @@ function countRequests(
   fastify.addHook('onSend', (request, _reply, _payload, done) => {
     if (inProgress.delete(request)) {
       load.underWay -= 1;
-      admission.answered();
+      answered();
     }
     done();
   });
