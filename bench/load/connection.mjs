@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 
 const END_OF_HEADERS = Buffer.from('\r\n\r\n');
@@ -26,6 +27,12 @@ export class Connection {
       this.#pending = resolve;
       this.#socket.write(request);
     });
+  }
+
+  /** Resolves when the connection is open, or has failed. */
+  async opened() {
+    if (this.#socket.connecting)
+      await Promise.race(['connect', 'close'].map((event) => once(this.#socket, event)));
   }
 
   get isClosed() {

@@ -37,6 +37,19 @@ export class Exchange {
     this.#nextRequest = heartbeats(activations, this.#isKept ? '' : 'connection: close\r\n');
   }
 
+  /**
+   * Opens all kept connections before the first call, as a proxy has them open after some time. Otherwise the first calls of an
+   * overload would open them at once, and those that the kernel ignores would count as in use for seconds.
+   */
+  async openAll() {
+    while (this.#isKept && this.#open < this.#maxConnections) {
+      const connection = new Connection(this.#port);
+      this.#open += 1;
+      await connection.opened();
+      this.#idle.push(connection);
+    }
+  }
+
   /** Sends a heartbeat. @returns `outcome`: right, refused, wrong, wrong_stop or unanswered; with the `retryAfter` of a refusal */
   async send() {
     const connection = this.#isKept ? this.#takeConnection() : new Connection(this.#port);

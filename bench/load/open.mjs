@@ -12,8 +12,8 @@ import { poissonArrivals, seededRandom } from './poisson.mjs';
 const SENT_IN_A_TURN = 20;
 /** A request that could not be sent within this time after it was due is not sent: the generator is at its own limit. */
 const MAX_LATE_MS = 1_000;
-/** As many connections as the proxy of deploy/haproxy.cfg opens. */
-const KEPT_CONNECTIONS = 5_000;
+/** As many connections as the proxy of deploy/haproxy.cfg opens to an instance. */
+const KEPT_CONNECTIONS = 2_000;
 
 const { activations } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const LOADS = {
@@ -50,6 +50,7 @@ async function capacity({ port, connections, concurrent, seconds }) {
 /** Sends Poisson arrivals. Only arrivals and responses after `warmUpSeconds` count. */
 async function arrivals({ port, connections, perSecond, seconds, warmUpSeconds, seed }) {
   const exchange = new Exchange(port, activations, connections, KEPT_CONNECTIONS);
+  await exchange.openAll();
   const counts = { ...emptyCounts(), not_sent: 0, due: 0, in_time: 0 };
   const times = [];
   const reasons = {};

@@ -63,7 +63,7 @@ function section(connections, points, seconds) {
 
 ${table([head, ...rows])}
 
-"No answer" is a call that had none after ten seconds, when the reference client gives up, or that found all 5,000 kept connections of the
+"No answer" is a call that had none after ten seconds, when the reference client gives up, or that found all 2,000 kept connections of the
 generator in use (as many as those of the proxy). "Not sent" are requests for which the generator
 itself had no time.
 `;
