@@ -116,3 +116,14 @@ test('however many requests arrive, most of the time is left for answers', () =>
   expect(refusals).toBeLessThanOrEqual(500 + answers);
   expect(refusals).toBeGreaterThan(0.95 * answers);
 });
+
+test('a refusal before the request is parsed counts as half of one', () => {
+  const { state, admission } = createAdmission();
+  expect(admission.earlyRefusal()).toBeUndefined();
+  state.waitingMs = 10_000;
+  let refusals = 0;
+  while (admission.earlyRefusal()) refusals += 1;
+  admission.answered();
+  while (admission.earlyRefusal()) refusals += 1;
+  expect(refusals).toBe(2 * 501);
+});

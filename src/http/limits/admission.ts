@@ -17,10 +17,12 @@ const BACKGROUND_SHARE = 0.8;
 const PERSON_FACTOR = 2;
 /**
  * Refusals for each answered request, at most. A refusal costs an eighth to a fifth of an answer, so that answers keep more than
- * 80 % of the processor time. Above that load, requests wait (`WaitingRequests`), and connections wait in the kernel, which ignores
+ * 80 % of the processor time. Above that load, requests wait (`WaitingLine`), and connections wait in the kernel, which ignores
  * those for which its queue has no space.
  */
 const REFUSALS_PER_ANSWER = 1;
+/** A heartbeat that is refused before it is parsed counts as so many refusals, because it costs half as much. */
+const EARLY_REFUSAL = 0.5;
 /** Refusals that may follow each other without an answer. */
 const MAX_SAVED_REFUSALS = 500;
 /** The shortest period in which the rate of answers is measured, and the fewest answers. With fewer, other work may have used the time. */
@@ -82,15 +84,20 @@ export class Admission {
     return isLong && this.takeRefusal() ? 'waiting_time' : undefined;
   }
 
+  /** Decides whether a heartbeat is refused that is not parsed yet. */
+  earlyRefusal(): ShedReason | undefined {
+    return this.isQueueLong && this.takeRefusal(EARLY_REFUSAL) ? 'waiting_time' : undefined;
+  }
+
   /** How many more requests can begin. */
   freePlaces(isBackground: boolean): number {
     return this.#places() * (isBackground ? BACKGROUND_SHARE : 1) - this.load.underWay;
   }
 
-  /** Takes one refusal from the budget. @returns false if there is none */
-  takeRefusal(): boolean {
-    if (this.#savedRefusals < 1) return false;
-    this.#savedRefusals -= 1;
+  /** Takes a refusal from the budget. @param cost in refusals of parsed requests @returns false if too little is left */
+  takeRefusal(cost = 1): boolean {
+    if (this.#savedRefusals < cost) return false;
+    this.#savedRefusals -= cost;
     return true;
   }
 

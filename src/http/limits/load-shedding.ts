@@ -69,7 +69,7 @@ export function shedLoad(
       return admission.isQueueLong;
     },
     refusal: () => {
-      const refusal = refuse(true);
+      const refusal = refusalFor(admission.earlyRefusal());
       return refusal && writer.heartbeatRefusal(refusal);
     },
   });
