@@ -1,6 +1,7 @@
 // Compares the throughput of the service with that of other servers that do the same work: npm run bench [-- --rounds N]
 // [--seconds N] [--connections N] [--activations N] [--only KIND[,KIND]] [--profile] [--write]. The bench starts and ends every
 // process itself and removes its files.
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root, ScriptError } from '../../scripts/prepare.mjs';
@@ -13,6 +14,8 @@ import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
 /** The kinds of requests that other servers answer too. */
 const COMPARED_KINDS = Object.keys(REQUEST_KINDS).filter((kind) => REQUEST_KINDS[kind].servers.length > 1);
+
+const SIGNATURES = 10_000;
 
 await runPageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
 
@@ -60,7 +63,18 @@ async function measureAll({ url, folder, processes, progress }, options) {
     : undefined;
   progress('the database without a server');
   const database = await measureDatabase(url, folder, options);
-  return { version: await postgresVersion(url), measurementsByKind, layersByKind, database };
+  const signatureUs = measureSignature();
+  return { version: await postgresVersion(url), measurementsByKind, layersByKind, signatureUs, database };
+}
+
+/** Measures the processor time of one Ed25519 signature over a text of the length of a token, in microseconds. */
+function measureSignature() {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const text = Buffer.alloc(380, 'a');
+  const before = process.cpuUsage();
+  for (let count = 0; count < SIGNATURES; count += 1) sign(null, text, privateKey);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / SIGNATURES;
 }
 
 /** Starts a service of modules, because a profile of the bundle names one file for all layers. */

@@ -10,7 +10,7 @@ import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
 /** Writes the measurements as a page of Markdown. */
 export function report(
-  { version, measurementsByKind, layersByKind, database },
+  { version, measurementsByKind, layersByKind, signatureUs, database },
   { rounds, seconds, connections, activations },
 ) {
   const entries = Object.entries(measurementsByKind);
@@ -37,6 +37,7 @@ ids. The service does, and its measurements include that.
 
 ${table([['service relative to', 'plain', 'idiomatic', 'constant'], ...entries.map(ratioCells)])}
 
+${describeFloors(measurementsByKind, signatureUs)}
 ## Absolute measurements
 
 ${table([
@@ -75,6 +76,19 @@ const ratioCells = ([requestKind, servers]) => [
     return `${ratio} (${least} to ${most}${verdict})`;
   }),
 ];
+
+/** The largest processor time of a heartbeat, in units of that of the constant. */
+const MAX_UNITS = 5;
+
+/** What a heartbeat takes at least: a request of HTTP, and the signature of its token. */
+function describeFloors({ heartbeat, manifest }, signatureUs) {
+  if (!heartbeat?.service.processorUs || !manifest) return '';
+  const [own, constant] = [heartbeat.service.processorUs, manifest.constant.processorUs];
+  return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant, in the server alone (goal: at most ${MAX_UNITS}, ${reachedOrMissed(own / constant <= MAX_UNITS)}). Two
+parts of it have a floor: the request, which takes the constant ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
+They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat.
+`;
+}
 
 const CHECK_BEFORE_MEASUREMENT =
   '; before the measurement, one response of each server to each kind of request was compared with that of the service.';

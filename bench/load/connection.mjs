@@ -12,9 +12,12 @@ export class Connection {
   #socket;
   #received = null;
   #pending = null;
+  /** When the connection was opened, in milliseconds of `performance.now()`. */
+  openedAt = 0;
 
   constructor(port) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.#socket.once('connect', () => (this.openedAt = performance.now()));
     this.#socket.on('data', (bytes) => this.#read(bytes));
     const fail = (error) => this.#finish({ ...BROKEN, reason: error?.code ?? 'closed' });
     this.#socket.on('error', fail).on('close', () => fail());

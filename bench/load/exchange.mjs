@@ -50,7 +50,10 @@ export class Exchange {
     }
   }
 
-  /** Sends a heartbeat. @returns `outcome`: right, refused, wrong, wrong_stop or unanswered; with the `retryAfter` of a refusal */
+  /**
+   * Sends a heartbeat. @returns `outcome`: right, refused, wrong, wrong_stop or unanswered; with the `retryAfter` of a refusal, and
+   * when its connection was opened
+   */
   async send() {
     const connection = this.#isKept ? this.#takeConnection() : new Connection(this.#port);
     if (!connection) return { outcome: 'unanswered', reason: 'no connection is free' };
@@ -64,7 +67,7 @@ export class Exchange {
       connection.end();
       this.#open -= 1;
     }
-    return judge(response);
+    return { ...judge(response), openedAt: connection.openedAt };
   }
 
   end() {

@@ -53,19 +53,22 @@ async function arrivals({ port, connections, perSecond, seconds, warmUpSeconds, 
   await exchange.openAll();
   const counts = { ...emptyCounts(), not_sent: 0, due: 0, in_time: 0 };
   const times = [];
+  const timesConnected = [];
   const reasons = {};
   const calls = new Set();
   const began = performance.now();
   const [countsFrom, until] = [began + warmUpSeconds * 1000, began + (warmUpSeconds + seconds) * 1000];
   const send = async (due) => {
-    const { outcome, status, reason } = await exchange.send();
+    const { outcome, status, reason, openedAt } = await exchange.send();
     const now = performance.now();
     // A right response counts for the throughput when it arrives, and for the times when its request was due.
     if (outcome === 'right' && now >= countsFrom && now < until) counts.in_time += 1;
     if (due < countsFrom) return;
     counts[outcome] += 1;
-    if (outcome === 'right') times.push(now - due);
-    else if (reason ?? status) reasons[reason ?? status] = (reasons[reason ?? status] ?? 0) + 1;
+    if (outcome === 'right') {
+      times.push(now - due);
+      timesConnected.push(now - Math.max(due, openedAt));
+    } else if (reason ?? status) reasons[reason ?? status] = (reasons[reason ?? status] ?? 0) + 1;
   };
   const dueTimes = poissonArrivals(perSecond, seededRandom(seed));
   let due = began + dueTimes.next().value;
@@ -90,7 +93,7 @@ async function arrivals({ port, connections, perSecond, seconds, warmUpSeconds, 
   }
   await Promise.all(calls);
   exchange.end();
-  return { counts, times, reasons, seconds };
+  return { counts, times, timesConnected, reasons, seconds };
 }
 
 function emptyCounts() {

@@ -14,7 +14,8 @@ const CAPACITY_CONNECTIONS = 64;
 const CAPACITY_SECONDS = 5;
 /** The reconnection represents this many clients. */
 const REAL_CLIENTS = 1_000_000;
-const RECONNECTION_LIMIT_SECONDS = 90;
+/** The reconnection is ended after this many times the least possible time. */
+const MAX_RECONNECTION_FACTOR = 2.5;
 
 await runPageBench(import.meta.url, { page: 'overload.md', parseOptions, measureAll, report });
 
@@ -90,7 +91,7 @@ async function measureAll({ url, folder, processes, progress }, options) {
       clients,
       returnSeconds: 1,
       speed: REAL_CLIENTS / clients,
-      limitSeconds: RECONNECTION_LIMIT_SECONDS,
+      limitSeconds: (clients / before) * MAX_RECONNECTION_FACTOR,
     };
     const result = await measureLoad({ ...load, seed });
     const after = await measureCapacity('new');

@@ -51,6 +51,7 @@ function section(connections, points, seconds) {
     'right ÷ capacity',
     'p50',
     'p99',
+    'p99 since connected',
     'refused',
     'no answer',
     'not sent',
@@ -65,12 +66,13 @@ ${table([head, ...rows])}
 
 "No answer" is a call that had none after ten seconds, when the reference client gives up, or that found all 2,000 kept connections of the
 generator in use (as many as those of the proxy). "Not sent" are requests for which the generator
-itself had no time.
+itself had no time. "Since connected" leaves out the time in which the kernel ignored the connection, and the client's kernel tried again
+after one, three and seven seconds.
 `;
 }
 
-function row({ factor, capacity, counts, times, serviceMs, processorMs }, seconds) {
-  const sorted = times.toSorted((a, b) => a - b);
+function row({ factor, capacity, counts, times, timesConnected, serviceMs, processorMs }, seconds) {
+  const [sorted, sortedConnected] = [times, timesConnected].map((each) => each.toSorted((a, b) => a - b));
   const share = counts.in_time / seconds / capacity;
   const offered = (counts.due - counts.not_sent) / seconds;
   const p99 = quantile(sorted, 0.99);
@@ -82,6 +84,7 @@ function row({ factor, capacity, counts, times, serviceMs, processorMs }, second
     share.toFixed(2),
     formatTime(quantile(sorted, 0.5)),
     formatTime(p99),
+    formatTime(quantile(sortedConnected, 0.99)),
     percent(counts.refused, counts.due),
     percent(counts.unanswered, counts.due),
     percent(counts.not_sent, counts.due),
