@@ -76,6 +76,7 @@ function* checkPace(
   const gap = heartbeat.when - previousHeartbeat.when;
   if (heartbeat.isUserInitiated || gap > 5 * HOUR) return;
   const { action, body } = previousHeartbeat.received ?? {};
+  // After a problem with the action `fix`, the client repeats the heartbeat at once, without telemetry.
   const isRepetition = action === 'fix' && body!['telemetry'] && !heartbeat.received?.body?.['telemetry'];
   if (isRepetition && gap <= CALLS_TIMEOUT_MS) return;
   // The delay counts from the last answer: to the heartbeat, or to the activation that this answer asked for.
@@ -117,7 +118,7 @@ function* checkDailyManifest(run: Run, manifests: Attempt[]): Generator<string> 
  */
 function* checkActivation(call: Attempt, earlier: readonly Attempt[]): Generator<string> {
   if (call.path !== '/v1/activate' || call.isUserInitiated) return;
-  if (isRequested(call, earlier.at(-1)) || isRepeatedClick(call, earlier)) return;
+  if (isRequested(call, earlier.at(-1)) || isRepetitionOfClick(call, earlier)) return;
   yield `an activation that was not asked for, at ${call.when}`;
 }
 
@@ -125,13 +126,18 @@ function isRequested(call: Attempt, before: Attempt | undefined): boolean {
   return before?.received?.action === 'reactivate' && call.when - before.when <= CALLS_TIMEOUT_MS;
 }
 
-/** Ignores activations that the response to a heartbeat requested: they do not change the times of the repetition. */
-function isRepeatedClick(call: Attempt, earlier: readonly Attempt[]): boolean {
-  const sinceClick = earlier.slice(
-    earlier.findLastIndex(({ path, isUserInitiated }) => path === call.path && isUserInitiated),
+/**
+ * Whether the client repeats the activation of the last click, which the machine limit refused. Activations after it that the answer
+ * to a heartbeat requested do not count: they neither begin nor delay the repetitions.
+ */
+function isRepetitionOfClick(call: Attempt, earlier: readonly Attempt[]): boolean {
+  const clickIndex = earlier.findLastIndex(
+    ({ path, isUserInitiated }) => path === call.path && isUserInitiated,
   );
-  const [click] = sinceClick;
-  if (click?.received?.code !== 'machine_limit_reached') return false;
+  if (clickIndex < 0) return false;
+  const sinceClick = earlier.slice(clickIndex);
+  const click = sinceClick[0]!;
+  if (click.received?.code !== 'machine_limit_reached') return false;
   const repeated = sinceClick.filter(
     (attempt, i) => attempt.path === call.path && !isRequested(attempt, sinceClick[i - 1]),
   );

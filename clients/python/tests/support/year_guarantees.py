@@ -81,6 +81,7 @@ def _check_pace(previous_heartbeat: Attempt, previous_call: Attempt, heartbeat: 
         return
     before = previous_heartbeat.received
     has_telemetry = heartbeat.received is not None and heartbeat.received.telemetry is not None
+    # After a problem with the action `fix`, the client repeats the heartbeat at once, without telemetry.
     is_repetition = before is not None and before.action == "fix" and before.telemetry is not None and not has_telemetry
     if is_repetition and gap <= _CALLS_TIMEOUT_MS:
         return
@@ -128,7 +129,7 @@ def _check_activation(call: Attempt, earlier: Sequence[Attempt]) -> Iterator[str
     """
     if call.path != "/v1/activate" or call.is_user_initiated:
         return
-    if not _is_requested(call, earlier[-1] if earlier else None) and not _is_repeated_click(call, earlier):
+    if not _is_requested(call, earlier[-1] if earlier else None) and not _is_repetition_of_click(call, earlier):
         yield f"an activation that was not asked for, at {call.when}"
 
 
@@ -137,8 +138,11 @@ def _is_requested(call: Attempt, before: Optional[Attempt]) -> bool:
     return before is not None and action == "reactivate" and call.when - before.when <= _CALLS_TIMEOUT_MS
 
 
-def _is_repeated_click(call: Attempt, earlier: Sequence[Attempt]) -> bool:
-    """Ignores activations that the response to a heartbeat requested: they do not change the times of the repetition."""
+def _is_repetition_of_click(call: Attempt, earlier: Sequence[Attempt]) -> bool:
+    """Whether the client repeats the activation of the last click, which the machine limit refused.
+
+    Activations after it that the answer to a heartbeat requested do not count: they neither begin nor delay the repetitions.
+    """
     clicks = [number for number, each in enumerate(earlier) if each.path == call.path and each.is_user_initiated]
     since_click = earlier[clicks[-1] :] if clicks else []
     if not since_click or since_click[0].received is None or since_click[0].received.code != "machine_limit_reached":
