@@ -30,12 +30,12 @@ async function signaturesOfKnownKeys(service: Deployment): Promise<{ key: KeyObj
   });
 }
 
-/** The newest version and the older ones of `also_available`, in their order. @throws NotChecked without a list */
+/** The newest version and the older ones of `also_available`, in their order. Demands that it is a list. */
 async function offers(service: Deployment): Promise<unknown[]> {
   const { content } = await signedContent(service);
   const others = content['also_available'];
-  if (!Array.isArray(others)) throw new NotChecked('also_available is no list');
-  return [content, ...others];
+  demand(Array.isArray(others), `also_available is ${formatValue(others)}, not a list.`);
+  return [content, ...(others as unknown[])];
 }
 
 /** Whether a version is newer than another. Parts are compared as numbers; missing parts are 0. */

@@ -144,6 +144,13 @@ export const MANIFEST_FAULTS: readonly FaultCase[] = [
     'The entries of also_available are complete',
   ],
   [
+    'has null in place of a list of older versions',
+    changeSignedContent((content) => void (content['also_available'] = null)),
+    SIGNATURE_CHECK,
+    'The entries of also_available are complete',
+    'also_available is sorted newest first, with a lower minimum_license_expiry for each older version',
+  ],
+  [
     'offers the oldest version first',
     changeSignedContent((content) => {
       content['also_available'] = (content['also_available'] as object[]).toReversed();
