@@ -14,24 +14,26 @@ const untrusted = makeKey();
 
 type FaultAction = (service: MisbehavingService, random: Random) => unknown;
 
-const INVALID_MANIFESTS: ((service: MisbehavingService) => object)[] = [
-  // An older sequence.
-  ({ key }) => manifest({ sequence: 0, version: INVALID_VERSION }, [key]),
-  // The current sequence, with another content.
-  ({ key, sequence }) => manifest({ sequence, version: INVALID_VERSION, previous: 'another' }, [key]),
-  // Expired, with the current sequence.
-  ({ key, sequence }) => manifest({ sequence, version: INVALID_VERSION, expires_at: at(START) }, [key]),
-  // Of another product.
-  ({ key, sequence }) =>
+/** Makes invalid manifests, by the reason for which the client refuses them. `seen` is the sequence of a valid one that it has seen. */
+const INVALID_MANIFESTS = {
+  sequence_too_low: ({ key }) => manifest({ sequence: 0, version: INVALID_VERSION }, [key]),
+  equivocation: ({ key }, seen) => manifest({ sequence: seen, version: INVALID_VERSION }, [key]),
+  // Also for a clock that is a year behind. It has a new sequence, because the client checks the sequence first.
+  expired: (service) => {
+    const [sequence, expires_at] = [++service.sequence, at(START - 366 * DAY)];
+    return manifest({ sequence, version: INVALID_VERSION, expires_at }, [service.key]);
+  },
+  wrong_product: ({ key, sequence }) =>
     manifest({ sequence: sequence + 9, version: INVALID_VERSION, product: 'com.example.other' }, [key]),
-  // Signed by an untrusted key, under the key id of the trusted one.
-  ({ sequence, key }) =>
+  // Signed by another key, under the key id of the trusted one.
+  untrusted: ({ sequence, key }) =>
     manifest({ sequence: sequence + 9, version: INVALID_VERSION }, [{ ...untrusted, key_id: key.key_id }]),
-];
+} satisfies Record<string, (service: MisbehavingService, seen: number) => object>;
+export const INVALID_REASONS = Object.keys(INVALID_MANIFESTS);
 
 /**
- * The service no longer knows the token, and refuses the activation in the background: the machine limit is reached or the
- * license unknown. The application must run until the end of the old token.
+ * The service no longer knows the token, and refuses the activation that the client then attempts without a click: the machine
+ * limit is reached or the license unknown. The application must run until the end of the old token.
  */
 export const loseActivation: FaultAction = (service, random) => {
   service.forgetTokens();
@@ -42,10 +44,15 @@ export const loseActivation: FaultAction = (service, random) => {
   service.misbehave((exchange) => exchange.problem(status, code, 'stop'), ['/v1/activate']);
 };
 
-/** The service serves an invalid manifest, after the client has seen a valid one. */
-export const serveInvalidManifest: FaultAction = (service, random) => {
-  const invalid = random.pick(INVALID_MANIFESTS)(service);
-  service.misbehave((exchange) => exchange.json(200, invalid), ['/v1/manifest']);
+/** The service answers with the invalid manifests in turn, after the client has seen a valid one. */
+export const serveInvalidManifests: FaultAction = (service) => {
+  const { sequence: seen } = service;
+  const makers = Object.values(INVALID_MANIFESTS);
+  let reads = 0;
+  service.misbehave(
+    (exchange) => exchange.json(200, makers[reads++ % makers.length]!(service, seen)),
+    ['/v1/manifest'],
+  );
 };
 
 /** Faults that the service or an intermediary can have for a while. */
@@ -77,5 +84,5 @@ export const FAULT_ACTIONS: readonly FaultAction[] = [
       },
       ['/v1/heartbeat'],
     ),
-  serveInvalidManifest,
+  serveInvalidManifests,
 ];

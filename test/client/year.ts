@@ -4,7 +4,7 @@ import { DAY, HOUR, MINUTE } from './harness.js';
 import { Crashes } from './year-crashes.js';
 import { Random } from './random.js';
 import { SocketComputer } from './socket-computer.js';
-import { serveInvalidManifest, loseActivation, FAULT_ACTIONS } from './year-faults.js';
+import { serveInvalidManifests, loseActivation, FAULT_ACTIONS, INVALID_REASONS } from './year-faults.js';
 import { findViolations, type Run } from './year-guarantees.js';
 
 /** Personal data in telemetry that a careless application passes; the client must not send it. */
@@ -68,12 +68,13 @@ export class Year {
     const { remote } = this.computer;
     const fault = this.#faults.splice(this.#random.below(3), 1)[0]!;
     this.#faults.push(fault);
-    // `loseActivation` needs a client that was just confirmed, and `serveInvalidManifest` one that has seen a valid manifest.
-    if (fault === loseActivation || fault === serveInvalidManifest) {
+    // `loseActivation` needs a client that was just confirmed, and `serveInvalidManifests` one that has seen a valid manifest.
+    if (fault === loseActivation || fault === serveInvalidManifests) {
       await this.#perform(() => this.computer.retry());
       await this.computer.checkForUpdate();
     }
     await fault(remote, this.#serviceRandom);
+    if (fault === serveInvalidManifests) await this.#checkInvalidManifests();
     // While the activation is lost, only the old token keeps the application running. Therefore the service behaves again
     // (below) within six days, before that token expires.
     if (fault === loseActivation) await this.#spendTime(this.#random.span(HOUR, 6 * DAY), 'careful');
@@ -82,6 +83,14 @@ export class Year {
       await this.#spendTime(this.#random.span(8 * DAY, 20 * DAY), 'absent');
     else await this.#spendTime(this.#random.span(5 * MINUTE, 14 * DAY));
     await remote.behave();
+  }
+
+  async #checkInvalidManifests(): Promise<void> {
+    for (const reason of INVALID_REASONS) {
+      const check = await this.computer.checkForUpdate();
+      if (check.available || check.reason !== reason)
+        this.violations.push(`an invalid manifest (${reason}) led to ${JSON.stringify(check)}`);
+    }
   }
 
   /**

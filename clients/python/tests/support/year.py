@@ -12,7 +12,7 @@ from mooring_client import LicenseProblem, ServiceUnreachable, UpdateCheck
 from .computer import Computer
 from .fake_time import DAY, HOUR, MINUTE
 from .year_crashes import Crashes
-from .year_faults import FAULT_ACTIONS, lose_activation, serve_invalid_manifest
+from .year_faults import FAULT_ACTIONS, INVALID_REASONS, lose_activation, serve_invalid_manifests
 from .year_guarantees import Run, find_violations
 
 HOSTNAME_CANARY = "annas-macbook-pro"
@@ -120,10 +120,12 @@ class Year:
         fault = self._faults.pop(self._random.randrange(3))
         self._faults.append(fault)
         # The first needs a client that was just confirmed, and the second one that has seen a valid manifest.
-        if fault in (lose_activation, serve_invalid_manifest):
+        if fault in (lose_activation, serve_invalid_manifests):
             self._perform(computer.retry)
             computer.check_for_update()
         fault(computer.remote, self._service_random)
+        if fault is serve_invalid_manifests:
+            self._check_invalid_manifests()
         # While the activation is lost, only the old token keeps the application running. Therefore the service behaves again
         # (below) within six days, before that token expires.
         if fault is lose_activation:
@@ -134,6 +136,12 @@ class Year:
         else:
             self._spend_time(self._span(5 * MINUTE, 14 * DAY))
         computer.remote.behave()
+
+    def _check_invalid_manifests(self) -> None:
+        for reason in INVALID_REASONS:
+            check = self.computer.check_for_update()
+            if check.reason != reason:
+                self.violations.append(f"an invalid manifest ({reason}) led to {check}")
 
     def _spend_time(self, milliseconds: float, user: str = "") -> None:
         """Performs random actions of a user for this duration.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from itertools import cycle
 from typing import Callable, Dict, List, Sequence
 
+from mooring_client.manifest import NoUpdateReason
 from mooring_client.time_text import format_time
 
 from .exchange import Exchange
@@ -16,6 +18,15 @@ from .signer import Signer, manifest
 INVALID_VERSION = "66.6.6"
 """The version of every invalid manifest, which must never be offered."""
 
+INVALID_REASONS: Sequence[NoUpdateReason] = (
+    "sequence_too_low",
+    "equivocation",
+    "expired",
+    "wrong_product",
+    "untrusted",
+)
+"""The reasons for which a client refuses the invalid manifests."""
+
 _ALL_FAULTS: List[Fault] = [
     fault for table in (NO_ANSWERS, WRONG_SHAPES, RETRY_PROBLEMS, FIX_PROBLEMS) for fault in table.values()
 ]
@@ -23,24 +34,25 @@ _untrusted = Signer.make()
 FaultAction = Callable[[MisbehavingService, random.Random], None]
 
 
-def _invalid_manifests(service: MisbehavingService) -> List[Dict[str, object]]:
-    key, sequence, version = service.key, service.sequence, INVALID_VERSION
-    return [
-        # An older sequence.
-        manifest([key], sequence=0, version=version),
-        # The current sequence, with another content.
-        manifest([key], sequence=sequence, version=version, previous="another"),
-        # Expired, with the current sequence.
-        manifest([key], sequence=sequence, version=version, expires_at=format_time(START)),
-        # Of another product.
-        manifest([key], sequence=sequence + 9, version=version, product="com.example.other"),
-        # Signed by an untrusted key, under the key id of the trusted one.
-        manifest([_untrusted], [key.key_id], sequence=sequence + 9, version=version),
-    ]
+def _make_invalid_manifest(reason: str, service: MisbehavingService, seen: int) -> Dict[str, object]:
+    """Makes an invalid manifest. `seen` is the sequence of a valid manifest that the client has seen."""
+    key, version = service.key, INVALID_VERSION
+    if reason == "sequence_too_low":
+        return manifest([key], sequence=0, version=version)
+    if reason == "equivocation":
+        return manifest([key], sequence=seen, version=version)
+    if reason == "expired":
+        # Also for a clock that is a year behind. It has a new sequence, because the client checks the sequence first.
+        service.sequence += 1
+        return manifest([key], sequence=service.sequence, version=version, expires_at=format_time(START - 366 * DAY))
+    if reason == "wrong_product":
+        return manifest([key], sequence=service.sequence + 9, version=version, product="com.example.other")
+    # Untrusted: signed by another key, under the key id of the trusted one.
+    return manifest([_untrusted], [key.key_id], sequence=service.sequence + 9, version=version)
 
 
 def lose_activation(service: MisbehavingService, chance: random.Random) -> None:
-    """The service no longer knows the token, and refuses the activation in the background.
+    """The service no longer knows the token, and refuses the activation that the client then attempts without a click.
 
     The machine limit is reached or the license unknown. The application must run until the end of the old token.
     """
@@ -49,13 +61,17 @@ def lose_activation(service: MisbehavingService, chance: random.Random) -> None:
     service.misbehave(lambda exchange: exchange.problem(status, code, "stop"), ["/v1/activate"])
 
 
-def serve_invalid_manifest(service: MisbehavingService, chance: random.Random) -> None:
-    """The service serves an invalid manifest, after the client has seen a valid one."""
-    invalid = chance.choice(_invalid_manifests(service))
-    service.misbehave(lambda exchange: exchange.json(200, invalid), ["/v1/manifest"])
+def serve_invalid_manifests(service: MisbehavingService, _: random.Random) -> None:
+    """The service answers with the invalid manifests in turn, after the client has seen a valid one."""
+    seen, reasons = service.sequence, cycle(INVALID_REASONS)
+
+    def answer(exchange: Exchange) -> None:
+        exchange.json(200, _make_invalid_manifest(next(reasons), service, seen))
+
+    service.misbehave(answer, ["/v1/manifest"])
 
 
-def _same_fault(service: MisbehavingService, chance: random.Random) -> None:
+def _fault_of_all_calls(service: MisbehavingService, chance: random.Random) -> None:
     service.misbehave(chance.choice(_ALL_FAULTS))
 
 
@@ -101,7 +117,7 @@ def _forget_some_tokens(service: MisbehavingService, chance: random.Random) -> N
 
 
 FAULT_ACTIONS: Sequence[FaultAction] = [
-    _same_fault,
+    _fault_of_all_calls,
     _fault_of_one_path,
     _fault_of_each_call,
     _fault_of_half_of_the_calls,
@@ -111,5 +127,5 @@ FAULT_ACTIONS: Sequence[FaultAction] = [
     lose_activation,
     _forget_tokens,
     _forget_some_tokens,
-    serve_invalid_manifest,
+    serve_invalid_manifests,
 ]
