@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { AppLogger } from '../core/logger.js';
 import type { AcceptQueue } from './limits/accept-queue.js';
+import { stopAnsweringFirst } from './limits/answer-first.js';
 import { hasPendingResponse } from './malformed-requests.js';
 
 /** A request that has partly arrived must be complete within this time after the start of the shutdown. */
@@ -12,8 +13,9 @@ const MAX_ACCEPT_MS = 1_000;
 /**
  * Closes the connections of clients at the shutdown. Each response that is sent from then on closes its connection. After a
  * second, connections without a pending response are destroyed: unused connections, and those whose request is not complete.
- * Node closes at once each connection whose response is ended, also if a slow reader has not received all of it: what does not
- * fit into the socket buffers is lost. Prepared responses are ended as soon as they begin, and fit.
+ * When the server closes, Node closes each connection whose response was ended (`response.end()`), even if a slow reader has not
+ * received all of it: what does not fit into the socket buffers is lost. Prepared responses are unknown to `hasPendingResponse`, but
+ * they are ended at once and fit into these buffers.
  */
 export function closeConnections(fastify: FastifyInstance, queue: AcceptQueue, log: AppLogger): void {
   const sockets = new Set<Socket>();
@@ -26,6 +28,8 @@ export function closeConnections(fastify: FastifyInstance, queue: AcceptQueue, l
   const counts = { answered: 0, cut: 0 };
   fastify.addHook('preClose', (done) => {
     isClosing = true;
+    // The hooks below see only the responses of the framework. Until the queue is empty, the server goes on listening.
+    stopAnsweringFirst(fastify.server);
     const startedAt = performance.now();
     // The server emits `close` after the end of the last connection.
     fastify.server.once('close', () => {

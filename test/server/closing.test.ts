@@ -1,12 +1,37 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { closeConnections } from '../../src/http/connection-closing.js';
 import { AcceptQueue } from '../../src/http/limits/accept-queue.js';
 import { AppLogger } from '../../src/core/logger.js';
+import { servePrepared } from '../../src/http/responses/prepared-response.js';
 import { handleMalformedRequests } from '../../src/http/malformed-requests.js';
+
+test('a prepared response closes its connection while the closing server still listens', async () => {
+  const app = fastify({ return503OnClosing: false });
+  const queue = new AcceptQueue();
+  const isWaiting = Promise.withResolvers<() => void>();
+  jest.spyOn(queue, 'whenEmpty').mockImplementation((callback) => isWaiting.resolve(callback));
+  const log = new AppLogger('info', new Writable({ write: (_line, _encoding, done) => done() }));
+  closeConnections(app, queue, log);
+  app.get('/', () => 'of the framework');
+  servePrepared(app, { path: '/', respond: () => ({ status: 200, headers: {}, body: 'prepared' }) }, log);
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const read = async () => {
+    const response = await fetch(url);
+    return [response.headers.get('connection'), await response.text()];
+  };
+
+  expect(await read()).toEqual(['keep-alive', 'prepared']);
+  const closed = app.close();
+  const queueIsEmpty = await isWaiting.promise;
+  const whileClosing = await read();
+  queueIsEmpty();
+  await closed;
+  expect(whileClosing).toEqual(['close', 'of the framework']);
+});
 
 test('a shutdown answers complete requests, closes connections with incomplete ones, and counts both', async () => {
   const logged: string[] = [];

@@ -1,5 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
+/** The servers whose requests are all answered by the framework. */
+const frameworkOnly = new WeakSet<Server>();
+
+/** Lets the framework answer all requests from now on: it closes the connection after each response of the shutdown. */
+export function stopAnsweringFirst(server: Server): void {
+  frameworkOnly.add(server);
+}
+
 /**
  * Calls a function for each request before the listeners that the server has now, so that it can answer without the framework.
  * @param answer returns whether it handles the request; otherwise the listeners receive it. `passOn` gives it to them later
@@ -14,6 +22,6 @@ export function answerFirst(
     const passOn = () => {
       for (const listener of listeners) listener.call(server, request, response);
     };
-    if (!answer(request, response, passOn)) passOn();
+    if (frameworkOnly.has(server) || !answer(request, response, passOn)) passOn();
   });
 }

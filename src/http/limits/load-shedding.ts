@@ -74,8 +74,7 @@ export function shedLoad(
     },
   });
   answerFirst(server, (request, response, begin) => {
-    // During the shutdown each response closes its connection, and a hook of Fastify sees to that.
-    if (isProbe(request) || !server.listening) return false;
+    if (isProbe(request)) return false;
     const respond = (refusal: Problem) => writer.respond(refusal, request, response);
     const refusal = refuse(isBackground(request));
     if (refusal) {

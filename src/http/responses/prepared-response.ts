@@ -34,8 +34,7 @@ export function servePrepared(
   const { path } = route;
   answerFirst(server, (request, response) => {
     const startedAt = performance.now();
-    const prepared =
-      server.listening && isPlainGet(request, path) ? route.respond(request.headers['if-none-match']) : null;
+    const prepared = isPlainGet(request, path) ? route.respond(request.headers['if-none-match']) : null;
     if (!prepared) return false;
     response.writeHead(prepared.status, prepared.headers).end(prepared.body);
     const { status } = prepared;
