@@ -91,7 +91,8 @@ export async function measureFromRows({ runner, progress }) {
       ),
       `select ${week}, soc_name, percentile_disc(array[0.5, 0.9, 0.95]) within group (order by recent_inference_ms)
        ${since(from)} and recent_inference_ms is not null group by 1, 2`,
-      `select ${week}, crash_sig, app_version, count(*) ${since(from)} and crash_sig is not null group by 1, 2, 3`,
+      `select ${week}, crash_sig, coalesce(crash_app_version, app_version), mode() within group (order by crash_label),
+         mode() within group (order by crash_frame), count(*) ${since(from)} and crash_sig is not null group by 1, 2, 3`,
     ];
     const { ms } = await measureTime(async () => {
       for (const statement of statements) await runner.query(statement);
@@ -109,13 +110,14 @@ export async function measureDeletion({ runner, progress, month }) {
   const { partitionOf } = await import('../../dist/telemetry/partitions.js');
   const { createRetentionPolicy } = await import('../../dist/retention/policy.js');
   const rule = createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
-  // Runs the deletion after which the first day kept is `days` days after `first`.
+  // Runs the deletion after which the first day kept is `days` days after `first`. A row is deleted on the day on which it is two
+  // years old, so `asOf` is one day before that.
   const deleteBefore = (first, days = 0) => {
     const asOf = new Date(first.getTime() + (days - 1) * DAY_MS);
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);
     return deleteExpired(runner, rule, { asOf, now: asOf });
   };
-  const days = Math.min(30, (month(1) - month(0)) / DAY_MS);
+  const days = Math.min(30, (month(2) - month(1)) / DAY_MS, (month(3) - month(2)) / DAY_MS);
   const vacuum = (first) =>
     measureWithWal(runner, () => runner.query(`vacuum ${partitionOf(dayText(first))}`));
   const dropped = await measureWithWal(runner, () => deleteBefore(month(1)));
