@@ -19,7 +19,7 @@ const OWN = [
   ['web/dist'],
 ];
 /** Own files that no installation uses: the stamps of builds, the pictures of the pages, and the command, which is in bin/. */
-const UNUSED = /^(?:.*\/\.mooring-build|docs\/pages\/.*|deploy\/mooring)$/;
+const UNUSED = /^(?:.*\/\.mooring-build|docs\/pages\/.*\.png|deploy\/mooring)$/;
 /** The programs. */
 const EXECUTABLE = /^(?:bin\/mooring|dist\/cli\.js)$/;
 

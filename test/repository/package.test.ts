@@ -72,6 +72,8 @@ test('the archive has what production loads, and no package, tool, type, picture
       'web',
     ]),
   );
+  // README.md links to it.
+  expect(files).toContain('docs/pages/README.md');
   const unwanted = /\.d\.[cm]?ts$|\.(png|env|pem)$|\.mooring-build/;
   expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   const executable = files.filter((file) => statSync(join(installation, file)).mode & 0o111);
