@@ -7,9 +7,14 @@ import { queryOne } from './sql.js';
 /** The rights of the role of DATABASE_URL, from the catalogs, which every role can read. */
 interface Rights {
   readonly role: string;
-  readonly is_owner: boolean;
-  /** Whether the role may create tables, and the schema of the job queue. */
-  readonly may_create: boolean;
+  /** Whether the role has the rights of the role that owns the database. */
+  readonly owns_database: boolean;
+  /** Whether the role may create the schema of the job queue. */
+  readonly may_create_schema: boolean;
+  /** The schema of the tables. */
+  readonly schema: string;
+  /** Whether the role may create tables in that schema. */
+  readonly may_create_tables: boolean;
   /** A role that owns tables of Mooring and whose rights this role does not have; null if there is none. */
   readonly table_owner: string | null;
   /** Whether `table_owner` is the first superuser of the server, whose objects cannot be reassigned. */
@@ -17,8 +22,9 @@ interface Rights {
 }
 
 const SELECT_RIGHTS = `
-  select quote_ident(current_user) as role, pg_has_role(d.datdba, 'usage') as is_owner,
-    has_database_privilege(d.oid, 'create') and coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
+  select quote_ident(current_user) as role, pg_has_role(d.datdba, 'usage') as owns_database,
+    has_database_privilege(d.oid, 'create') as may_create_schema, quote_ident(coalesce(current_schema(), 'public')) as schema,
+    coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create_tables,
     quote_ident(o.rolname) as table_owner, coalesce(o.oid = 10, false) as is_first_superuser
   from pg_database d left join lateral (
     select r.oid, r.rolname from pg_class c join pg_roles r on r.oid = c.relowner
@@ -27,28 +33,37 @@ const SELECT_RIGHTS = `
     order by c.relname = 'schema_migration' desc, r.rolname limit 1) o on true
   where d.datname = current_database()`;
 
-/** Refuses a role that cannot apply pending migrations. @throws ConfigError with the sentence of a start */
+/** Refuses a role that cannot apply pending migrations. @throws ConfigError with the message that a start of the service would print */
 export async function requireMigrationRights(dataSource: DataSource, databaseUrl: string): Promise<void> {
   const rights = await queryOne<Rights>(dataSource, SELECT_RIGHTS);
-  if (!rights.may_create || rights.table_owner !== null) throw refusalOf(rights, databaseUrl);
+  if (!rights.may_create_schema || !rights.may_create_tables || rights.table_owner !== null)
+    throw refusalOf(rights, databaseUrl);
 }
 
 /**
- * As `connectionRefusal`; for a role that owns the database and not its tables, the error names the command that helps.
+ * As `connectionRefusal`; for a role that owns the database, and not its tables or its schema, the error names the command that helps.
  * @returns null if waiting may help
  */
 export async function databaseRefusal(error: unknown, databaseUrl: string): Promise<ConfigError | null> {
   const refusal = connectionRefusal(error, databaseUrl);
   if ((refusal?.cause as { code?: unknown } | undefined)?.code !== INSUFFICIENT_PRIVILEGE) return refusal;
-  // Without a second connection, the general sentence is right too.
+  // If the rights cannot be read, because a second connection fails, the general message of `connectionRefusal` is right too.
   const rights = await withMaintenanceConnection(databaseUrl, (dataSource) =>
     queryOne<Rights>(dataSource, SELECT_RIGHTS),
   ).catch(() => null);
   return rights ? refusalOf(rights, databaseUrl) : refusal;
 }
 
-function refusalOf({ role, is_owner, table_owner, is_first_superuser }: Rights, url: string): ConfigError {
-  if (!is_owner || table_owner === null) return missingRight(url);
+function refusalOf(rights: Rights, url: string): ConfigError {
+  const { role, owns_database, schema, may_create_tables, table_owner, is_first_superuser } = rights;
+  if (!owns_database) return missingRight(url);
+  if (!may_create_tables) {
+    const remedy = `run grant all on schema ${schema} to ${role} in it as a superuser`;
+    return new ConfigError(
+      `The role ${role} owns the database, but may not create tables in its schema ${schema}: ${remedy} (docs/operations/install.md).`,
+    );
+  }
+  if (table_owner === null) return missingRight(url);
   const remedy = is_first_superuser
     ? 'restore a dump of it as this role with pg_restore --no-owner, because nothing of the first superuser can be reassigned'
     : `run reassign owned by ${table_owner} to ${role} in it as a superuser`;

@@ -381,6 +381,21 @@ describe('a start would fail with the same sentence:', () => {
     );
   });
 
+  test('a role that owns the database and may not create tables, until this is granted as the sentence says', async () => {
+    await admin.query(`alter database ${name} owner to ${owner}`);
+    const inDatabase = new pg.Client(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
+    await inDatabase.connect();
+    await inDatabase.query('revoke create on schema public from pg_database_owner');
+    const sentence = await failureOfBoth({ DATABASE_URL: urlOf(owner) });
+    const command = `grant all on schema public to ${owner}`;
+    expect(sentence).toBe(
+      `The role ${owner} owns the database, but may not create tables in its schema public: run ${command} in it as a superuser (docs/operations/install.md).`,
+    );
+    await inDatabase.query(command);
+    await inDatabase.end();
+    expect((await diagnose({ DATABASE_URL: urlOf(owner) })).failures).toEqual([]);
+  });
+
   test('a role that owns the database and not its tables, until they are reassigned as the sentence says', async () => {
     await terminal.json(['migrate'], { env: { ...production, DATABASE_URL: urlOf(former) } });
     await admin.query(`alter database ${name} owner to ${owner}`);
