@@ -52,7 +52,7 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
       : []),
     ...deletedRows,
     ...(deletedRows.length > 0 ? [] : [['Deleted', 'nothing']]),
-    ...(dryRun ? [] : [['Files', `${counts.files_rewritten} rewritten`]]),
+    ...(dryRun ? [] : [['Tables', `${counts.tables_rewritten} rewritten`]]),
   ];
   print(command, value, aligned(text));
   if (tables.length > 0)

@@ -51,11 +51,11 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     weeks_counted,
     activations_ended,
     deleted,
-    files_rewritten,
+    tables_rewritten,
     failed,
   }: RetentionReport): void {
     const rows_deleted = Object.values(deleted).reduce((sum, rows) => sum + rows, 0);
-    const counts = { telemetry_rows_moved, weeks_counted, activations_ended, rows_deleted, files_rewritten };
+    const counts = { telemetry_rows_moved, weeks_counted, activations_ended, rows_deleted, tables_rewritten };
     this.log.info('retention run', counts);
     for (const { table, error } of failed) this.log.failed('retention failed', error, { table });
   }

@@ -19,7 +19,7 @@ interface StepFailure {
   readonly error: unknown;
 }
 
-/** What a run did, or what a dry run would do. The report of a dry run has no counted weeks and no rewritten files. */
+/** What a run did, or what a dry run would do. The report of a dry run has no counted weeks and no rewritten tables. */
 export interface RetentionReport {
   readonly as_of: Date;
   readonly telemetry_rows_moved: number;
@@ -29,7 +29,7 @@ export interface RetentionReport {
   /** The number of deleted rows by table, without zeros. The number of rows in dropped partitions may be an estimate. */
   readonly deleted: Readonly<Record<string, number>>;
   /** The number of tables whose file was rewritten, so that it contains no deleted rows. */
-  readonly files_rewritten: number;
+  readonly tables_rewritten: number;
   /** The steps that failed, by table, with the error. */
   readonly failed: readonly StepFailure[];
 }
@@ -103,7 +103,7 @@ export class RetentionService {
       weeks_counted: 0,
       activations_ended: dueActivationCount ?? 0,
       deleted,
-      files_rewritten: 0,
+      tables_rewritten: 0,
       failed: steps.failed,
     };
   }
@@ -130,7 +130,7 @@ export class RetentionService {
       if (day !== null && day <= utcDay(asOf)) oldest[rule.table] = day;
       return rows;
     });
-    const files_rewritten = await this.rewriteFiles(steps, runner, now);
+    const tables_rewritten = await this.rewriteFiles(steps, runner, now);
     const { failed } = steps;
     const tables = [...new Set(failed.map(({ table }) => table))];
     await execute(
@@ -144,7 +144,7 @@ export class RetentionService {
       weeks_counted: weekCount ?? 0,
       activations_ended: endedActivationCount ?? 0,
       deleted,
-      files_rewritten,
+      tables_rewritten,
       failed,
     };
   }
@@ -156,14 +156,14 @@ export class RetentionService {
       if (tables.length > 0) await waitForOldTransactions(runner);
       return tables;
     });
-    let files = 0;
+    let rewritten = 0;
     for (const table of due ?? []) {
       await steps.run(table, async () => {
         await rewriteTable(runner, table, now);
-        files += 1;
+        rewritten += 1;
       });
     }
-    return files;
+    return rewritten;
   }
 
   /** @returns the result of `step` by table, without zeros and failures */

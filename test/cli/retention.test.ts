@@ -52,7 +52,7 @@ describe('retention run', () => {
       weeks_counted: 0,
       activations_ended: 0,
       deleted: { telemetry: 9, one_time_code: 1 },
-      files_rewritten: 0,
+      tables_rewritten: 0,
       failed: [],
     });
     expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 6, '2026-11-19': 3 });
@@ -74,7 +74,7 @@ describe('retention run', () => {
       weeks_counted: 0,
       activations_ended: 0,
       deleted: { telemetry: 9, one_time_code: 1 },
-      files_rewritten: 0,
+      tables_rewritten: 0,
       failed: [],
     });
     expect(await digestOfTables()).toBe(before);
@@ -104,7 +104,7 @@ describe('retention run', () => {
         'Telemetry  0 rows moved out of the inbox',
         'Weeks  0 counted',
         'Deleted  nothing',
-        'Files  0 rewritten',
+        'Tables  0 rewritten',
         '',
       ].join('\n'),
     );

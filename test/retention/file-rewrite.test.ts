@@ -110,7 +110,7 @@ test('24 hours after an erasure no database file contains the erased data, and r
     ]);
     for (const { status } of answers) statuses.add(status);
   }
-  expect(await run).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
+  expect(await run).toMatchObject({ failed: [], tables_rewritten: REWRITTEN_TABLES.length });
   expect([...statuses].toSorted()).toEqual([200, 201]);
   service.clock.advance(3 * HOUR_MS);
   expect(await findLeaks()).toEqual([]);
@@ -123,10 +123,10 @@ test('a table is rewritten once in 20 hours, and keeps its rows, indexes and set
     await service.sql(settings),
     await service.sql('select * from license order by id'),
   ];
-  expect((await retention.run())!.files_rewritten).toBe(0);
+  expect((await retention.run())!.tables_rewritten).toBe(0);
   service.clock.advance(20 * HOUR_MS);
-  expect((await retention.run())!.files_rewritten).toBe(REWRITTEN_TABLES.length);
-  expect((await retention.run())!.files_rewritten).toBe(0);
+  expect((await retention.run())!.tables_rewritten).toBe(REWRITTEN_TABLES.length);
+  expect((await retention.run())!.tables_rewritten).toBe(0);
   expect(await service.sql(settings)).toEqual(before);
   expect(await service.sql('select * from license order by id')).toEqual(rows);
   expect(await service.sql('select 1 from pg_index where not indisvalid')).toEqual([]);
@@ -143,7 +143,7 @@ test('while a transaction can read deleted rows, a run reports an error and rewr
   );
   await service.sql('delete from one_time_code');
   const report = await retention.run();
-  expect(report).toMatchObject({ failed: [{ table: 'file_rewrite' }], files_rewritten: 0 });
+  expect(report).toMatchObject({ failed: [{ table: 'file_rewrite' }], tables_rewritten: 0 });
   expect(report!.failed[0]!.error).toEqual(new DeletedRowsRemain());
   expect(new DeletedRowsRemain().message).toMatch(
     /^Tables are not rewritten, because .* End the transaction, .*; .* tries again\.$/,
@@ -151,7 +151,7 @@ test('while a transaction can read deleted rows, a run reports an error and rewr
   expect(await rewriteTimes()).toEqual(before);
   await reader.query('commit');
   await reader.end();
-  expect(await retention.run()).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
+  expect(await retention.run()).toMatchObject({ failed: [], tables_rewritten: REWRITTEN_TABLES.length });
 });
 
 test('a run waits for a transaction that can read deleted rows and ends soon, and then rewrites', async () => {
@@ -166,7 +166,7 @@ test('a run waits for a transaction that can read deleted rows and ends soon, an
   while ((await service.sql(waiting)).length === 0) await nextTurn();
   await reader.query('commit');
   await reader.end();
-  expect(await run).toMatchObject({ failed: [], files_rewritten: REWRITTEN_TABLES.length });
+  expect(await run).toMatchObject({ failed: [], tables_rewritten: REWRITTEN_TABLES.length });
 });
 
 test('a rewrite restores the lock timeout of the run, also if it fails, and a table of an earlier version is not rewritten', async () => {
@@ -198,7 +198,7 @@ test('a run gives up on a table that is being read, so that heartbeats are answe
   expect((await rewriteTimes())['activation']).toBe(service.clock.now().toISOString());
   await reader.query('commit');
   await reader.end();
-  expect(await retention.run()).toMatchObject({ failed: [], files_rewritten: 1 });
+  expect(await retention.run()).toMatchObject({ failed: [], tables_rewritten: 1 });
 });
 
 test('a large table is rewritten every 21 days, and only in LARGE_TABLE_HOUR', async () => {

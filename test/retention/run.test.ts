@@ -37,7 +37,7 @@ test('a dry run counts by table what a run would do, and changes nothing', async
   const onProgress = (done: number, total: number) => void steps.push([done, total]);
   const dry = await harness.retention.run(asOf, { dryRun: true, onProgress });
   const expected = { telemetry_rows_moved: 3, activations_ended: 1, deleted: { one_time_code: 2 } };
-  expect(dry).toEqual({ as_of: asOf, ...expected, weeks_counted: 0, files_rewritten: 0, failed: [] });
+  expect(dry).toEqual({ as_of: asOf, ...expected, weeks_counted: 0, tables_rewritten: 0, failed: [] });
   const rules = createRetentionPolicy({ taxRetentionYears: 10 }).length;
   expect(steps).toEqual(Array.from({ length: rules }, (_, index) => [index + 1, rules]));
   expect(await harness.days('telemetry_inbox')).toEqual({ '2026-11-19': 3, '2026-11-20': 2 });

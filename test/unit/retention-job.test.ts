@@ -11,7 +11,7 @@ const REPORT: RetentionReport = {
   weeks_counted: 1,
   activations_ended: 2,
   deleted: { session: 3, license: 4 },
-  files_rewritten: 6,
+  tables_rewritten: 6,
   failed: [],
 };
 
@@ -52,7 +52,7 @@ test('a run logs what it did, in numbers', async () => {
   expect(calls).toEqual(['retention', 'erasures']);
   const counts = { telemetry_rows_moved: 5, weeks_counted: 1, activations_ended: 2 };
   expect(lines()).toEqual([
-    { level: 30, time: '', ...counts, rows_deleted: 7, files_rewritten: 6, msg: expect.any(String) },
+    { level: 30, time: '', ...counts, rows_deleted: 7, tables_rewritten: 6, msg: expect.any(String) },
   ]);
 });
 
