@@ -5,7 +5,7 @@ import { Notice } from '../shared/notices/notice.js';
 import { t } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import type { WaitingErasure } from '../shared/api/api-types.js';
-import { DialogButton } from './dialog-button.js';
+import { OnDemandButton } from './on-demand-button.js';
 import { takeErasureBack } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
@@ -39,9 +39,9 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
         </Button>
       )}
       {isWaiting && !canTakeBack && (
-        <DialogButton onOpen={() => openSignInByCode({ focusAfterwards: 'erasure' })}>
+        <OnDemandButton onLoaded={() => openSignInByCode({ focusAfterwards: 'erasure' })}>
           {messages.data.signInByCode}
-        </DialogButton>
+        </OnDemandButton>
       )}
     </Notice>
   );

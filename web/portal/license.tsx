@@ -10,7 +10,7 @@ import type { HolderLicense } from '../shared/api/api-types.js';
 import { WaitingMachine } from './free-a-place.js';
 import { displayStatus, isEnded, isUsable, type DisplayStatus } from './holder.js';
 import { Machines } from './machines.js';
-import { isToBeFreed } from './release-link.js';
+import { hasWaitingMachine } from './release-link.js';
 import { sendKey } from './portal-api.js';
 import { Places } from './places.js';
 import { useHolderError, useHolderSession } from './session.js';
@@ -29,7 +29,7 @@ const TAG_CLASSES: Record<DisplayStatus, string> = {
 /** One license: its status, how many machines use it, and which. */
 export function LicenseSection({ license }: { license: HolderLicense }) {
   const { holder } = useHolderSession();
-  // The expiry of a license that has ended is not shown.
+  // The expiry of a refunded or revoked license is not shown; that of an expired one is.
   const hasEnded = isEnded(license);
   const refundedOn = refundDay(license.activations);
   const isOneOfSeveral = holder.licenses.length > 1;
@@ -59,7 +59,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
         {fill(messages.license.licensedTo, { email: <UntrustedText text={holder.email} />, inUse })}
       </p>
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}
-      {isToBeFreed(license) && isUsable(license) && <WaitingMachine license={license} />}
+      {hasWaitingMachine(license) && isUsable(license) && <WaitingMachine license={license} />}
       <Machines license={license} />
     </section>
   );

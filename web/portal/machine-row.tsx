@@ -5,7 +5,7 @@ import { ExactTime } from '../shared/dates/exact-time.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import type { HolderActivation } from '../shared/api/api-types.js';
 import { onDemand } from './load-on-demand.js';
-import { DialogButton } from './dialog-button.js';
+import { OnDemandButton } from './on-demand-button.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
 import { isThisMachine } from './this-machine.js';
@@ -30,14 +30,14 @@ export function ActiveRow({ activation, releasesLeft, isReleasable }: ActiveProp
       )}
       {!release_requested_at && release_declined && <DeclinedRelease {...release_declined} />}
       {isReleasable && (!release_requested_at || releasesLeft > 0) && (
-        <DialogButton
+        <OnDemandButton
           id={`do-${id}`}
           labelledBy={`do-${id} name-${id}`}
           describedBy={`details-${id}`}
-          onOpen={() => setIsDialogOpen(true)}
+          onLoaded={() => setIsDialogOpen(true)}
         >
           {releasesLeft > 0 ? messages.release.self : messages.release.ask}
-        </DialogButton>
+        </OnDemandButton>
       )}
       {isDialogOpen && releasesLeft > 0 && (
         <onDemand.ReleaseMyself activation={activation} releasesLeft={releasesLeft} onClose={close} />

@@ -4,7 +4,7 @@ import { Button } from '../shared/forms/button.js';
 import { brand } from '../shared/page/brand.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import { Notice } from '../shared/notices/notice.js';
-import { DialogButton } from './dialog-button.js';
+import { OnDemandButton } from './on-demand-button.js';
 import { ErasureNotice } from './erasure-notice.js';
 import { isUsable } from './holder.js';
 import { LicenseSection } from './license.js';
@@ -33,7 +33,7 @@ export function Overview({ isStale, ...session }: Props) {
       {isStale && (
         <Notice kind="warning">
           <p>{messages.session.endedNotice}</p>
-          <DialogButton onOpen={onEnded}>{messages.session.again}</DialogButton>
+          <OnDemandButton onLoaded={onEnded}>{messages.session.again}</OnDemandButton>
         </Notice>
       )}
       <Summary holder={holder} />
@@ -52,9 +52,9 @@ export function Overview({ isStale, ...session }: Props) {
       {holder.signed_in_by === 'key' && (
         <p class="actions small">
           <span class="quiet">{messages.license.onlyThis}</span>
-          <DialogButton kind="link" onOpen={() => openSignInByCode({ focusAfterwards: 'headline' })}>
+          <OnDemandButton kind="link" onLoaded={() => openSignInByCode({ focusAfterwards: 'headline' })}>
             {fill(messages.license.showAll, { email: <UntrustedText text={holder.email} /> })}
-          </DialogButton>
+          </OnDemandButton>
         </p>
       )}
       {holder.licenses.length > 0 && (

@@ -14,7 +14,7 @@ import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { RefusedMachine, SignInToFreeAPlace } from './free-a-place.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
-import { isToBeFreed, releaseHint } from './release-link.js';
+import { hasWaitingMachine, releaseHint } from './release-link.js';
 import { SignIn } from './sign-in.js';
 import { Header, Footer } from './frame.js';
 import { forgetForm, kept } from './kept-form.js';
@@ -46,7 +46,7 @@ export function Portal() {
   const signedIn = typeof stage === 'object' ? stage : null;
   // The signed-in holder does not see the license of the hint: it belongs to another holder, or the holder signed in
   // with the key of another license.
-  const isHintOfOther = hint !== null && signedIn !== null && !signedIn.licenses.some(isToBeFreed);
+  const isHintOfOther = hint !== null && signedIn !== null && !signedIn.licenses.some(hasWaitingMachine);
   const holder = isHintOfOther ? null : signedIn;
 
   const show = (next: Stage, changedId?: string) => {

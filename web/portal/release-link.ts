@@ -30,8 +30,8 @@ export const memberOfUrl = (name: string) => new URLSearchParams(location.hash.s
 /** A hint has the license id, the time of its expiry in Unix seconds, and a signature, with dots between. */
 const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_MS;
 
-/** Whether the application opened the page to free a place of this license. */
-export const isToBeFreed = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
+/** Whether the application opened the page for a machine that waits for a place of this license. */
+export const hasWaitingMachine = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
 
 /** The machine that was activated since the service made the hint, so that no place has to be freed for it any more. */
 export function newMachine({ activations }: HolderLicense): HolderActivation | undefined {
@@ -44,4 +44,4 @@ export function newMachine({ activations }: HolderLicense): HolderActivation | u
 
 /** Whether a place of the license is free for the machine that the application could not activate. */
 export const isFree = (license: HolderLicense) =>
-  isToBeFreed(license) && isUsable(license) && freePlaces(license) > 0 && !newMachine(license);
+  hasWaitingMachine(license) && isUsable(license) && freePlaces(license) > 0 && !newMachine(license);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { focusSoon } from '../shared/notices/announcer.js';
-import { DialogButton } from './dialog-button.js';
+import { OnDemandButton } from './on-demand-button.js';
 import { KeyForm } from './key-form.js';
 import { onDemand } from './load-on-demand.js';
 import { messages } from './messages.js';
@@ -10,7 +10,7 @@ interface Props {
   /** The address and the key that are already filled in. */
   readonly email?: string | undefined;
   readonly licenseKey?: string | undefined;
-  /** Whether the form for a code is shown first, instead of the form for a license key. It is loaded already. */
+  /** Whether the form for a code is shown first, instead of the form for a license key. The caller must have loaded on-demand.ts before. */
   readonly byCode?: boolean;
   /** Whether the button to the other form is left out. Together with `byCode`, only a sign-in by code is offered. */
   readonly codeOnly?: boolean;
@@ -53,9 +53,9 @@ export function SignIn({
         extra={
           <>
             {!codeOnly && (
-              <DialogButton kind="link" onOpen={switchMethod}>
+              <OnDemandButton kind="link" onLoaded={switchMethod}>
                 {method === 'key' ? messages.signIn.lostKey : messages.signIn.haveKey}
-              </DialogButton>
+              </OnDemandButton>
             )}
             {extra}
           </>

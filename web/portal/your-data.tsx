@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../shared/forms/button.js';
 import { Notice } from '../shared/notices/notice.js';
 import { toast } from '../shared/notices/toast.js';
-import { DialogButton } from './dialog-button.js';
+import { OnDemandButton } from './on-demand-button.js';
 import { onDemand } from './load-on-demand.js';
 import { readExport } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
@@ -23,9 +23,9 @@ export function YourData() {
       ) : (
         <>
           <p>{messages.data.needsCode}</p>
-          <DialogButton onOpen={() => openSignInByCode({ focusAfterwards: 'your-data' })}>
+          <OnDemandButton onLoaded={() => openSignInByCode({ focusAfterwards: 'your-data' })}>
             {messages.data.signInByCode}
-          </DialogButton>
+          </OnDemandButton>
         </>
       )}
     </section>
@@ -66,7 +66,7 @@ function Deletion() {
   return (
     <div class="choice">
       <p>{messages.data.deleteLead}</p>
-      <DialogButton onOpen={() => setIsDialogOpen(true)}>{messages.data.delete}</DialogButton>
+      <OnDemandButton onLoaded={() => setIsDialogOpen(true)}>{messages.data.delete}</OnDemandButton>
       {isDialogOpen && <onDemand.AskForErasure onClose={() => setIsDialogOpen(false)} />}
     </div>
   );

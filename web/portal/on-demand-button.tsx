@@ -5,19 +5,20 @@ import { explain } from './explain.js';
 import { loadOnDemand, preload } from './load-on-demand.js';
 
 interface Props extends ButtonProps {
-  readonly onOpen: () => void;
+  /** Called after a click, once on-demand.ts is loaded. */
+  readonly onLoaded: () => void;
 }
 
 /**
- * A button that opens a dialog, or something else of on-demand.ts. As a rule that is loaded before the click: once the button has
- * the pointer or the focus.
+ * A button that shows a dialog or a form of on-demand.ts. As a rule that file is loaded before the click: once the button has the
+ * pointer or the focus.
  */
-export function DialogButton({ onOpen, ...props }: Props) {
+export function OnDemandButton({ onLoaded, ...props }: Props) {
   const { busy, run } = useAction((error) => toastError(explain(error)));
-  const open = () =>
+  const loadFirst = () =>
     run(async () => {
       await loadOnDemand();
-      onOpen();
+      onLoaded();
     });
-  return <Button {...props} busy={busy} onNear={() => void preload()} onClick={() => void open()} />;
+  return <Button {...props} busy={busy} onNear={() => void preload()} onClick={() => void loadFirst()} />;
 }
