@@ -193,6 +193,7 @@ describe('a holder who is signed in with a key', () => {
     const answer = await retryWhileUnavailable(() => requestCode(holder, ` ${license.email.toUpperCase()} `));
     expect([answer.status, answer.json]).toEqual([202, { sent_to: license.email }]);
     // The mailbox also has the codes that others requested.
+    // The cookie has the id of the code, which its job is about.
     const [job] = await harness.jobs.untilDone('sign_in_code', holder.cookies.get('__Host-mooring_code')!);
     const mail = await harness.smtp.untilAccepted(({ headers }) =>
       headers['message-id']!.includes(job!.mail_id),

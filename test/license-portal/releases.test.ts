@@ -23,14 +23,14 @@ afterAll(async () => {
 async function activatedLicense(machines = 1) {
   const email = `${randomUUID()}@example.com`;
   const license = await service.issue({ email, machines_allowed: machines });
-  const ids: string[] = [];
+  const activationIds: string[] = [];
   const tokens: string[] = [];
   for (let machine = 0; machine < machines; machine += 1) {
     const { json } = await service.activate(license, `${machine}`, { hostname_hint: `Mac ${machine}` });
-    ids.push(json.activation.id as string);
+    activationIds.push(json.activation.id as string);
     tokens.push(json.token as string);
   }
-  return { ...license, ids, tokens, id: ids[0]!, token: tokens[0]! };
+  return { ...license, activationIds, activationId: activationIds[0]!, token: tokens[0]! };
 }
 
 const mailsOf = async (email: string, subject: RegExp) => {
@@ -52,24 +52,26 @@ describe('POST activations/:id/release-request', () => {
       const license = await activatedLicense();
       const holder = new Browser(service);
       await (by === 'by key' ? holder.signInByKey(license) : holder.signInByCode(license.email));
-      const { status, text } = await requestRelease(holder, license.id);
+      const { status, text } = await requestRelease(holder, license.activationId);
       expect([status, text]).toEqual([202, '']);
-      expect((await requestRelease(holder, license.id, { reason: 'once more' })).status).toBe(202);
-      expect(await readRequests(license.id)).toEqual([
+      expect((await requestRelease(holder, license.activationId, { reason: 'once more' })).status).toBe(202);
+      expect(await readRequests(license.activationId)).toEqual([
         { reason: 'The old one was sold.', asked_at: new Date(NOW), decided_at: null },
       ]);
       const [mail, ...more] = await mailsOf(license.email, /^You asked to release a machine/);
       expect([mail!.text.includes('Machine: Mac 0'), more]).toEqual([true, []]);
-      expect(await isActive(license.id)).toBe(true);
+      expect(await isActive(license.activationId)).toBe(true);
     },
   );
 
   test('ten concurrent requests create one request and one mail', async () => {
     const license = await activatedLicense();
     const holder = await new Browser(service).signInByKey(license);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => requestRelease(holder, license.id)));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => requestRelease(holder, license.activationId)),
+    );
     for (const { status } of answers) expect([202, 503]).toContain(status);
-    expect(await readRequests(license.id)).toHaveLength(1);
+    expect(await readRequests(license.activationId)).toHaveLength(1);
     expect(await mailsOf(license.email, /^You asked to release/)).toHaveLength(1);
   });
 
@@ -82,9 +84,10 @@ describe('POST activations/:id/release-request', () => {
   ])('accepts a reason that is %s', async (_what, body, reason) => {
     const license = await activatedLicense();
     expect(
-      (await requestRelease(await new Browser(service).signInByKey(license), license.id, body)).status,
+      (await requestRelease(await new Browser(service).signInByKey(license), license.activationId, body))
+        .status,
     ).toBe(202);
-    expect(await readRequests(license.id)).toMatchObject([{ reason }]);
+    expect(await readRequests(license.activationId)).toMatchObject([{ reason }]);
   });
 
   test.each([
@@ -96,20 +99,20 @@ describe('POST activations/:id/release-request', () => {
     const license = await activatedLicense();
     const { status, json } = await requestRelease(
       await new Browser(service).signInByKey(license),
-      license.id,
+      license.activationId,
       body,
     );
     expect([status, json.errors[0].pointer]).toEqual([422, '/reason']);
-    expect(await readRequests(license.id)).toEqual([]);
+    expect(await readRequests(license.activationId)).toEqual([]);
   });
 
   test('answers 202 for a machine that is already released, and creates no request and no mail', async () => {
     const license = await activatedLicense();
-    await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
-    expect((await requestRelease(await new Browser(service).signInByKey(license), license.id)).status).toBe(
-      202,
-    );
-    expect(await readRequests(license.id)).toEqual([]);
+    await service.app.get(ReleaseService).release(license.activationId, AUDIT_CONTEXT);
+    expect(
+      (await requestRelease(await new Browser(service).signInByKey(license), license.activationId)).status,
+    ).toBe(202);
+    expect(await readRequests(license.activationId)).toEqual([]);
     expect(await mailsOf(license.email, /^You asked to release/)).toEqual([]);
   });
 
@@ -119,26 +122,28 @@ describe('POST activations/:id/release-request', () => {
     const connection = await service.database.connect();
     await connection.query('begin');
     await connection.query('select 1 from license where id = $1 for update', [license.license_id]);
-    const response = requestRelease(holder, license.id);
+    const response = requestRelease(holder, license.activationId);
     const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await until(async () => (await service.sql(waitingForLock)).length > 0);
     const sql = `update activation set ended_at = now(), ended_reason = 'released' where id = $1`;
     await connection.query(`set local lock_timeout = '100ms'`);
-    const ended = await connection.query(sql, [license.id]).catch((error: Error) => error.message);
+    const ended = await connection.query(sql, [license.activationId]).catch((error: Error) => error.message);
     await connection.query('commit');
     connection.release();
     expect(ended).toMatchObject({ rowCount: 1 });
     expect((await response).status).toBe(202);
-    expect(await readRequests(license.id)).toEqual([]);
+    expect(await readRequests(license.activationId)).toEqual([]);
   });
 
   test('has the refusals that all routes of the portal have in common', async () => {
     const license = await activatedLicense();
     const holder = await new Browser(service).signInByKey(license);
-    const path = `/activations/${license.id}/release-request`;
+    const path = `/activations/${license.activationId}/release-request`;
     expect(await commonRefusals(holder, { path, body: {} })).toEqual(COMMON_REFUSALS);
-    expect((await requestRelease(new Browser(service), license.id)).json.code).toBe('sign_in_required');
-    expect(await readRequests(license.id)).toEqual([]);
+    expect((await requestRelease(new Browser(service), license.activationId)).json.code).toBe(
+      'sign_in_required',
+    );
+    expect(await readRequests(license.activationId)).toEqual([]);
   });
 });
 
@@ -153,12 +158,12 @@ describe('POST activations/:id/release', () => {
     const license = await activatedLicense();
     const holder = await signInByCode(license);
     service.clock.advance(60_000);
-    const { status, json } = await release(holder, license.id);
+    const { status, json } = await release(holder, license.activationId);
     expect([status, json]).toEqual([
       200,
       {
         activation: {
-          id: license.id,
+          id: license.activationId,
           hostname_hint: 'Mac 0',
           app_version: '3.2.0',
           activated_at: NOW,
@@ -181,17 +186,17 @@ describe('POST activations/:id/release', () => {
   test('deletes the release request of its machine', async () => {
     const license = await activatedLicense();
     const holder = await signInByCode(license);
-    await holder.call('POST', `/activations/${license.id}/release-request`, {});
-    await release(holder, license.id);
-    expect(await readRequests(license.id)).toEqual([]);
+    await holder.call('POST', `/activations/${license.activationId}/release-request`, {});
+    await release(holder, license.activationId);
+    expect(await readRequests(license.activationId)).toEqual([]);
   });
 
   test('of a released activation answers `was_active: false`, even if no self-release is left, and sends no mail', async () => {
     const license = await activatedLicense();
     const holder = await signInByCode(license);
-    const first = await release(holder, license.id);
+    const first = await release(holder, license.activationId);
     service.clock.advance(60_000);
-    const second = await release(holder, license.id);
+    const second = await release(holder, license.activationId);
     expect([second.status, second.json]).toEqual([200, { ...first.json, was_active: false }]);
     expect(await mailsOf(license.email, /^A machine was released/)).toHaveLength(1);
   });
@@ -200,24 +205,24 @@ describe('POST activations/:id/release', () => {
     const license = await activatedLicense(3);
     let holder = await signInByCode(license);
     expect(await selfReleasesLeft(holder)).toBe(1);
-    expect((await release(holder, license.ids[0]!)).status).toBe(200);
+    expect((await release(holder, license.activationIds[0]!)).status).toBe(200);
     expect(await selfReleasesLeft(holder)).toBe(0);
     service.clock.set(new Date(Date.parse(NOW) + 365 * DAY_MS - 1));
     holder = await signInByCode(license);
-    const { status, json } = await release(holder, license.ids[1]!);
+    const { status, json } = await release(holder, license.activationIds[1]!);
     expect([status, json.code, json.client_action]).toEqual([403, 'release_needs_support', 'fix']);
-    expect(await isActive(license.ids[1]!)).toBe(true);
+    expect(await isActive(license.activationIds[1]!)).toBe(true);
     service.clock.advance(1);
     expect(await selfReleasesLeft(holder)).toBe(1);
-    expect((await release(holder, license.ids[1]!)).status).toBe(200);
-    expect((await release(holder, license.ids[2]!)).json.code).toBe('release_needs_support');
+    expect((await release(holder, license.activationIds[1]!)).status).toBe(200);
+    expect((await release(holder, license.activationIds[2]!)).json.code).toBe('release_needs_support');
   });
 
   test('of concurrent releases of six machines with one self-release left, exactly one succeeds', async () => {
     for (let round = 0; round < 5; round += 1) {
       const license = await activatedLicense(6);
       const holder = await signInByCode(license);
-      const answers = await Promise.all(license.ids.map((id) => release(holder, id)));
+      const answers = await Promise.all(license.activationIds.map((id) => release(holder, id)));
       const [released] = await service.sql(
         'select count(*)::int as n from activation where license_id = $1 and ended_at is not null',
         [license.license_id],
@@ -232,28 +237,28 @@ describe('POST activations/:id/release', () => {
     const license = await activatedLicense(2);
     const other = await service.issue({ email: license.email });
     const { id } = (await service.activate(other)).json.activation;
-    await service.app.get(ReleaseService).release(license.ids[0]!, AUDIT_CONTEXT);
+    await service.app.get(ReleaseService).release(license.activationIds[0]!, AUDIT_CONTEXT);
     const holder = await signInByCode(license);
     expect((await release(holder, id)).status).toBe(200);
-    expect((await release(holder, license.ids[1]!)).status).toBe(200);
+    expect((await release(holder, license.activationIds[1]!)).status).toBe(200);
   });
 
   test('answers 403 if SELF_RELEASES_PER_YEAR is not set', async () => {
     const license = await activatedLicense();
     const holder = await signInByCode(license, withoutSelfReleases);
     expect(await selfReleasesLeft(holder)).toBe(0);
-    expect((await release(holder, license.id)).json.code).toBe('release_needs_support');
-    expect(await isActive(license.id)).toBe(true);
+    expect((await release(holder, license.activationId)).json.code).toBe('release_needs_support');
+    expect(await isActive(license.activationId)).toBe(true);
   });
 
   test('answers 403 to a holder who signed in with a key, also for an unknown id', async () => {
     const license = await activatedLicense();
     const holder = await new Browser(service).signInByKey(license);
-    for (const id of [license.id, randomUUID()]) {
+    for (const id of [license.activationId, randomUUID()]) {
       const { status, json } = await release(holder, id);
       expect([status, json.code]).toEqual([403, 'mailbox_proof_needed']);
     }
-    expect(await isActive(license.id)).toBe(true);
+    expect(await isActive(license.activationId)).toBe(true);
   });
 
   test('the holder of the old address cannot release a machine after the license got another address', async () => {
@@ -261,16 +266,16 @@ describe('POST activations/:id/release', () => {
     await service.issue({ email: license.email });
     const holder = await signInByCode(license);
     await service.setLicense(license.license_id, { email: 'elsewhere@example.com' });
-    expect((await release(holder, license.id)).json.code).toBe('not_found');
-    expect(await isActive(license.id)).toBe(true);
+    expect((await release(holder, license.activationId)).json.code).toBe('not_found');
+    expect(await isActive(license.activationId)).toBe(true);
   });
 
   test('has the refusals that all routes of the portal have in common', async () => {
     const license = await activatedLicense();
-    const path = `/activations/${license.id}/release`;
+    const path = `/activations/${license.activationId}/release`;
     expect(await commonRefusals(await signInByCode(license), { path })).toEqual(COMMON_REFUSALS);
-    expect((await release(new Browser(service), license.id)).json.code).toBe('sign_in_required');
-    expect(await isActive(license.id)).toBe(true);
+    expect((await release(new Browser(service), license.activationId)).json.code).toBe('sign_in_required');
+    expect(await isActive(license.activationId)).toBe(true);
   });
 });
 
@@ -282,11 +287,14 @@ test.each(['release', 'release-request'])(
     const otherHolder = await new Browser(service).signInByCode(own.email);
     const send = (id: string) => otherHolder.call('POST', `/activations/${id}/${route}`, {});
     const [foreign, ...unknown] = await Promise.all(
-      [license.id, randomUUID(), own.license_id, 'x', '%00', `${own.id}0`].map(send),
+      [license.activationId, randomUUID(), own.license_id, 'x', '%00', `${own.activationId}0`].map(send),
     );
     expect(foreign!.json).toMatchObject({ status: 404, code: 'not_found' });
     for (const answer of unknown) expect(withoutIds(answer)).toEqual(withoutIds(foreign!));
-    expect([await isActive(license.id), await readRequests(license.id)]).toEqual([true, []]);
+    expect([await isActive(license.activationId), await readRequests(license.activationId)]).toEqual([
+      true,
+      [],
+    ]);
   },
 );
 
