@@ -11,7 +11,7 @@ import {
 
 /** The goals: milliseconds of a start and of `mooring --version`, and MiB of resident memory. */
 const GOALS = { start: 700, version: 200, idle: 90, steady: 110, saturated: 140 };
-/** The steps of a start, in order: the name of its end in `marks`, and what happens in it. */
+/** The steps of a start, in order. The key is the mark at the end of the step; the text says what happens in it. */
 const STEPS = {
   boot: 'Node boots',
   modules: 'modules are loaded',
@@ -28,8 +28,8 @@ export function report({ version, results, floors, versions }, { starts, idle, s
   return `# The start and the memory of the service
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:start -- --starts ${starts} --idle ${idle} --seconds ${seconds} --write\`: a service in production mode on
-a database that is migrated. **modules** is what a checkout runs, with Node's source maps. The archive had the same modules before the
-bundle, without the maps of packages: about 10 MiB less. **bundle** is what production runs now
+a database that is migrated. **modules** is what a checkout runs, with Node's source maps. Before the bundle, an installation from
+\`npm run package\` ran the same modules without the source maps of packages, and took about 10 MiB less memory. **bundle** is what production runs now
 ([decision 0057](../../docs/decisions/0057-one-bundle-in-production.md)).
 
 ${describeMachine(version)} Load of the machine: ${describeLoad()}. Times depend on that load; the variants start in
@@ -63,7 +63,7 @@ ${table([['', 'time'], ...Object.entries(versions).map(([name, times]) => [name,
 
 ${table(moduleRows(results))}
 
-The largest packages of the modules, in MiB of source: ${largestPackages(results.modules.modules)}.
+The largest packages of the modules, in MiB of source: ${largestPackages(results.modules.packages)}.
 `;
 }
 
@@ -117,8 +117,8 @@ const floorRows = (floors) => [
 ];
 
 function moduleRows(results) {
-  const rows = Object.entries(results).map(([name, { modules }]) => {
-    const entries = Object.values(modules);
+  const rows = Object.entries(results).map(([name, { packages }]) => {
+    const entries = Object.values(packages);
     return [
       name,
       formatCount(sum(entries.map((entry) => entry.modules))),

@@ -57,7 +57,7 @@ async function measureAll({ url, folder, processes, progress }, { starts, idle, 
     progress(`start ${start + 1} of ${starts}`);
   }
   for (const [name, variant] of Object.entries(VARIANTS)) {
-    results[name].modules = await service.countModules(variant);
+    results[name].packages = await service.countModules(variant);
     results[name].memory = await service.measureMemory(variant, { idle, seconds });
     progress(`memory of ${name}`);
   }
