@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { UsageError } from './terminal/output.js';
 
-/** Adds `help`, in place of the command of commander, which takes a single name: `help manifest sign` prints the help of `sign`. */
+/** Adds `help` in place of the command of commander, which takes only one name. This one takes several: `help manifest sign`. */
 export function helpCommand(mooring: Command): void {
   mooring
     .helpCommand(false)

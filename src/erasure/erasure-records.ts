@@ -32,7 +32,7 @@ export class ErasureRecords {
     return this.keys.hashErasedAddress(email);
   }
 
-  /** Records what a request erases. @throws JobFailure if the file cannot be written */
+  /** Records the ids that a request erases: its own, and those of its licenses and purchases. @throws JobFailure if the file cannot be written */
   async recordErased(
     database: Database,
     { id, email, at }: { id: string; email: string; at: Date },
@@ -59,8 +59,8 @@ export class ErasureRecords {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // Blocks of versions before docs/decisions/0024 name no database. A block that is older than the first id of the lineage may be
-      // of a database from which this one was restored: the backup may have been made before that database had an id.
+      // Blocks of versions before docs/decisions/0024 name no database. A block that was written before any database of the
+      // lineage had an id (`since`) may still be of one from which this one was restored.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryRows<{ id: string }>(

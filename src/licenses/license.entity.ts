@@ -44,6 +44,7 @@ export class License {
   @Column('timestamptz')
   created_at!: Date;
 
+  /** Time of the refund, revocation or erasure. An expiry does not set it. */
   @Column('timestamptz', { nullable: true })
   ended_at!: Date | null;
 

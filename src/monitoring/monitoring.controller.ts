@@ -34,7 +34,8 @@ export class MonitoringController {
   }
 
   // An instance listens only after it has migrated the database and loaded its keys, so it is then ready. An outage of the
-  // database does not make it unready: its own 503 is a problem document, which a load balancer would not send.
+  // database does not make it unready: it then answers requests with 503 and a problem document, which a load balancer without a
+  // ready instance would not send.
   @Get('health/ready')
   async ready() {
     if (this.#isShuttingDown) throw problem('unavailable');

@@ -11,8 +11,8 @@ export async function rollUpWeeks(runner: QueryRunner, asOf: Date): Promise<numb
   return weekEnds.length;
 }
 
-// The first week is the one after the last counted week, or the week of the oldest row if none is counted. A week that still
-// has rows in the inbox has not ended.
+// The first week is the one after the last counted week, or the week of the oldest row if none is counted. A week has ended if it
+// is before today and none of its rows waits in an inbox (the view telemetry_waiting).
 async function findWeeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> {
   const { first_week_end, first_open_day } = await queryOne<{
     first_week_end: string;
@@ -70,8 +70,8 @@ async function countCells(
   }
 }
 
-// The table stores only the quantiles of a chip, not its number of heartbeats, and omits chips that are counted as `other`.
-// With such a number or chip, a small cell could be computed from the shown counts.
+// For each chip (soc_name, the second field of the dimension `hardware`) the table stores only quantiles. It has no number of
+// heartbeats, and no chip that is counted as `other`: from either, a small cell could be computed.
 const INSERT_LATENCY = `
   insert into fleet_latency (week_end, soc_name, p50, p90, p95)
   select $1::date, soc_name, q[1], q[2], q[3]
@@ -92,7 +92,7 @@ const INSERT_CRASH_GROUPS = `
   group by crash_sig, coalesce(crash_app_version, app_version)
   order by count(*) desc, crash_sig limit ${MAX_CRASH_ROWS_PER_WEEK}`;
 
-// The state of a crash group is kept as long as its last week. This runs after the insert: a state that staff set meanwhile is
+// Retention deletes the state of a crash group together with the last week in which the group crashed, so `last_week_end` follows. This runs after the insert: a state that staff set meanwhile is
 // then either updated here or set with the new week.
 const UPDATE_CRASH_GROUP_STATES = `
   update crash_group_state set last_week_end = $1::date

@@ -16,7 +16,10 @@ export interface StaffLink {
   readonly expires_at: Date;
 }
 
-/** One-time links with which staff sign in before they have a passkey, or after they lost it (docs/contract.md#staff). */
+/**
+ * One-time links with which staff sign in without a passkey. A printed link also works for a person who has one, for example a lost
+ * one; a mailed link does not (docs/contract.md#staff).
+ */
 @Injectable()
 export class StaffLinks {
   constructor(
