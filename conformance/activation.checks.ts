@@ -56,7 +56,7 @@ export const activationChecks: readonly Check[] = [
       demandMembers(answer.json, {
         'activation.id': 'id',
         'activation.activated_at': 'time',
-        'activation.hostname_hint': 'hint',
+        'activation.hostname_hint': 'hostnameHint',
       });
     },
   },

@@ -84,7 +84,7 @@ const SHAPES = {
   timeOrNull: orNull(TIME),
   id: matching('a UUIDv7', /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
   token: matching('a text of 1 to 600 characters', /^.{1,600}$/),
-  hint: orNull(matching('a text of 1 to 100 characters', /^.{1,100}$/u)),
+  hostnameHint: orNull(matching('a text of 1 to 100 characters', /^.{1,100}$/u)),
   count: [
     'an integer of at least 1',
     (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1,
@@ -99,7 +99,7 @@ const SHAPES = {
   text: matching('a text', /\S/),
 } as const satisfies Record<string, Rule>;
 
-/** Demands that members have these shapes: `{ 'license.status': 'active' }`. @param of what has the members, for messages */
+/** Demands that members have these shapes: `{ 'license.status': 'active' }`. @param of the object that has the members, as messages name it */
 export function demandMembers(
   value: unknown,
   members: Record<string, keyof typeof SHAPES>,
