@@ -117,7 +117,10 @@ export async function measureDeletion({ runner, progress, month }) {
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);
     return deleteExpired(runner, rule, { asOf, now: asOf });
   };
-  const days = Math.min(30, (month(2) - month(1)) / DAY_MS, (month(3) - month(2)) / DAY_MS);
+  // A day of each month stays, because the deletion would drop the partition of a month without one. The 28th and 29th of a February
+  // are deleted together.
+  const length = Math.min(month(2) - month(1), month(3) - month(2)) / DAY_MS;
+  const days = length < 30 ? NIGHTS : length - 1;
   const vacuum = (first) =>
     measureWithWal(runner, () => runner.query(`vacuum ${partitionOf(dayText(first))}`));
   const dropped = await measureWithWal(runner, () => deleteBefore(month(1)));
