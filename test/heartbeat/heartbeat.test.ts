@@ -19,10 +19,10 @@ type License = Awaited<ReturnType<Service['issue']>>;
 /** Issues a license and activates one machine. @returns the license, and the token and id of the activation */
 async function issueAndActivate(
   terms: Parameters<Service['issue']>[0] = {},
-): Promise<License & { token: string; id: string }> {
+): Promise<License & { token: string; activation_id: string }> {
   const license = await service.issue(terms);
   const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
-  return { ...license, token: json.token, id: json.activation.id };
+  return { ...license, token: json.token, activation_id: json.activation.id };
 }
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
@@ -44,12 +44,12 @@ test('200 returns a token with its offline_until and the state of the license, a
 });
 
 test('a renewed token is for the same activation, license and machine, and valid for 7 days from now', async () => {
-  const { token, license_id, id } = await issueAndActivate();
+  const { token, license_id, activation_id } = await issueAndActivate();
   service.clock.advance(DAY_MS);
   const { json } = await service.heartbeat(token);
   const [before, after] = [decodeJwt(token), decodeJwt(json.token)];
   expect(after).toEqual({ ...before, iat: before.iat! + 86_400, exp: before.exp! + 86_400 });
-  expect(after).toMatchObject({ sub: id, lic: license_id });
+  expect(after).toMatchObject({ sub: activation_id, lic: license_id });
   expect(after.exp! - after.iat!).toBe(7 * 86_400);
 });
 
@@ -72,7 +72,7 @@ test.each([8, 90, 3650])('a token of %i days ago is accepted', async (days) => {
 
 test('if several refusals apply, the first in their order is returned', async () => {
   const license = await issueAndActivate({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
-  const { license_id, id, token } = license;
+  const { license_id, activation_id, token } = license;
   await publish(service, '3.2', '2027-06-01T00:00:00Z');
   const setPurchase = (state: string) => service.sql('update purchase set state = $1', [state]);
   await service.sql(
@@ -81,14 +81,14 @@ test('if several refusals apply, the first in their order is returned', async ()
   );
   await service.sql('update license set purchase_id = id where id = $1', [license_id]);
   await service.setLicense(license_id, { staff_status: 'revoked', on_expiry: 'stop' });
-  await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
+  await service.app.get(ReleaseService).release(activation_id, AUDIT_CONTEXT);
   const undoRelease = 'update activation set ended_at = null, ended_reason = null where id = $1';
   const removals: [code: string, removeCause: () => Promise<unknown>][] = [
     ['license_refunded', () => setPurchase('disputed')],
     ['license_revoked', () => service.setLicense(license_id, { staff_status: 'suspended' })],
     ['license_suspended', () => service.setLicense(license_id, { staff_status: 'active' })],
     ['license_suspended', () => setPurchase('dispute_won')],
-    ['binding_released', () => service.sql(undoRelease, [id])],
+    ['binding_released', () => service.sql(undoRelease, [activation_id])],
     ['license_expired', () => service.setLicense(license_id, { on_expiry: 'keep' })],
     ['version_not_covered', () => publish(service, '3.2', null)],
   ];
@@ -122,7 +122,7 @@ describe('expiry', () => {
 
 test('a released machine is refused, although the license is below its limit, until it activates again', async () => {
   const license = await issueAndActivate();
-  await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
+  await service.app.get(ReleaseService).release(license.activation_id, AUDIT_CONTEXT);
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   const again = await service.activate(license, 'studio');
   expect(again.status).toBe(201);
@@ -140,7 +140,7 @@ describe('the token of a released activation, sent from a restored state file', 
 
   test('is token_invalid if the machine was activated again, and activating creates no second activation', async () => {
     const license = await issueAndActivate({ machines_allowed: 2 });
-    await release(license.id);
+    await release(license.activation_id);
     const again = await service.activate(license, 'studio');
     const { status, json } = await service.heartbeat(license.token);
     expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
@@ -176,7 +176,7 @@ describe('the token of a released activation, sent from a restored state file', 
     ],
   ])('is binding_released if %s', async (_what, change) => {
     const license = await issueAndActivate();
-    await release(license.id);
+    await release(license.activation_id);
     await change(license);
     const before = await countActive(license);
     const { status, json } = await service.heartbeat(license.token);
@@ -192,7 +192,7 @@ describe('the token of a released activation, sent from a restored state file', 
     await service.heartbeat(license.token);
     expect(read).not.toHaveBeenCalled();
     await service.setLicense(license.license_id, { staff_status: 'active' });
-    await release(license.id);
+    await release(license.activation_id);
     await service.heartbeat(license.token);
     expect(read).toHaveBeenCalledTimes(1);
     read.mockRestore();
@@ -200,7 +200,7 @@ describe('the token of a released activation, sent from a restored state file', 
 
   test('is refused first because of a suspension or revocation, also if the machine was activated again', async () => {
     const license = await issueAndActivate();
-    await release(license.id);
+    await release(license.activation_id);
     await service.activate(license, 'studio');
     await service.setLicense(license.license_id, { staff_status: 'suspended' });
     expect((await service.heartbeat(license.token)).json.code).toBe('license_suspended');
