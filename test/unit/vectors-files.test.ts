@@ -39,10 +39,13 @@ describe.each(files)('%s', (file) => {
 
 test('scripts/vectors.mjs makes the signed files byte for byte', () => {
   const made = mkdtempSync(join(tmpdir(), 'vectors-'));
-  const { status, stderr } = spawnSync(process.execPath, [script, made]);
-  expect([status, stderr.toString()]).toEqual([0, '']);
-  expect(readdirSync(made)).toEqual(['license-tokens.json', 'manifests.json', 'token-reading.json']);
-  for (const file of readdirSync(made))
-    expect(readFileSync(join(made, file), 'utf8')).toBe(readFileSync(join(folder, file), 'utf8'));
-  rmSync(made, { recursive: true });
+  try {
+    const { status, stderr } = spawnSync(process.execPath, [script, made]);
+    expect([status, stderr.toString()]).toEqual([0, '']);
+    expect(readdirSync(made)).toEqual(['license-tokens.json', 'manifests.json', 'token-reading.json']);
+    for (const file of readdirSync(made))
+      expect(readFileSync(join(made, file), 'utf8')).toBe(readFileSync(join(folder, file), 'utf8'));
+  } finally {
+    rmSync(made, { recursive: true });
+  }
 });
