@@ -36,8 +36,8 @@ export class PurchasesService {
   ) {}
 
   /**
-   * Records a report and its effects in one transaction: a license and its mail, or the end of the licenses. An imported transaction
-   * may have several; `license_id` is the first.
+   * Records a report and its effects in one transaction: a license and its mail, or the end of its licenses. An imported transaction
+   * may have several licenses; `license_id` is the first.
    * @param audit given if an operator records the purchase (`mooring purchase record`); reports of the processor have
    *   no audit event
    */
