@@ -29,8 +29,8 @@ export function report({ version, results, floors, versions }, { starts, idle, s
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:start -- --starts ${starts} --idle ${idle} --seconds ${seconds} --write\`: a service in production mode on
 a database that is migrated. **modules** is what a checkout runs, with Node's source maps. Before the bundle, an installation from
-\`npm run package\` ran the same modules without the source maps of packages, and took about 10 MiB less memory. **bundle** is what production runs now
-([decision 0057](../../docs/decisions/0057-one-bundle-in-production.md)).
+\`npm run package\` ran the same modules without the source maps of packages, and took about 10 MiB less memory. **bundle** is
+what production runs now ([decision 0057](../../docs/decisions/0057-one-bundle-in-production.md)).
 
 ${describeMachine(version)} Load of the machine: ${describeLoad()}. Times depend on that load; the variants start in
 turns, so their ratios and the processor time are comparable.
