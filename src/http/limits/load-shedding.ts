@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem, type Problem } from '../problems/problem.js';
@@ -73,16 +73,7 @@ export function shedLoad(
       return refusal && writer.heartbeatRefusal(refusal);
     },
   });
-  answerFirst(server, (request, response, begin) => {
-    if (isProbe(request)) return false;
-    const respond = (refusal: Problem) => writer.respond(refusal, request, response);
-    const refusal = refuse(isBackground(request));
-    if (refusal) {
-      respond(refusal);
-      return true;
-    }
-    return line.waits({ isBackground: isBackground(request), response, begin, respond });
-  });
+  refuseOrWait(server, writer, refuse, line);
   fastify.addHook('preClose', (done) => {
     line.end();
     done();
@@ -92,6 +83,22 @@ export function shedLoad(
     line.placeIsFree();
   });
   return queue;
+}
+
+function refuseOrWait(
+  server: Server,
+  writer: ShedResponses,
+  refuse: (isBackground: boolean) => Problem | undefined,
+  line: WaitingLine,
+): void {
+  answerFirst(server, (request, response, begin) => {
+    if (isProbe(request)) return false;
+    const respond = (refusal: Problem) => writer.respond(refusal, request, response);
+    const refusal = refuse(isBackground(request));
+    if (!refusal) return line.waits({ isBackground: isBackground(request), response, begin, respond });
+    respond(refusal);
+    return true;
+  });
 }
 
 // A request counts as in progress when its body has arrived, so that slow senders do not count. It counts until its response is
