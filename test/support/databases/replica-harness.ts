@@ -1,11 +1,11 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { replaceStalePid } from '../../../src/database/embedded/pid-file.js';
 import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
-import { baseBackup } from './base-backup.js';
+import { copyAsReplica } from '../../../bench/load/base-backup.js';
 import { TcpProxy, signalServer, type FragilePostgres } from './outage-harness.js';
 
 const SETTINGS = {
@@ -23,17 +23,14 @@ export class StreamingReplica {
   readonly #proxy = new TcpProxy();
   #pid = 0;
 
-  private constructor(
-    private readonly primary: FragilePostgres,
-    private readonly slot: string,
-  ) {}
+  private constructor(private readonly primary: FragilePostgres) {}
 
   /** @param slot the name of its replication slot, which no other replica of the primary has */
   static async of(primary: FragilePostgres, slot = 'replica'): Promise<StreamingReplica> {
-    const replica = new StreamingReplica(primary, slot);
+    const replica = new StreamingReplica(primary);
     await replica.#proxy.open();
     try {
-      await replica.#copyPrimary();
+      await copyAsReplica(primary, replica.#cluster, slot);
       await replica.start();
     } catch (error) {
       await replica.end();
@@ -104,17 +101,6 @@ export class StreamingReplica {
 
   async #waitForCondition(condition: string): Promise<void> {
     while (!(await this.sql<{ holds: boolean }>(`select ${condition} as holds`))[0]!.holds) await pause(20);
-  }
-
-  async #copyPrimary(): Promise<void> {
-    // The slot makes the primary keep the write-ahead log that the replica has not received yet, also while the replica is down.
-    await query(this.primary.url, 'select pg_create_physical_replication_slot($1, true)', [this.slot]);
-    await baseBackup(this.primary, this.#cluster);
-    const { hostname, port, username, password } = new URL(this.primary.url);
-    const connectionInfo = `host=${hostname} port=${port} user=${username} password=${password}`;
-    const settings = `primary_conninfo = '${connectionInfo}'\nprimary_slot_name = '${this.slot}'\n`;
-    appendFileSync(join(this.#cluster, 'postgresql.auto.conf'), settings);
-    writeFileSync(join(this.#cluster, 'standby.signal'), '');
   }
 }
 

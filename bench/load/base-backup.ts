@@ -1,8 +1,12 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
-import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
+
+/** A running server, and its folder. */
+interface Primary {
+  readonly url: string;
+  readonly cluster: string;
+}
 
 /** The name of a segment of the write-ahead log. */
 const SEGMENT = /^[0-9A-F]{24}$/;
@@ -12,7 +16,7 @@ const SEGMENT = /^[0-9A-F]{24}$/;
  * package of the embedded server does not contain that program.
  * @param to the target directory, which must not exist yet
  */
-export async function baseBackup({ url, cluster }: { url: string; cluster: string }, to: string) {
+export async function baseBackup({ url, cluster }: Primary, to: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
@@ -30,8 +34,31 @@ export async function baseBackup({ url, cluster }: { url: string; cluster: strin
   }
 }
 
+/**
+ * Copies the files of a running server as those of a streaming replica, which is not started.
+ * @param slot the name of its replication slot, which no other replica of the primary has
+ */
+export async function copyAsReplica(primary: Primary, to: string, slot: string): Promise<void> {
+  const client = new pg.Client(primary.url);
+  await client.connect();
+  // The slot makes the primary keep the write-ahead log that the replica has not received yet, also while the replica is down.
+  await client
+    .query('select pg_create_physical_replication_slot($1, true)', [slot])
+    .finally(() => client.end());
+  await baseBackup(primary, to);
+  const { hostname, port, username, password } = new URL(primary.url);
+  const connectionInfo = `host=${hostname} port=${port} user=${username} password=${password}`;
+  const settings = `primary_conninfo = '${connectionInfo}'\nprimary_slot_name = '${slot}'\n`;
+  appendFileSync(join(to, 'postgresql.auto.conf'), settings);
+  writeFileSync(join(to, 'standby.signal'), '');
+}
+
 /** Adds the write-ahead log of a server, whether it runs or not, to the files of a backup. */
-export function copyWal(cluster: string, to: string, wanted: (segment: string) => boolean = () => true) {
+export function copyWal(
+  cluster: string,
+  to: string,
+  wanted: (segment: string) => boolean = () => true,
+): void {
   const segments = readdirSync(join(cluster, 'pg_wal')).filter((name) => SEGMENT.test(name) && wanted(name));
   mkdirSync(join(to, 'pg_wal'), { recursive: true });
   for (const name of segments) cpSync(join(cluster, 'pg_wal', name), join(to, 'pg_wal', name));
@@ -42,39 +69,4 @@ function belongsToBackup(path: string): boolean {
   const [name, directory] = [basename(path), basename(dirname(path))];
   if (directory === 'pg_wal') return !SEGMENT.test(name);
   return !name.startsWith('postmaster.') && directory !== 'pg_replslot';
-}
-
-/** A PostgreSQL server in a new directory that is restored from a copy of a backup. */
-export class Restored {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-restored-'));
-  readonly cluster = join(this.#directory, 'postgres');
-  readonly #original: URL;
-  #pid = 0;
-
-  /**
-   * @param backup the directory of the backup, which is not changed
-   * @param originalUrl the URL of the lost server, whose role, password and database the backup contains
-   */
-  constructor(backup: string, originalUrl: string) {
-    this.#original = new URL(originalUrl);
-    cpSync(backup, this.cluster, { recursive: true });
-    // A copy does not keep the mode of the directory, which PostgreSQL checks.
-    chmodSync(this.cluster, 0o700);
-  }
-
-  /** Starts the server, and waits until it has recovered. @returns its URL */
-  async start(settings: Record<string, string> = {}): Promise<string> {
-    const log = join(this.#directory, 'postgres.log');
-    const notDurable = serverSettings(false);
-    const { pid, port } = await launch(this.cluster, log, { ...notDurable, ...settings });
-    this.#pid = pid;
-    const url = new URL(this.#original);
-    url.port = String(port);
-    return url.href;
-  }
-
-  async end(): Promise<void> {
-    if (this.#pid) await endPostmaster(this.#pid, this.cluster, 'SIGQUIT', 'SIGKILL');
-    rmSync(this.#directory, { recursive: true, force: true });
-  }
 }
