@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { ScriptError } from '../../scripts/prepare.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { quantile, measureTime } from '../measure.mjs';
+import { runRetention } from '../retention/run-retention.mjs';
 import { makeTelemetry } from './telemetry-rows.mjs';
 
 const DAY_MS = 86_400_000;
@@ -52,19 +52,9 @@ async function measureRound(url, load) {
   await pause(WITHOUT_RUN_MS);
   const without = combineKinds(await load({ collect: true }));
   const { ms, result } = await measureTime(() => runRetention(url));
+  const { telemetry_rows_moved: moved, weeks_counted: weeks, deleted } = result;
   const during = combineKinds(await load({ collect: true }));
-  return { ms, without, during, ratio: during.p99 / without.p99, ...result };
-}
-
-async function runRetention(url) {
-  const { Clock } = await import('../../dist/core/clock.js');
-  const { DatabaseUrl } = await import('../../dist/database/data-source.js');
-  const { RetentionService } = await import('../../dist/retention/retention.service.js');
-  const service = new RetentionService(new DatabaseUrl(url), new Clock(), { taxRetentionYears: 10 });
-  const report = await service.run();
-  if (!report || report.failed.length > 0)
-    throw new ScriptError(`The retention run failed: ${report?.failed.map(({ error }) => error)}`);
-  return { moved: report.telemetry_rows_moved, weeks: report.weeks_counted, deleted: report.deleted };
+  return { ms, without, during, ratio: during.p99 / without.p99, moved, weeks, deleted };
 }
 
 /** Combines the results of all kinds of requests. */

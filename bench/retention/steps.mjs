@@ -3,6 +3,7 @@
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { measureWithWal, median, measureTime } from '../measure.mjs';
 import { makeTelemetry } from '../growth/telemetry-rows.mjs';
+import { runRetention } from './run-retention.mjs';
 
 const DAY_MS = 86_400_000;
 const YEARS_KEPT = 2;
@@ -145,18 +146,10 @@ export async function measureDeletion({ runner, progress, month }) {
 
 // Measures a complete run of `RetentionService` after a long outage, and checks that no expired row is left.
 export async function measureCompleteRun({ url, runner, progress, asOf }) {
-  const { DatabaseUrl } = await import('../../dist/database/data-source.js');
   const { firstDayKept } = await import('../../dist/retention/cutoff.js');
-  const { RetentionService } = await import('../../dist/retention/retention.service.js');
-  // The data ends at a fixed night, so the clock must not compare that time with the real time of the database.
-  const clock = { now: () => asOf, agreesWith: () => true, hasJumpedAhead: () => false };
-  const service = new RetentionService(new DatabaseUrl(url), clock, { taxRetentionYears: 10 });
-  const run = await measureWithWal(runner, () => service.run(asOf));
+  // The data ends at a fixed night, so that time must not be compared with the real time of the database.
+  const run = await measureWithWal(runner, () => runRetention(url, asOf));
   const [{ oldest }] = await runner.query('select min(received_on)::text as oldest from telemetry');
-  if (run.result.failed.length > 0)
-    throw new ScriptError(
-      `Steps of the run failed: ${run.result.failed.map(({ error }) => error).join('; ')}`,
-    );
   if (oldest !== firstDayKept(asOf, YEARS_KEPT * 12))
     throw new ScriptError(`The run did not delete the rows of ${oldest}.`);
   progress('a complete run');
