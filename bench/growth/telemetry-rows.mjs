@@ -16,8 +16,7 @@ const CHIP = `(array['Apple M3', 'Apple M2', 'Apple M1 Pro', 'Apple M4', 'Apple 
 const MEMORY = `(array['16', '8', '32', '24', '64', '36', '48', '128', '96', '192'])[1 + memory]`;
 
 // The random numbers come from their own subquery, `chances`, so that the values of one row are consistent.
-const INSERT = `
-  insert into telemetry
+const SELECT_ROWS = `
   select gen_random_uuid(), day, version, 'macOS ' || 14 + os / 12 || '.' || os % 12, ${MODEL}, 'arm64', 8 + model % 5 * 2,
     ${MEMORY}, camera, 'coreml', uptime, case when crash then 1 else 0 end, ${CHIP}, compute,
     case when u1 < 0.95 then round(exp(2.2 + model % 8 * 0.12 + normal * 0.35))::integer end,
@@ -43,8 +42,7 @@ const INSERT = `
           ${randomRank('random()', 1.6, 9)} as memory, ${randomRank('random()', 40, 199)} as sig, random() < 0.002 as crash,
           random() as u1, random() as u2, random() as u3, random() as u4, random() as u5, random() as u6,
           random_normal() as normal
-        from generate_series($2::bigint, $3::bigint) n) chances) released) heartbeat
-  order by day, 1`;
+        from generate_series($2::bigint, $3::bigint) n) chances) released) heartbeat`;
 
 /**
  * Fills `telemetry` from `first` (the first day of a month) up to the day before `end`, with the same number of rows each
@@ -61,8 +59,26 @@ export async function makeTelemetry(runner, { rows, seed, first, end }, progress
   for (let month = 0, from = 0; from < rows; month++) {
     const next = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + month + 1, 1);
     const until = Math.min(rows, ((next - first) / DAY_MS) * rowsPerDay);
-    await runner.query(INSERT, [first.toISOString().slice(0, 10), from, until - 1, rowsPerDay]);
+    await runner.query(`insert into telemetry ${SELECT_ROWS} order by day, 1`, [
+      first.toISOString().slice(0, 10),
+      from,
+      until - 1,
+      rowsPerDay,
+    ]);
     from = until;
     progress(`rows of month ${month + 1} of ${monthCount}`);
   }
 }
+
+/**
+ * Fills the inbox with rows of one day, in the order of arrival: their random ids are in no order.
+ * @param first the first day of the data, on which the versions depend
+ * @param index of the day, from 0
+ */
+export const fillInbox = (runner, { rows, first, index }) =>
+  runner.query(`insert into telemetry_inbox ${SELECT_ROWS}`, [
+    first.toISOString().slice(0, 10),
+    index * rows,
+    (index + 1) * rows - 1,
+    rows,
+  ]);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -115,8 +115,40 @@ export function nextMessage(child, name) {
 /** Reads the milliseconds of processor time that a process has used; null on other systems than Linux. */
 export function readProcessorTime(pid) {
   if (process.platform !== 'linux') return null;
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * PROCESSOR_TICK_MS;
+  return readTimes(pid).own;
+}
+
+/**
+ * Reads the milliseconds of processor time that a PostgreSQL server has used, those of ended processes included. Linux only.
+ * @param pid of the postmaster
+ * @returns `total`, and the part of the process that replays the write-ahead log (`replay`; 0 on a primary)
+ */
+export function readServerTime(pid) {
+  try {
+    const { own, endedChildren } = readTimes(pid);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    let [total, replay] = [own + endedChildren, 0];
+    for (const child of children) {
+      const { own: ms } = readTimes(child);
+      total += ms;
+      if (readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('postgres: startup')) replay += ms;
+    }
+    return { total, replay };
+  } catch (error) {
+    // A child has ended between two reads, so the next attempt finds its time with the ended ones.
+    if (['ENOENT', 'ESRCH'].includes(error.code) && existsSync(`/proc/${pid}`)) return readServerTime(pid);
+    throw error;
+  }
+}
+
+/** Reads the milliseconds of processor time of a process, and of its children that have ended. */
+function readTimes(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
+  const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15).map(Number);
+  return {
+    own: (user + system) * PROCESSOR_TICK_MS,
+    endedChildren: (childrenUser + childrenSystem) * PROCESSOR_TICK_MS,
+  };
 }
 
 /** Reads the resident memory of a process (`VmRSS`) in bytes; null on other systems than Linux. */
