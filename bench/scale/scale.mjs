@@ -1,0 +1,48 @@
+// Measures what a million clients cost, and computes what a hundred million would: npm run bench:scale [-- --seconds N]
+// [--rate N] [--days N] [--rows N] [--seed N] [--write]. It measures heartbeats at fixed rates without and with a replica, and
+// then the nights of a fleet. Runs on Linux only, and removes its files.
+import { parseArgs } from 'node:util';
+import { ScriptError } from '../../scripts/prepare.mjs';
+import { option, parseWholeNumbers } from '../command.mjs';
+import { postgresVersion, runPageBench } from '../run.mjs';
+import { computeCosts } from './costs.mjs';
+import { MIN_DAYS, measureDays } from './days.mjs';
+import { measureHeartbeats } from './heartbeats.mjs';
+import { report } from './report.mjs';
+
+await runPageBench(import.meta.url, {
+  page: 'scale.md',
+  parseOptions,
+  measureAll,
+  report: (measurements, options) => report(measurements, computeCosts(measurements), options),
+});
+
+function parseOptions() {
+  const { write, ...numbers } = parseArgs({
+    options: {
+      seconds: option('20'),
+      rate: option('500'),
+      days: option('15'),
+      rows: option('1000000'),
+      seed: option('1'),
+      write: { type: 'boolean' },
+    },
+  }).values;
+  const options = parseWholeNumbers(numbers);
+  if (options.days < MIN_DAYS)
+    throw new ScriptError(`--days must be at least ${MIN_DAYS}: a week and the first day of a month.`);
+  return { ...options, write };
+}
+
+async function measureAll(environment, options) {
+  if (process.platform !== 'linux')
+    throw new ScriptError('This bench reads processor times from /proc, which only Linux has.');
+  const { createRetentionPolicy } = await import('../../dist/retention/policy.js');
+  const policy = createRetentionPolicy({ taxRetentionYears: 10 });
+  return {
+    version: await postgresVersion(environment.url),
+    monthsKept: policy.find(({ table }) => table === 'telemetry').months,
+    heartbeats: await measureHeartbeats(environment, options),
+    days: await measureDays(environment, options),
+  };
+}
