@@ -7,7 +7,7 @@ import { Random } from '../client/random.js';
 const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
 console.info(`MOORING_SEED=${SEED}`);
 
-const LIMITS = { waitingMs: 500, concurrentRequests: 2_000 };
+const LIMITS = { waitingMs: 500, lineMs: 250, concurrentRequests: 2_000 };
 
 /** An admission whose clock, queue and load the test sets. */
 function createAdmission(limits = LIMITS) {
@@ -73,6 +73,12 @@ test('as many requests have a place as the service answers in half of the limit;
   state.underWay = 150;
   expect([admission.freePlaces(true), admission.freePlaces(false)].map(Math.round)).toEqual([50, 100]);
   expect([admission.refusal(true), admission.refusal(false)]).toEqual([undefined, undefined]);
+  state.underWay = 200;
+  expect([admission.refusal(true), admission.refusal(true, true)]).toEqual([
+    'concurrent_requests',
+    undefined,
+  ]);
+  expect(admission.refusal(false)).toBeUndefined();
 });
 
 test('an idle service is not taken for a slow one, and a slow one still has a hundred places', () => {
@@ -97,33 +103,17 @@ test('the measured rate rises at once and falls slowly, because a busy service m
 test('however many requests arrive, most of the time is left for answers', () => {
   const random = new Random(SEED);
   const { state, admission } = createAdmission();
-  // An answer takes 1 ms and a refusal a fifth of it. The queue is always long.
+  // The queue is always long.
   state.waitingMs = 10_000;
   let [answers, refusals] = [0, 0];
   while (answers < 20_000) {
-    if (admission.refusal(random.chance(0.9))) {
-      refusals += 1;
-      state.now += 0.2;
-      state.activeMs += 0.2;
-      continue;
+    if (admission.refusal(random.chance(0.9))) refusals += 1;
+    else {
+      answers += 1;
+      admission.answered();
     }
-    answers += 1;
-    state.now += 1;
-    state.activeMs += 1;
-    admission.answered();
   }
   // The first refusals use what a calm service has saved.
-  expect(refusals).toBeLessThanOrEqual(500 + answers);
-  expect(refusals).toBeGreaterThan(0.95 * answers);
-});
-
-test('a refusal before the request is parsed counts as half of one', () => {
-  const { state, admission } = createAdmission();
-  expect(admission.earlyRefusal()).toBeUndefined();
-  state.waitingMs = 10_000;
-  let refusals = 0;
-  while (admission.earlyRefusal()) refusals += 1;
-  admission.answered();
-  while (admission.earlyRefusal()) refusals += 1;
-  expect(refusals).toBe(2 * 501);
+  expect(refusals).toBeLessThanOrEqual(500 + 2 * answers);
+  expect(refusals).toBeGreaterThan(1.9 * answers);
 });

@@ -9,6 +9,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+const WAIT_MS = 500;
+
 /** A line whose places and refusals the test sets. `events` lists what happened to the requests. */
 function createLine() {
   const state = { places: 0, refusals: 0 };
@@ -18,6 +20,7 @@ function createLine() {
       freePlaces: (isBackground) => (isBackground ? state.places - 1 : state.places),
       takeRefusal: () => (state.refusals > 0 ? Boolean(state.refusals--) : false),
     },
+    WAIT_MS,
     () => Date.now(),
     () => problem('unavailable'),
   );
@@ -57,14 +60,17 @@ test('the newest request begins first, that of a person before others, and each 
   expect(events.slice(1)).toEqual(['third begins', 'second begins', 'first begins']);
 });
 
-test('the oldest request is refused first, that of a person last, and only within the budget', () => {
+test('the oldest request is refused first, that of a person last, within the budget, and not before a burst could end', () => {
   const { state, events, line, arrive } = createLine();
   arrive('activation', false);
-  for (const name of ['first', 'second']) arrive(name);
+  for (const name of ['first', 'second', 'third']) arrive(name);
   state.refusals = 1;
-  arrive('third');
+  line.placeIsFree();
+  expect(events).toEqual([]);
+  jest.advanceTimersByTime(WAIT_MS);
   expect(events).toEqual(['first 503']);
-  state.refusals = 3;
+  arrive('fourth');
+  state.refusals = 4;
   line.placeIsFree();
   expect(events.slice(1)).toEqual(['second 503', 'third 503', 'activation 503']);
 });

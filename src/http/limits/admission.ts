@@ -5,6 +5,8 @@ export type ShedReason = 'waiting_time' | 'concurrent_requests';
 export interface LoadLimits {
   /** The longest time that a request should wait before its work begins; 0 disables all refusals by waiting time. */
   readonly waitingMs: number;
+  /** The time after which a request that waits for a place is refused, if the budget of refusals allows it. */
+  readonly lineMs: number;
   /** The largest number of requests in progress, however fast the service is. */
   readonly concurrentRequests: number;
 }
@@ -16,13 +18,10 @@ const BACKGROUND_SHARE = 0.8;
 /** Requests in which a person waits are refused when the queue of connections has waited this many times as long. */
 const PERSON_FACTOR = 2;
 /**
- * Refusals for each answered request, at most. A refusal costs an eighth to a fifth of an answer, so that answers keep more than
- * 80 % of the processor time. Above that load, requests wait (`WaitingLine`), and connections wait in the kernel, which ignores
- * those for which its queue has no space.
+ * Refusals for each answered request, at most, so that answers keep about 70 % of the processor time. Above that load, connections
+ * wait in the kernel, which ignores those for which its queue has no space.
  */
-const REFUSALS_PER_ANSWER = 1;
-/** A heartbeat that is refused before it is parsed counts as so many refusals, because it costs half as much. */
-const EARLY_REFUSAL = 0.5;
+const REFUSALS_PER_ANSWER = 2;
 /** Refusals that may follow each other without an answer. */
 const MAX_SAVED_REFUSALS = 500;
 /** The shortest period in which the rate of answers is measured, and the fewest answers. With fewer, other work may have used the time. */
@@ -75,18 +74,16 @@ export class Admission {
   }
 
   /**
-   * Decides whether a request is refused at once, because connections have waited too long or too many requests are in progress.
-   * @param isBackground whether no person waits for it @returns undefined if it can begin, once it has a free place
+   * Decides whether a request is refused at once.
+   * @param isBackground whether no person waits for it
+   * @param mayWait whether it may wait for a place; otherwise it is also refused without a free one
+   * @returns undefined if it may begin, or wait
    */
-  refusal(isBackground: boolean): ShedReason | undefined {
+  refusal(isBackground: boolean, mayWait = false): ShedReason | undefined {
     if (this.load.underWay >= this.limits.concurrentRequests) return 'concurrent_requests';
-    const isLong = this.#hasWaited(isBackground ? 1 : PERSON_FACTOR);
-    return isLong && this.takeRefusal() ? 'waiting_time' : undefined;
-  }
-
-  /** Decides whether a heartbeat is refused that is not parsed yet. */
-  earlyRefusal(): ShedReason | undefined {
-    return this.isQueueLong && this.takeRefusal(EARLY_REFUSAL) ? 'waiting_time' : undefined;
+    if (this.#hasWaited(isBackground ? 1 : PERSON_FACTOR) && this.takeRefusal()) return 'waiting_time';
+    const isWithoutPlace = !mayWait && this.freePlaces(isBackground) <= 0;
+    return isWithoutPlace && this.takeRefusal() ? 'concurrent_requests' : undefined;
   }
 
   /** How many more requests can begin. */
@@ -94,10 +91,10 @@ export class Admission {
     return this.#places() * (isBackground ? BACKGROUND_SHARE : 1) - this.load.underWay;
   }
 
-  /** Takes a refusal from the budget. @param cost in refusals of parsed requests @returns false if too little is left */
-  takeRefusal(cost = 1): boolean {
-    if (this.#savedRefusals < cost) return false;
-    this.#savedRefusals -= cost;
+  /** Takes a refusal from the budget. @returns false if there is none */
+  takeRefusal(): boolean {
+    if (this.#savedRefusals < 1) return false;
+    this.#savedRefusals -= 1;
     return true;
   }
 

@@ -14,6 +14,7 @@ import { WaitingLine } from './waiting-line.js';
 /** The load of a process from which on it refuses requests. */
 export const LIMITS = {
   waitingMs: 500,
+  lineMs: 500,
   concurrentRequests: 2_000,
 };
 
@@ -61,15 +62,16 @@ export function shedLoad(
     const seconds = returnTimes.next(now(), admission.perSecond, Math.random());
     return problem('unavailable', {}, { 'retry-after': String(seconds) });
   };
-  const refuse = (isBackground: boolean) => refusalFor(admission.refusal(isBackground));
-  const line = new WaitingLine(admission, now, () => refusalFor('concurrent_requests')!);
+  const refuse = (isBackground: boolean, mayWait?: boolean) =>
+    refusalFor(admission.refusal(isBackground, mayWait));
+  const line = new WaitingLine(admission, limits.lineMs, now, () => refusalFor('concurrent_requests')!);
   refuseEarly(server, {
     mayRefuse: () => {
       queue.accepted();
       return admission.isQueueLong;
     },
     refusal: () => {
-      const refusal = refusalFor(admission.earlyRefusal());
+      const refusal = refuse(true);
       return refusal && writer.heartbeatRefusal(refusal);
     },
   });
@@ -88,14 +90,18 @@ export function shedLoad(
 function refuseOrWait(
   server: Server,
   writer: ShedResponses,
-  refuse: (isBackground: boolean) => Problem | undefined,
+  refuse: (isBackground: boolean, mayWait: boolean) => Problem | undefined,
   line: WaitingLine,
 ): void {
   answerFirst(server, (request, response, begin) => {
     if (isProbe(request)) return false;
     const respond = (refusal: Problem) => writer.respond(refusal, request, response);
-    const refusal = refuse(isBackground(request));
-    if (!refusal) return line.waits({ isBackground: isBackground(request), response, begin, respond });
+    // A client that closes its connection after the response adds to the load only once. A proxy sends the next request at once, so
+    // refusing it would bring no rest.
+    const mayWait = response.shouldKeepAlive;
+    const refusal = refuse(isBackground(request), mayWait);
+    if (!refusal)
+      return mayWait && line.waits({ isBackground: isBackground(request), response, begin, respond });
     respond(refusal);
     return true;
   });

@@ -13,25 +13,32 @@ export interface ArrivedRequest {
 
 type WaitingRequest = ArrivedRequest & { readonly since: number };
 
-/** A request that has waited for so long is refused, also without a budget: clients give up after ten seconds. */
-const MAX_WAIT_MS = 5_000;
+/**
+ * A request that has waited so many times as long as those that the budget allows to be refused is refused in any case: after five
+ * seconds, because clients give up after ten.
+ */
+const MAX_WAIT_FACTOR = 10;
 /** How often places are filled whose requests have ended without an answer, such as those of clients that have disconnected. */
 const CHECK_MS = 50;
 
 /**
  * The requests on open connections that wait for a place, such as those of a reverse proxy; refusing all of them would take the time
  * of the answers. The newest one begins first, because its client waits longest for the answer: in the order of arrival, an
- * overloaded service would answer only clients that are about to give up. The oldest one is refused first, when the budget of
- * refusals allows one (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and are refused after them.
+ * overloaded service would answer only clients that are about to give up. The oldest one is refused first, after a time in which a
+ * burst ends, when the budget of refusals allows one (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and are refused after them.
  */
 export class WaitingLine {
   readonly #people: WaitingRequest[] = [];
   readonly #background: WaitingRequest[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param now the milliseconds of a monotonic clock @param refusal creates the problem of a refused request, and counts it */
+  /**
+   * @param waitMs how long a request waits before it may be refused @param now the milliseconds of a monotonic clock
+   * @param refusal creates the problem of a refused request, and counts it
+   */
   constructor(
     private readonly admission: Pick<Admission, 'freePlaces' | 'takeRefusal'>,
+    private readonly waitMs: number,
     private readonly now: () => number,
     private readonly refusal: () => Problem,
   ) {}
@@ -45,7 +52,6 @@ export class WaitingLine {
     if (this.admission.freePlaces(request.isBackground) > 0) return false;
     this.#requests(request.isBackground).push({ ...request, since: this.now() });
     this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
-    this.#refuseOldest();
     return true;
   }
 
@@ -62,8 +68,7 @@ export class WaitingLine {
   }
 
   #check(): void {
-    const before = this.now() - MAX_WAIT_MS;
-    for (let late; (late = this.#takeOldest(before));) late.respond(this.refusal());
+    for (let late; (late = this.#takeOldest(this.waitMs * MAX_WAIT_FACTOR));) late.respond(this.refusal());
     this.#beginNewest(this.admission.freePlaces(false));
     this.#refuseOldest();
     if (this.length > 0) return;
@@ -89,16 +94,26 @@ export class WaitingLine {
   }
 
   #refuseOldest(): void {
-    while (this.length > 0 && this.admission.takeRefusal()) this.#takeOldest()?.respond(this.refusal());
+    while (this.#hasWaited(this.waitMs) && this.admission.takeRefusal())
+      this.#takeOldest(this.waitMs)?.respond(this.refusal());
   }
 
-  #takeOldest(before = Infinity): WaitingRequest | undefined {
+  /** Removes the oldest request that has waited for so long. @returns undefined without one */
+  #takeOldest(milliseconds: number): WaitingRequest | undefined {
+    const before = this.now() - milliseconds;
     for (const requests of [this.#background, this.#people])
-      while (requests.length > 0 && requests[0]!.since < before) {
+      while (requests.length > 0 && requests[0]!.since <= before) {
         const oldest = requests.shift()!;
         if (!oldest.response.destroyed) return oldest;
       }
     return undefined;
+  }
+
+  #hasWaited(milliseconds: number): boolean {
+    const before = this.now() - milliseconds;
+    return [this.#background, this.#people].some(
+      ([oldest]) => oldest !== undefined && oldest.since <= before,
+    );
   }
 
   #requests(isBackground: boolean): WaitingRequest[] {
