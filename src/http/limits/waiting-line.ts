@@ -14,10 +14,10 @@ export interface ArrivedRequest {
 type WaitingRequest = ArrivedRequest & { readonly since: number };
 
 /**
- * A request that has waited so many times as long as those that the budget allows to be refused is refused in any case: after five
- * seconds, because clients give up after ten.
+ * A request that has waited twice as long, which is a second, is refused without a budget. With the two seconds that its answer may
+ * take, that is less than the five after which `deploy/haproxy.cfg` takes an instance for frozen.
  */
-const MAX_WAIT_FACTOR = 10;
+const MAX_WAIT_FACTOR = 2;
 /** How often places are filled whose requests have ended without an answer, such as those of clients that have disconnected. */
 const CHECK_MS = 50;
 
@@ -25,7 +25,8 @@ const CHECK_MS = 50;
  * The requests on open connections that wait for a place, such as those of a reverse proxy; refusing all of them would take the time
  * of the answers. The newest one begins first, because its client waits longest for the answer: in the order of arrival, an
  * overloaded service would answer only clients that are about to give up. The oldest one is refused first, after a time in which a
- * burst ends, when the budget of refusals allows one (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and are refused after them.
+ * burst ends, when the budget of refusals allows one (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and
+ * are refused after them.
  */
 export class WaitingLine {
   readonly #people: WaitingRequest[] = [];
