@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../core/config.js';
 import type { AppLogger } from '../core/logger.js';
 import type { ShedResponses } from './limits/load-shedding.js';
+import { waitedMs } from './limits/waiting-line.js';
 import { problemDocument, type Problem } from './problems/problem.js';
 import type { RequestCounts } from './responses/request-counts.js';
 import { logResponse } from './responses/response-log.js';
@@ -23,13 +24,13 @@ export class RefusalWriter implements ShedResponses {
   respond(refusal: Problem, request: IncomingMessage, response: ServerResponse): void {
     // The path of an unknown client is not logged, so only the one that is known has its own route.
     const route = request.url === '/v1/heartbeat' ? request.url : 'none';
-    const body = this.#record(refusal, route, request.method!);
+    const body = this.#record(refusal, route, request.method!, waitedMs(response));
     response.writeHead(refusal.status, headersOf(refusal, body)).end(body);
   }
 
   /** Returns the bytes of the response to a heartbeat that was not parsed. They say that the connection ends. */
   heartbeatRefusal(refusal: Problem): string {
-    const body = this.#record(refusal, '/v1/heartbeat', 'POST');
+    const body = this.#record(refusal, '/v1/heartbeat', 'POST', 0);
     const headers = {
       ...headersOf(refusal, body),
       date: new Date().toUTCString(),
@@ -41,15 +42,11 @@ export class RefusalWriter implements ShedResponses {
   }
 
   /** Logs and counts the response. @returns its body */
-  #record(refusal: Problem, route: string, method: string): string {
+  #record(refusal: Problem, route: string, method: string, milliseconds: number): string {
     const requestId = randomUUID();
     if (this.requestCounts) this.requestCounts.problems[refusal.code] += 1;
     const { status } = refusal;
-    logResponse(
-      { route, method, status, milliseconds: 0, request_id: requestId },
-      this.log,
-      this.requestCounts,
-    );
+    logResponse({ route, method, status, milliseconds, request_id: requestId }, this.log, this.requestCounts);
     return problemDocument(refusal, this.config.publicUrl, requestId);
   }
 }

@@ -1,4 +1,7 @@
-/** Why a request is refused because of load. */
+/**
+ * Why a request is refused because of load: connections waited too long in the kernel's queue, or there was no place among the
+ * requests in progress.
+ */
 export type ShedReason = 'waiting_time' | 'concurrent_requests';
 
 /** The limits of the load of a process. */
@@ -11,11 +14,11 @@ export interface LoadLimits {
   readonly concurrentRequests: number;
 }
 
-/** A smaller number in progress is never refused by waiting time. */
+/** The number of places is at least this, however slowly the service answers. */
 const MIN_CONCURRENT_REQUESTS = 100;
 /** The share of the places that requests without a waiting person may use. */
 const BACKGROUND_SHARE = 0.8;
-/** Requests in which a person waits are refused when the queue of connections has waited this many times as long. */
+/** Requests in which a person waits are refused when connections have waited in the queue for this many times `waitingMs`. */
 const PERSON_FACTOR = 2;
 /**
  * Refusals for each answered request, at most, so that answers keep about 70 % of the processor time. Above that load, connections

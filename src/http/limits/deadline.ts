@@ -1,6 +1,7 @@
 import type { FastifyInstance, preHandlerHookHandler } from 'fastify';
 import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
 import { problem } from '../problems/problem.js';
+import { waitedMs } from './waiting-line.js';
 
 /**
  * Answers a request of the client API (`/v1/`) with `unavailable` when its response takes too long: each statement has a time
@@ -13,11 +14,14 @@ export function enforceDeadline(fastify: FastifyInstance): void {
   });
 }
 
-// This hook runs when the body has arrived, so the time of a slow sender does not count.
+// This hook runs when the body has arrived, so the time of a slow sender does not count. The wait for a place does.
 const startDeadline: preHandlerHookHandler = (_request, reply, done) => {
-  const timer = setTimeout(() => {
-    if (!reply.sent && !reply.raw.headersSent) reply.send(problem('unavailable'));
-  }, REQUEST_TIMEOUTS_MS.answer).unref();
+  const timer = setTimeout(
+    () => {
+      if (!reply.sent && !reply.raw.headersSent) reply.send(problem('unavailable'));
+    },
+    REQUEST_TIMEOUTS_MS.answer - waitedMs(reply.raw),
+  ).unref();
   reply.raw.once('close', () => clearTimeout(timer));
   done();
 };

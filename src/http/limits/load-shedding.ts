@@ -40,8 +40,9 @@ export interface ShedResponses {
 
 /**
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits). A request is refused before Fastify receives it, or waits there for a place, and may be refused again
- * when its body has arrived. It must be called before other listeners of connections are added, because it replaces Node's own.
+ * (docs/contract.md#limits). Before Fastify receives a request, it is refused, or waits for a place. It is checked a second time
+ * when its body has arrived, and may be refused then. This must be called before other listeners of connections are added, because
+ * it replaces Node's own.
  */
 export function shedLoad(
   fastify: FastifyInstance,
@@ -64,7 +65,7 @@ export function shedLoad(
   };
   const refuse = (isBackground: boolean, mayWait?: boolean) =>
     refusalFor(admission.refusal(isBackground, mayWait));
-  const line = new WaitingLine(admission, limits.lineMs, now, () => refusalFor('concurrent_requests')!);
+  const line = new WaitingLine(admission, limits, now, () => refusalFor('concurrent_requests')!);
   refuseEarly(server, {
     mayRefuse: () => {
       queue.accepted();
@@ -82,7 +83,7 @@ export function shedLoad(
   });
   countRequests(fastify, load, refuse, () => {
     admission.answered();
-    line.placeIsFree();
+    line.fillPlace();
   });
   return queue;
 }
@@ -96,12 +97,14 @@ function refuseOrWait(
   answerFirst(server, (request, response, begin) => {
     if (isProbe(request)) return false;
     const respond = (refusal: Problem) => writer.respond(refusal, request, response);
-    // A client that closes its connection after the response adds to the load only once. A proxy sends the next request at once, so
-    // refusing it would bring no rest.
+    // Only requests on connections that stay open wait. Refusing one does not lower the load, because a proxy sends the next request
+    // on the connection at once; a client that closes its connection sends no other.
     const mayWait = response.shouldKeepAlive;
     const refusal = refuse(isBackground(request), mayWait);
+    if (!refusal && !mayWait) return false;
+    const { socket } = request;
     if (!refusal)
-      return mayWait && line.waits({ isBackground: isBackground(request), response, begin, respond });
+      return line.waitIfFull({ isBackground: isBackground(request), socket, response, begin, respond });
     respond(refusal);
     return true;
   });

@@ -1,45 +1,49 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Problem } from '../problems/problem.js';
-import type { Admission } from './admission.js';
+import type { Admission, LoadLimits } from './admission.js';
 
 /** A request that has arrived, and needs a place among those in progress. */
 export interface ArrivedRequest {
   /** Whether no person waits for it. */
   readonly isBackground: boolean;
-  readonly response: Pick<ServerResponse, 'destroyed'>;
+  readonly socket: Pick<IncomingMessage['socket'], 'destroyed'>;
+  readonly response: ServerResponse;
   readonly begin: () => void;
   readonly respond: (refusal: Problem) => void;
 }
 
 type WaitingRequest = ArrivedRequest & { readonly since: number };
 
-/**
- * A request that has waited twice as long, which is a second, is refused without a budget. With the two seconds that its answer may
- * take, that is less than the five after which `deploy/haproxy.cfg` takes an instance for frozen.
- */
+/** A request that has waited for this many times `lineMs`, a second, is refused even if the budget of refusals is used up. */
 const MAX_WAIT_FACTOR = 2;
-/** How often places are filled whose requests have ended without an answer, such as those of clients that have disconnected. */
+/**
+ * How often free places are filled that no answer has filled: the request that began in one was refused, or its client
+ * disconnected, before its body was read.
+ */
 const CHECK_MS = 50;
+
+/** The milliseconds that a request has waited, by its response. */
+const waits = new WeakMap<ServerResponse, number>();
+
+/** Returns the milliseconds that a request waited for a place before the framework received it. */
+export const waitedMs = (response: ServerResponse): number => waits.get(response) ?? 0;
 
 /**
  * The requests on open connections that wait for a place, such as those of a reverse proxy; refusing all of them would take the time
- * of the answers. The newest one begins first, because its client waits longest for the answer: in the order of arrival, an
- * overloaded service would answer only clients that are about to give up. The oldest one is refused first, after a time in which a
- * burst ends, when the budget of refusals allows one (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and
- * are refused after them.
+ * of the answers. The newest one begins first, because its client will still wait the longest: in the order of arrival, an
+ * overloaded service would answer only clients that are about to give up. The oldest one is refused first, after `lineMs`, within
+ * which a burst would have ended, when the budget of refusals allows one (adaptive LIFO, docs/decisions/0055). Requests of people
+ * begin before others, and are refused after them.
  */
 export class WaitingLine {
   readonly #people: WaitingRequest[] = [];
   readonly #background: WaitingRequest[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param waitMs how long a request waits before it may be refused @param now the milliseconds of a monotonic clock
-   * @param refusal creates the problem of a refused request, and counts it
-   */
+  /** @param now the milliseconds of a monotonic clock @param refusal creates the problem of a refused request, and counts it */
   constructor(
     private readonly admission: Pick<Admission, 'freePlaces' | 'takeRefusal'>,
-    private readonly waitMs: number,
+    private readonly limits: LoadLimits,
     private readonly now: () => number,
     private readonly refusal: () => Problem,
   ) {}
@@ -48,16 +52,21 @@ export class WaitingLine {
     return this.#people.length + this.#background.length;
   }
 
-  /** Takes a request that has no place. @returns false if it can begin at once */
-  waits(request: ArrivedRequest): boolean {
+  /**
+   * Takes a request if it has no place: it begins or is refused later, or is refused at once if too many wait.
+   * @returns false if it can begin at once
+   */
+  waitIfFull(request: ArrivedRequest): boolean {
     if (this.admission.freePlaces(request.isBackground) > 0) return false;
-    this.#requests(request.isBackground).push({ ...request, since: this.now() });
+    const waiting = { ...request, since: this.now() };
+    if (this.length >= this.limits.concurrentRequests) this.#refuse(waiting);
+    else (request.isBackground ? this.#background : this.#people).push(waiting);
     this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
     return true;
   }
 
   /** Must be called after each answer: a waiting request begins in its place. */
-  placeIsFree(): void {
+  fillPlace(): void {
     if (this.length === 0) return;
     this.#beginNewest(1);
     this.#refuseOldest();
@@ -69,7 +78,8 @@ export class WaitingLine {
   }
 
   #check(): void {
-    for (let late; (late = this.#takeOldest(this.waitMs * MAX_WAIT_FACTOR));) late.respond(this.refusal());
+    const longestMs = this.limits.lineMs * MAX_WAIT_FACTOR;
+    for (let late; (late = this.#waitedFor(longestMs));) this.#refuse(late.shift()!);
     this.#beginNewest(this.admission.freePlaces(false));
     this.#refuseOldest();
     if (this.length > 0) return;
@@ -83,41 +93,35 @@ export class WaitingLine {
     freePlaces = (isBackground: boolean) => this.admission.freePlaces(isBackground),
   ) {
     let begun = 0;
-    for (const isBackground of [false, true]) {
-      const requests = this.#requests(isBackground);
+    for (const [requests, isBackground] of [
+      [this.#people, false],
+      [this.#background, true],
+    ] as const)
       while (requests.length > 0 && begun < most && freePlaces(isBackground) > begun) {
         const newest = requests.pop()!;
-        if (newest.response.destroyed) continue;
+        if (newest.socket.destroyed) continue;
+        waits.set(newest.response, this.now() - newest.since);
         newest.begin();
         begun += 1;
       }
-    }
   }
 
   #refuseOldest(): void {
-    while (this.#hasWaited(this.waitMs) && this.admission.takeRefusal())
-      this.#takeOldest(this.waitMs)?.respond(this.refusal());
+    for (let waited; (waited = this.#waitedFor(this.limits.lineMs)) && this.admission.takeRefusal();)
+      this.#refuse(waited.shift()!);
   }
 
-  /** Removes the oldest request that has waited for so long. @returns undefined without one */
-  #takeOldest(milliseconds: number): WaitingRequest | undefined {
+  #refuse({ response, since, respond }: WaitingRequest): void {
+    waits.set(response, this.now() - since);
+    respond(this.refusal());
+  }
+
+  /** Returns the requests whose first one should be refused first, if it has waited for so long, and drops those without a client. */
+  #waitedFor(milliseconds: number): WaitingRequest[] | undefined {
     const before = this.now() - milliseconds;
-    for (const requests of [this.#background, this.#people])
-      while (requests.length > 0 && requests[0]!.since <= before) {
-        const oldest = requests.shift()!;
-        if (!oldest.response.destroyed) return oldest;
-      }
-    return undefined;
-  }
-
-  #hasWaited(milliseconds: number): boolean {
-    const before = this.now() - milliseconds;
-    return [this.#background, this.#people].some(
-      ([oldest]) => oldest !== undefined && oldest.since <= before,
-    );
-  }
-
-  #requests(isBackground: boolean): WaitingRequest[] {
-    return isBackground ? this.#background : this.#people;
+    return [this.#background, this.#people].find((requests) => {
+      while (requests[0]?.socket.destroyed) requests.shift();
+      return requests[0] !== undefined && requests[0].since <= before;
+    });
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppLogger, type ResponseRecord } from '../../core/logger.js';
+import { waitedMs } from '../limits/waiting-line.js';
 import type { RequestCounts } from './request-counts.js';
 
 /** Logs and counts every response that passes Fastify's hooks. */
@@ -30,7 +31,7 @@ export function responseRecord(request: FastifyRequest, reply: FastifyReply): Re
     route: (request.is404 ? undefined : request.routeOptions.url) ?? 'none',
     method: request.method,
     status: reply.statusCode,
-    milliseconds: reply.elapsedTime,
+    milliseconds: waitedMs(reply.raw) + reply.elapsedTime,
     request_id: request.id,
   };
 }
