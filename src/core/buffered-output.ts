@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 const COLLECT_MS = 100;
 /** The number of bytes from which on the collected lines are written at once. */
 const COLLECT_BYTES = 64 * 1024;
+/** A block also has space for the line after COLLECT_BYTES. */
 const BLOCK_BYTES = COLLECT_BYTES + 16 * 1024;
 /** With more full blocks than this, further lines are dropped: a log without a reader must not stop the service. */
 const MAX_FULL_BLOCKS = 50;
@@ -68,9 +69,12 @@ export class BufferedOutput {
 
   /** Resolves when everything is written, or after SHUTDOWN_TIMEOUT_MS. */
   async waitUntilWritten(): Promise<void> {
-    const timeout = pause(SHUTDOWN_TIMEOUT_MS, 'timeout', { ref: false });
+    const done = new AbortController();
+    // This timer keeps the process alive, because that of a full pipe does not.
+    const timeout = pause(SHUTDOWN_TIMEOUT_MS, 'timeout', { signal: done.signal }).catch(() => undefined);
     for (this.flush(); this.#writeInProgress; this.flush())
-      if ((await Promise.race([this.#writeInProgress, timeout])) === 'timeout') return;
+      if ((await Promise.race([this.#writeInProgress, timeout])) === 'timeout') break;
+    done.abort();
   }
 
   /** Puts the lines so far into `#full`, and begins a block that has space for so many bytes. */
