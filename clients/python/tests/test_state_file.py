@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -253,6 +254,13 @@ class TwoProcesses(FileTest):
                 self.assertEqual((is_first_locked, is_second_locked), (True, False))
         with locked(lock) as is_locked_again, locked(str(self.folder / "none" / "lock")) as is_locked_nowhere:
             self.assertEqual((is_locked_again, is_locked_nowhere), (True, False))
+
+    def test_a_file_system_without_locks(self) -> None:
+        """Then nothing is waited for: each write would take two seconds longer."""
+        error = OSError(errno.ENOLCK, "No locks available")
+        with patch("mooring_client.file_lock._lock", side_effect=error), patch("time.sleep") as sleep:
+            with locked(str(self.folder / "lock")) as is_locked:
+                self.assertEqual((is_locked, sleep.call_count), (False, 0))
 
 
 class _Storage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -10,6 +11,8 @@ from typing import IO, Generator
 
 _TIMEOUT_SECONDS = 2.0
 _PAUSE_SECONDS = 0.01
+# The errors of a lock that another process holds. Any other says that the file system allows no lock.
+_HELD = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EINTR, errno.EDEADLK}
 
 if sys.platform == "win32":
     import msvcrt
@@ -46,7 +49,7 @@ def _obtain(stream: IO[bytes]) -> bool:
         try:
             _lock(stream)
             return True
-        except OSError:
-            if time.monotonic() >= end:
+        except OSError as error:
+            if error.errno not in _HELD or time.monotonic() >= end:
                 return False
             time.sleep(_PAUSE_SECONDS)
