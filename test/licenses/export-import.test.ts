@@ -333,6 +333,12 @@ describe('a wrong use is refused in one sentence', () => {
       2,
       /^--map names two columns for email\.$/,
     ],
+    [
+      'two values for a column',
+      ['x.csv', '--from', 'paddle', '--only', 'A=one', '--only', 'A=two'],
+      2,
+      /^--only names A twice\.$/,
+    ],
     ['options of the other import', ['x.csv', '--dry-run'], 2, /^The other options need --from or --map/],
     ['--send with a file', ['x.csv', '--send'], 2, /^--send is for licenses that are imported already/],
     [

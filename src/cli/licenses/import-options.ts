@@ -1,7 +1,7 @@
 import { IMPORT_FIELDS, type ImportField } from '../../vendor-import/vendors.js';
 import { UsageError } from '../terminal/output.js';
 
-/** The columns that `--map` names, by what they are. */
+/** The columns that `--map` names, by the import field that is read from each. */
 export type ColumnMaps = Readonly<Partial<Record<ImportField, string>>>;
 
 /** The values that `--only` demands, by the names of their columns. */
@@ -23,6 +23,7 @@ export function collectFilters(text: string, before: RowFilters | undefined): Ro
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError('--only must be COLUMN=VALUE.');
   const [column, value] = splitAt(text, at);
+  if (before && Object.hasOwn(before, column)) throw new UsageError(`--only names ${column} twice.`);
   return { ...before, [column]: value };
 }
 
