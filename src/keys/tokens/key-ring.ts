@@ -144,8 +144,9 @@ class RingExists extends Error {
 export async function createKeyRing(dir: string, now: Date): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   if (await exists(join(dir, 'ring.json'))) throw new RingExists(dir);
-  const entries = [await createTokenKey(dir, 'active', now), await createTokenKey(dir, 'next', now)];
+  const entries: RingEntry[] = [];
   try {
+    for (const state of ['active', 'next'] as const) entries.push(await createTokenKey(dir, state, now));
     await writeRing(dir, entries, link);
   } catch (error) {
     await Promise.all(entries.map((entry) => rm(join(dir, entry.file))));
