@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 
 const END_OF_HEADERS = Buffer.from('\r\n\r\n');
@@ -34,8 +33,8 @@ export class Connection {
 
   /** Resolves when the connection is open, or has failed. */
   async opened() {
-    if (this.#socket.connecting)
-      await Promise.race(['connect', 'close'].map((event) => once(this.#socket, event)));
+    if (!this.#socket.connecting) return;
+    await new Promise((resolve) => this.#socket.once('connect', resolve).once('close', resolve));
   }
 
   get isClosed() {
