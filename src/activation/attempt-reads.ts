@@ -54,7 +54,10 @@ export type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
 type HashedCredentials = readonly [keyHash: Buffer, email: string, machineId: Buffer];
 
-/** Reads what activation requests need. Requests that arrive within a few milliseconds share one statement. */
+/**
+ * Reads what activation requests need. Requests that arrive within a few milliseconds share the statement that finds licenses by key;
+ * the second one, for a machine that still sends a former key or e-mail, is sent for each request.
+ */
 @Injectable()
 export class AttemptReads {
   readonly #byKey = new Batch<HashedCredentials, FoundAttempt | undefined>((given) => this.readByKey(given));

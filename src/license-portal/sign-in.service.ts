@@ -31,7 +31,7 @@ export class SignInService {
   readonly #codeMailsByAddress = new RateLimit(10, DAY_SECONDS);
   /** Limits the code mails that the sessions by license key of each license request for the address of that license. */
   readonly #codeMailsByLicense = new RateLimit(10, DAY_SECONDS);
-  // Limits the wrong codes for each address to the tries of ten codes. A right code is neither counted nor refused, so that an
+  // Limits the wrong codes for each address to 50, the tries of ten codes. A right code is neither counted nor refused, so that an
   // attacker who knows an address cannot lock its owner out.
   readonly #wrongCodes = new RateLimit(50, DAY_SECONDS);
 
@@ -51,9 +51,8 @@ export class SignInService {
    * new key is replaced, as a key may have leaked then.
    * @param typedKey a text that `licenseKeyOrPreviousField` accepts
    * @returns the session token
-   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text that is neither the
-   *   form of a license key nor can be a previous key, because no license has one; `unavailable` if a production database has no
-   *   licenses
+   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text without the form of a
+   *   license key, if no license has a previous key; `unavailable` if a production database has no licenses
    */
   async signInWithKey(email: string, typedKey: string): Promise<string> {
     const [key_hash, previous_key_hash] = this.keys.hashesOfTyped(typedKey);

@@ -99,7 +99,7 @@ const memberNames = (value: unknown): string[] =>
         ...memberNames(member),
       ]);
 
-test('an id has the same name in the JSON of every command, which says what it identifies', async () => {
+test('in the JSON of every command, an id has the same name, and the name says what it identifies', async () => {
   program = await createProgram(['help']);
   const printed = await runEach();
   const names = program.commands.flatMap((child) =>

@@ -40,8 +40,8 @@ const CANCEL_LOCK_WAITS = `
   where datname = current_database() and application_name = 'mooring' and wait_event_type = 'Lock'`;
 
 /**
- * Runs a function, and meanwhile cancels each statement of a request that waits for a lock, with the error of its time limit
- * (57014). So no test has to wait for that limit, and statements that are only slow are not cancelled.
+ * Runs a function, and meanwhile cancels each statement of the service that waits for a lock, with the error of the time limit of a
+ * request (57014). So no test has to wait for that limit, and statements that are only slow are not cancelled.
  * @param query runs a statement in the database of the service
  */
 export async function cancelLockWaitsDuring<Result>(

@@ -30,8 +30,8 @@ export async function* jsonRows(
   const linked = new Map<string, Record<string, string>>();
   for await (const { line, value } of documents) {
     const { data, included } = value as { data?: unknown; included?: unknown };
-    const isDocument = Array.isArray(data) || (isObject(data) && data['attributes'] !== undefined);
-    const items: unknown[] = isDocument ? [data].flat() : [value];
+    const isJsonApi = Array.isArray(data) || (isObject(data) && data['attributes'] !== undefined);
+    const items: unknown[] = isJsonApi ? [data].flat() : [value];
     const isLicense = (item: Resource) =>
       resourceType === undefined ||
       item.type === undefined ||
@@ -41,7 +41,7 @@ export async function* jsonRows(
       if (!isLicense(resource)) keep(linked, resource);
     for (const [i, item] of items.entries()) {
       if (!isObject(item) || !isLicense(item)) continue;
-      const place = items.length > 1 || isDocument ? `line ${line}, item ${i + 1}` : `line ${line}`;
+      const place = items.length > 1 || isJsonApi ? `line ${line}, item ${i + 1}` : `line ${line}`;
       yield jsonRow(place, valuesOf(item, linked));
     }
   }
@@ -79,7 +79,7 @@ function valuesOf(
     const byRelation = isObject(data)
       ? linked.get(`${String(data['type'])} ${String(data['id'])}`)
       : undefined;
-    // Lemon Squeezy names the id of the order in an attribute too, and its type is the name in plural.
+    // Lemon Squeezy also names a linked resource in an attribute: `order_id` is the id of a resource of the type `orders`.
     const kept = byRelation ?? linked.get(`${name}s ${String(attributes[`${name}_id`])}`) ?? {};
     return Object.entries(kept).map(([member, text]) => [`${name}.${member}`, text] as const);
   });

@@ -19,7 +19,7 @@ export interface DataAges {
   /** The earliest deadline (30 days after the receipt) of the waiting erasure requests; null if none waits. */
   readonly erasure_due: string | null;
   /** The earliest day, past or future, for which a waiting erasure request is scheduled; null if none waits. */
-  readonly erasure_runs: string | null;
+  readonly erasure_scheduled_for: string | null;
   /**
    * By table of the policy: the day on which the period of the oldest overdue row started (`RetentionRule.keptFrom`);
    * null if no row should have been deleted a day ago.
@@ -50,7 +50,7 @@ const AGES = `
          (select min(received_on) + ${ERASURE_DEADLINE_DAYS} from erasure_request
           where ${IS_WAITING})::text as erasure_due,
          (select min(runs_at)::date from erasure_request
-          where ${IS_WAITING})::text as erasure_runs,
+          where ${IS_WAITING})::text as erasure_scheduled_for,
          (select finished_at from retention_run where finished_at is not null and as_of::date = started_at::date
           order by finished_at desc limit 1) as retention_finished,
          (select min(applied_at) from schema_migration) as database_since,

@@ -118,11 +118,12 @@ export class WarningsService {
 
   // Data counts as overdue a day after it is due, because an outage can last for hours. Otherwise it is deleted within an hour.
   private overdueDataWarnings(ages: DataAges): string[] {
-    const { telemetry_inbox, overdue, erasure_due, erasure_runs, file_rewrite, failed } = ages;
+    const { telemetry_inbox, overdue, erasure_due, erasure_scheduled_for, file_rewrite, failed } = ages;
     const now = this.clock.now();
     const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
     const isErasureOverdue = erasure_due !== null && erasure_due < utcDay(now);
-    const isErasureLate = !isErasureOverdue && erasure_runs !== null && erasure_runs < yesterday;
+    const isErasureLate =
+      !isErasureOverdue && erasure_scheduled_for !== null && erasure_scheduled_for < yesterday;
     const isMoveLate = telemetry_inbox !== null && telemetry_inbox < yesterday;
     return [
       ...this.retentionRunWarnings(ages),
@@ -137,7 +138,9 @@ export class WarningsService {
           : [],
       ),
       ...(isErasureLate
-        ? [`An erasure request has been waiting since ${erasure_runs}: run mooring erasure run to see why.`]
+        ? [
+            `An erasure request has been waiting since ${erasure_scheduled_for}: run mooring erasure run to see why.`,
+          ]
         : []),
       ...(isErasureOverdue ? [`An erasure request was due on ${erasure_due} and is overdue.`] : []),
       ...(file_rewrite !== null

@@ -33,8 +33,8 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
   };
   const escape = useRef(closeOrWarn);
   escape.current = closeOrWarn;
-  // The browser's own handling of Escape can be prevented only once. It would then close this dialog, and the one below it. The event
-  // is handled by the window, because the focus may have left the dialog.
+  // The browser's own handling of Escape can be prevented only once: at the second Escape the browser would close this dialog, and also
+  // the one below it. The event is handled by the window, because the focus may have left the dialog.
   useEffect(() => {
     const handle = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
@@ -66,7 +66,8 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
         event.preventDefault();
         closeOrWarn();
       }}
-      // A gesture to go back closes the dialog at the second time, although the page has ignored it once.
+      // `onCancel` can prevent only the first gesture to go back. At the second one the browser closes the dialog itself, so it is opened
+      // again if it may not close.
       onClose={() => {
         // Without an element the dialog is no longer rendered, so it may close.
         if (!element.current) return;

@@ -16,7 +16,10 @@ export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
   }, []);
 }
 
-/** Whether a key is a shortcut of a single key: it has no modifier except Shift, and is not typed into a field. */
+/**
+ * Whether a key may be a shortcut of a single key: these are turned on, it has no modifier except Shift, and it is not typed into a
+ * field.
+ */
 export const isPlainKey = ({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean =>
   arePlainKeysOn() &&
   !metaKey &&

@@ -76,6 +76,7 @@ export const CHANGE_BUGS: readonly PlantedBug[] = [
     name: 'a lower machine limit ends activations',
     seed: 1,
     shape: { ...ONE_CLIENT, kinds: { activate: 20, machines: 8 } },
+    // `Planting.trigger` replaces USED by the statement that records that the bug had its effect.
     plant: (planting) =>
       planting.trigger(
         'license',
