@@ -149,7 +149,11 @@ export class TestBrowser {
 
   /** Closes the pages of a test, and fails the test if one of them had a fault. */
   private async endTest(): Promise<void> {
-    for (const context of this.#contexts.splice(0)) await context.close();
+    for (const context of this.#contexts.splice(0)) {
+      // The answer to a request may still be delayed by the test. Its error is not that of the next test.
+      for (const page of context.pages()) await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await context.close();
+    }
     expect(this.faults.splice(0)).toEqual([]);
   }
 
