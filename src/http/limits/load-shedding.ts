@@ -57,15 +57,16 @@ export function shedLoad(
   const queue = new AcceptQueue(now, () => readLength());
   const admission = new Admission(limits, load, queue, now, () => performance.eventLoopUtilization().active);
   const returnTimes = new ReturnTimes();
-  const refusalFor = (reason: ShedReason | undefined): Problem | undefined => {
-    if (reason === undefined) return undefined;
+  const createRefusal = (reason: ShedReason): Problem => {
     load.shed[reason] += 1;
     const seconds = returnTimes.next(now(), admission.perSecond, Math.random());
     return problem('unavailable', {}, { 'retry-after': String(seconds) });
   };
-  const refuse = (isBackground: boolean, mayWait?: boolean) =>
-    refusalFor(admission.refusal(isBackground, mayWait));
-  const line = new WaitingLine(admission, limits, now, () => refusalFor('concurrent_requests')!);
+  const refuse = (isBackground: boolean, mayWait?: boolean): Problem | undefined => {
+    const reason = admission.refusal(isBackground, mayWait);
+    return reason && createRefusal(reason);
+  };
+  const line = new WaitingLine(admission, limits, now, () => createRefusal('concurrent_requests'));
   refuseEarly(server, {
     mayRefuse: () => {
       queue.accepted();
@@ -96,15 +97,15 @@ function refuseOrWait(
 ): void {
   answerFirst(server, (request, response, begin) => {
     if (isProbe(request)) return false;
+    const { socket } = request;
+    const isHeartbeat = isBackground(request);
     const respond = (refusal: Problem) => writer.respond(refusal, request, response);
     // Only requests on connections that stay open wait. Refusing one does not lower the load, because a proxy sends the next request
     // on the connection at once; a client that closes its connection sends no other.
     const mayWait = response.shouldKeepAlive;
-    const refusal = refuse(isBackground(request), mayWait);
-    if (!refusal && !mayWait) return false;
-    const { socket } = request;
+    const refusal = refuse(isHeartbeat, mayWait);
     if (!refusal)
-      return line.waitIfFull({ isBackground: isBackground(request), socket, response, begin, respond });
+      return mayWait && line.waitIfFull({ isBackground: isHeartbeat, socket, response, begin, respond });
     respond(refusal);
     return true;
   });

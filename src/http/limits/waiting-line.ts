@@ -74,7 +74,8 @@ export class WaitingLine {
 
   /** Lets all waiting requests begin, for the shutdown. */
   end(): void {
-    this.#beginNewest(Infinity, () => Infinity);
+    for (const requests of [this.#people, this.#background])
+      while (requests.length > 0) this.#begin(requests.pop()!);
   }
 
   #check(): void {
@@ -88,22 +89,22 @@ export class WaitingLine {
   }
 
   // A request that begins takes its place only when its body was read, so `most` limits how many begin before that.
-  #beginNewest(
-    most: number,
-    freePlaces = (isBackground: boolean) => this.admission.freePlaces(isBackground),
-  ) {
+  #beginNewest(most: number): void {
     let begun = 0;
     for (const [requests, isBackground] of [
       [this.#people, false],
       [this.#background, true],
     ] as const)
-      while (requests.length > 0 && begun < most && freePlaces(isBackground) > begun) {
-        const newest = requests.pop()!;
-        if (newest.socket.destroyed) continue;
-        waits.set(newest.response, this.now() - newest.since);
-        newest.begin();
-        begun += 1;
-      }
+      while (requests.length > 0 && begun < most && this.admission.freePlaces(isBackground) > begun)
+        if (this.#begin(requests.pop()!)) begun += 1;
+  }
+
+  /** Lets a request begin. @returns false if its client has gone */
+  #begin({ socket, response, since, begin }: WaitingRequest): boolean {
+    if (socket.destroyed) return false;
+    waits.set(response, this.now() - since);
+    begin();
+    return true;
   }
 
   #refuseOldest(): void {
