@@ -77,13 +77,12 @@ export class BufferedOutput {
     done.abort();
   }
 
-  /** Puts the lines so far into `#full`, and begins a block that has space for so many bytes. */
+  /** Puts the lines so far into `#full`, and begins a block that has space for at least so many bytes. */
   #startBlock(bytes = 0): void {
     if (this.#used > 0) this.#full.push(this.#block.subarray(0, this.#used));
-    const isLong = bytes > BLOCK_BYTES;
-    this.#block =
-      (isLong ? undefined : this.#reusable) ?? Buffer.allocUnsafeSlow(Math.max(bytes, BLOCK_BYTES));
-    if (!isLong) this.#reusable = undefined;
+    const reusable = bytes <= BLOCK_BYTES ? this.#reusable : undefined;
+    this.#block = reusable ?? Buffer.allocUnsafeSlow(Math.max(bytes, BLOCK_BYTES));
+    this.#reusable = undefined;
     this.#used = 0;
   }
 

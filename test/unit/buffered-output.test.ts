@@ -16,7 +16,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-test('all lines are written once, whole and in order, also long ones and those that arrive during a write', async () => {
+test('all lines are written once, whole and in order, also long lines and lines that arrive during a write', async () => {
   const output = new BufferedOutput(fd);
   // Characters of one to four bytes, in lines that are shorter and longer than what is written at once.
   const lines = Array.from({ length: 3_000 }, (_, index) => {
