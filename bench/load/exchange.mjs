@@ -39,7 +39,7 @@ export class Exchange {
 
   /**
    * Opens all kept connections before the first call, as a proxy has them open after some time. Otherwise the first calls of an
-   * overload would open them at once, and those that the kernel ignores would count as in use for seconds.
+   * overload would open them at once. The kernel would ignore some, which would count as in use for seconds.
    */
   async openAll() {
     while (this.#isKept && this.#open < this.#maxConnections) {

@@ -47,10 +47,13 @@ async function capacity({ port, connections, concurrent, seconds }) {
   return { perSecond: counts.right / elapsed, counts };
 }
 
-/** Sends Poisson arrivals. Only arrivals and responses after `warmUpSeconds` count. */
-async function arrivals({ port, connections, perSecond, seconds, warmUpSeconds, seed }) {
+/**
+ * Sends Poisson arrivals. Only arrivals and responses after `warmUpSeconds` count. With `opensAll`, all connections that are kept
+ * open are opened before.
+ */
+async function arrivals({ port, connections, opensAll, perSecond, seconds, warmUpSeconds, seed }) {
   const exchange = new Exchange(port, activations, connections, KEPT_CONNECTIONS);
-  await exchange.openAll();
+  if (opensAll) await exchange.openAll();
   const counts = { ...emptyCounts(), not_sent: 0, due: 0, in_time: 0 };
   const times = [];
   const timesConnected = [];

@@ -68,7 +68,8 @@ async function measureAll({ url, folder, processes, progress }, options) {
     await measureCapacity(connections, WARM_UP_SECONDS);
     let before = await measureCapacity(connections);
     for (const factor of options.factors) {
-      const load = { load: 'arrivals', connections, perSecond: factor * before, seed: options.seed };
+      const perSecond = factor * before;
+      const load = { load: 'arrivals', connections, opensAll: true, perSecond, seed: options.seed };
       const result = await measureLoad({ ...load, seconds: options.seconds, warmUpSeconds: WARM_UP_SECONDS });
       const after = await measureCapacity(connections);
       // The mean of both, because other work of the machine changes the capacity.

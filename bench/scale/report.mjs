@@ -52,7 +52,7 @@ function heartbeatSection({ loads, database, inboxBytes }, { seconds }) {
 One instance answers heartbeats that arrive as a Poisson process, whether earlier ones were answered or not, for ${seconds} s at each rate.
 The lowest rate is that of a million clients; the column "most" is a closed loop of 64 connections, each of which sends the
 next heartbeat after a response. The processor time of PostgreSQL is that of all processes of the server,
-also of those that have ended. The share of the replica is counted by \`mooring_heartbeats_total\`.
+including processes that have ended. The share of the replica is counted by \`mooring_heartbeats_total\`.
 
 ${columns(loads.map(rateTitle), loads, [
   ['heartbeats', ({ heartbeats }) => formatCount(heartbeats)],
