@@ -99,7 +99,10 @@ const SHAPES = {
   text: matching('a text', /\S/),
 } as const satisfies Record<string, Rule>;
 
-/** Demands that members have these shapes: `{ 'license.status': 'active' }`. @param of the object that has the members, as messages name it */
+/**
+ * Demands that members have these shapes: `{ 'license.status': 'active' }`.
+ * @param of the object that has the members, as messages name it
+ */
 export function demandMembers(
   value: unknown,
   members: Record<string, keyof typeof SHAPES>,

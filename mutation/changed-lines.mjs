@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Finds the lines that differ from a commit, also those of new files that are not added. @returns pairs of the first and last line, by file */
+/**
+ * Finds the lines that differ from a commit, including new files that are not added.
+ * @returns pairs of the first and last line, by file
+ */
 export function changedLines(reference, directory) {
   const args = ['diff', '--unified=0', '--no-color', '--no-ext-diff', '--no-prefix', reference, '--', '*.ts'];
   const git = (list) => execFileSync('git', list, { cwd: directory, encoding: 'utf8', maxBuffer: 1e9 });

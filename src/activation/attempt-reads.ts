@@ -55,8 +55,8 @@ export type FoundAttempt = ActivationAttempt & { readonly revision: string };
 type HashedCredentials = readonly [keyHash: Buffer, email: string, machineId: Buffer];
 
 /**
- * Reads what activation requests need. Requests that arrive within a few milliseconds share the statement that finds licenses by key;
- * the second one, for a machine that still sends a former key or e-mail, is sent for each request.
+ * Reads what activation requests need. Requests that arrive within a few milliseconds share the statement that finds licenses by
+ * key; the second one, for a machine that still sends a former key or e-mail, is sent for each request.
  */
 @Injectable()
 export class AttemptReads {

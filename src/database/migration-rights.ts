@@ -33,7 +33,10 @@ const SELECT_RIGHTS = `
     order by c.relname = 'schema_migration' desc, r.rolname limit 1) o on true
   where d.datname = current_database()`;
 
-/** Refuses a role that cannot apply pending migrations. @throws ConfigError with the message that a start of the service would print */
+/**
+ * Refuses a role that cannot apply pending migrations.
+ * @throws ConfigError with the message that a start of the service would print
+ */
 export async function requireMigrationRights(dataSource: DataSource, databaseUrl: string): Promise<void> {
   const rights = await queryOne<Rights>(dataSource, SELECT_RIGHTS);
   if (!rights.may_create_schema || !rights.may_create_tables || rights.table_owner !== null)
@@ -41,7 +44,8 @@ export async function requireMigrationRights(dataSource: DataSource, databaseUrl
 }
 
 /**
- * As `connectionRefusal`; for a role that owns the database, and not its tables or its schema, the error names the command that helps.
+ * As `connectionRefusal`; for a role that owns the database, and not its tables or its schema, the error names the command that
+ * helps.
  * @returns null if waiting may help
  */
 export async function databaseRefusal(error: unknown, databaseUrl: string): Promise<ConfigError | null> {

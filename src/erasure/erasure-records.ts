@@ -32,7 +32,10 @@ export class ErasureRecords {
     return this.keys.hashErasedAddress(email);
   }
 
-  /** Records the ids that a request erases: its own, and those of its licenses and purchases. @throws JobFailure if the file cannot be written */
+  /**
+   * Records the ids that a request erases: its own, and the ids of its licenses and purchases.
+   * @throws JobFailure if the file cannot be written
+   */
   async recordErased(
     database: Database,
     { id, email, at }: { id: string; email: string; at: Date },

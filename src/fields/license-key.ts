@@ -4,7 +4,9 @@ import { readPreviousKey } from '../keys/previous-key-text.js';
 
 export const LICENSE_KEY_SENTENCE = 'must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX';
 
-/** A license key that a person typed or pasted. The value has the prefix that was typed, or none: `withServicePrefix` completes it. */
+/**
+ * A license key that a person typed or pasted. The value has the prefix that was typed, or none: `withServicePrefix` completes it.
+ */
 export const licenseKeyField = textField(LICENSE_KEY_SENTENCE, (text) => readLicenseKey(text));
 
 /**

@@ -5,9 +5,9 @@ const DEFAULT_PORT = 3000;
 const MAX_ATTEMPTS = 100;
 
 /**
- * Returns the environment with the port to use. A PORT of 0 becomes a free port that is already known here, because the
- * default of PUBLIC_URL contains it. Unless NODE_ENV is `production`, a missing PORT becomes the first free port from 3000 to 3099; if
- * none is free, it stays missing. Another PORT is not changed.
+ * Returns the environment with the port to use. A PORT of 0 becomes a free port that is already known here, because the default of
+ * PUBLIC_URL contains it. Unless NODE_ENV is `production`, a missing PORT becomes the first free port from 3000 to 3099; if none is
+ * free, it stays missing. Another PORT is not changed.
  */
 export async function withFreePort(environment: Environment): Promise<Environment> {
   const { PORT: configuredPort, HOST: host = '127.0.0.1' } = environment;
