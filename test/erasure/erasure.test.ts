@@ -18,8 +18,8 @@ import {
   waitForJobs,
   waitForSentMails,
   sell,
-  until,
 } from './harness.js';
+import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 

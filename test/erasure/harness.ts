@@ -1,17 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { AUDIT_CONTEXT, createDatabase, type Service } from '../support/harness.js';
 import { formsOfText, type Form } from '../support/leak-search.js';
-
-/** Waits until a condition holds, at most until the timeout of the test. */
-export async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await pause(5);
-}
+import { until } from '../support/until.js';
 
 /** Records a paid purchase. @returns the id of its license */
 export async function sell(service: Service, email: string, transaction_id: string): Promise<string> {

@@ -15,8 +15,8 @@ import {
   waitForJobs,
   outbox,
   sell,
-  until,
 } from './harness.js';
+import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { withTableLock } from '../support/tables.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
-import { until } from './harness.js';
+import { until } from '../support/until.js';
 import { call, createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 

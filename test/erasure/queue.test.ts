@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs, until } from './harness.js';
+import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs } from './harness.js';
+import { until } from '../support/until.js';
 import { Service } from '../support/harness.js';
 
 const ADA = 'ada@example.com';

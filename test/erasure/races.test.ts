@@ -3,7 +3,8 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { mailsTo, sell, until } from './harness.js';
+import { mailsTo, sell } from './harness.js';
+import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { erase, findRequest, waitUntilCarriedOut, makeDue, mailsTo, sell, until } from './harness.js';
+import { erase, findRequest, waitUntilCarriedOut, makeDue, mailsTo, sell } from './harness.js';
+import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 

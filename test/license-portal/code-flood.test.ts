@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Mailer } from '../../src/mail/mailer.js';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
 import { retryWhileUnavailable, type Answer, type Service } from '../support/harness.js';
 import { MailHarness, PUBLIC_URL } from '../mail/harness.js';

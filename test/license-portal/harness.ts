@@ -1,4 +1,5 @@
-import { outbox, until } from '../erasure/harness.js';
+import { outbox } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import type { Answer, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';

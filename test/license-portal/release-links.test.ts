@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { erase, everyRow, until } from '../erasure/harness.js';
+import { erase, everyRow } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { NOW, Service } from '../support/harness.js';
 import { Browser, codeAfter, mailedCodes, wrongCode } from './harness.js';
 

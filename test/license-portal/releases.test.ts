@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { waitForJobs, outbox, until } from '../erasure/harness.js';
+import { waitForJobs, outbox } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
 

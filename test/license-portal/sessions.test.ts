@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { hash, randomBytes } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser } from './harness.js';
 import { freePort } from '../support/processes/server-process.js';

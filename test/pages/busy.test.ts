@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { openByCode } from './portal-browser.js';

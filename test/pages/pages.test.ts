@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
 import { TestBrowser } from './browser.js';

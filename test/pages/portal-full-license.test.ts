@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LicenseProblem, MooringClient } from '../../client/src/client.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { machineId, Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { outbox, until } from '../erasure/harness.js';
+import { outbox } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import type { Locator, Page } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseService } from '../../src/releases/release.service.js';

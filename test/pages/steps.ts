@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { machineId, type Service } from '../support/harness.js';
 
 /** What a holder types to activate a machine, and to sign in to the portal. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 import { TestBrowser } from './browser.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { TestBrowser } from './browser.js';

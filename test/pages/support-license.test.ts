@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sell, until } from '../erasure/harness.js';
+import { sell } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';

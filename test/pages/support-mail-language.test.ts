@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { mailsTo, until } from '../erasure/harness.js';
+import { mailsTo } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { until } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { AUDIT_CONTEXT, type Service } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';

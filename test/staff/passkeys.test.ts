@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Authenticator, type Forgery } from '../support/http/authenticator.js';
-import { outbox, until } from '../erasure/harness.js';
+import { outbox } from '../erasure/harness.js';
+import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
