@@ -102,6 +102,7 @@ async function takeDeletion(camera, vendor, { email }) {
   const page = await camera.openPage();
   await page.goto('/portal/');
   await page.getByRole('button', { name: 'I lost my key' }).click();
+  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
   await page.locator('input[name=email]').fill(email);
   const code = await codeAfter(vendor.outbox, email, () =>
     page.getByRole('button', { name: 'Mail me a code' }).click(),

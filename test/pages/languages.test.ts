@@ -40,6 +40,8 @@ const waitForMail = (subject: string) => until(async () => (await readMailSubjec
 async function signInInGerman(page: Page): Promise<void> {
   await page.goto('/portal/');
   await page.getByRole('button', { name: 'Ich habe meinen Schlüssel verloren' }).click();
+  // A text that is typed while one form replaces the other would be lost.
+  await expectFocus(page.getByLabel('E-Mail-Adresse'));
   await page.getByLabel('E-Mail-Adresse').fill(license.email);
   await browser.expectAccessibleLayout(page);
   const code = await codeAfter(service, license.email, () =>

@@ -5,7 +5,7 @@ import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, machineRow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { expectAnnounced, tabTo, type HolderCredentials } from './steps.js';
+import { expectAnnounced, expectFocus, tabTo, type HolderCredentials } from './steps.js';
 import {
   addAuthenticator,
   dialog,
@@ -110,6 +110,8 @@ async function signInByKey(
 async function signInByCode(page: Page, device: InputDevice, email: string): Promise<void> {
   await device.press(button(page, 'Sign out'));
   await device.press(button(page, 'I lost my key'));
+  // A text that is typed while one form replaces the other would be lost.
+  await expectFocus(page.getByLabel('E-mail address'));
   await device.type(page.getByLabel('E-mail address'), email);
   const code = await codeAfter(service, email, () => device.press(button(page, 'Mail me a code')));
   await device.type(page.getByLabel('Code'), code);
