@@ -7,8 +7,8 @@ import type { LicenseState } from '../licenses/license.rules.js';
 export interface ActivationAttempt extends LicenseState {
   readonly license_id: string;
   readonly machines_allowed: number;
-  /** The number of active activations of the license. */
-  readonly machines_in_use: number;
+  /** The number of active activations of the license. It may be null if the machine has none, because it is not needed then. */
+  readonly machines_in_use: number | null;
   readonly activation_id: string | null;
   readonly activated_at: Date | null;
   readonly hostname_hint: string | null;
@@ -18,4 +18,5 @@ export interface ActivationAttempt extends LicenseState {
 export type SuccessfulAttempt = ActivationAttempt & {
   readonly activation_id: string;
   readonly activated_at: Date;
+  readonly machines_in_use: number;
 };

@@ -20,7 +20,9 @@ import { AttemptReads, type ActivationCredentials, type FoundAttempt } from './a
 const ACTIVATE_MACHINE = 'select * from activate_machine($1, $2, $3, $4, $5, $6, $7)';
 
 /** A row that the SQL function `activate_machine` returns. Without an activation, the license is at its machine limit. */
-type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseState | 'license_id'>;
+type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseState | 'license_id'> & {
+  readonly machines_in_use: number;
+};
 
 /** Activates a license on a machine (docs/contract.md#activate). */
 @Injectable()
@@ -107,7 +109,7 @@ export class ActivationService {
   // `release_url` opens the portal for this license, so that the holder can release a machine and return to the application. The
   // label and version in it let the page name the machine that waits. Browsers do not send a fragment.
   private machineLimitProblem(
-    { machines_allowed, machines_in_use }: ActivationAttempt,
+    { machines_allowed, machines_in_use }: WrittenAttempt,
     release: string,
     { hostname_hint: machine, app_version: version }: ActivateRequest,
   ): Problem {

@@ -10,22 +10,29 @@ import type { ActivationAttempt } from './activation-attempt.js';
 // of its purchase.
 const SELECT_ATTEMPT = `
   select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
-         (select count(*)::int from activation where license_id = l.id and ended_at is null) as machines_in_use,
          a.id as activation_id, a.activated_at, a.hostname_hint, concat(l.xmin, ' ', p.xmin) as revision
   from license l
   left join purchase p on p.id = l.purchase_id`;
 
+// Adds \`machines_in_use\` to the found attempts. It is counted once for each license, because the machines of a large license may all
+// activate again in the same second, and not for a new machine, for which \`activate_machine\` counts.
+const countMachines = (found: string) => `
+  with attempt as materialized (${found}), in_use as (
+    select license_id, (select count(*)::int from activation where license_id = l.license_id and ended_at is null) as machines_in_use
+    from (select distinct license_id from attempt where activation_id is not null) l)
+  select * from attempt left join in_use using (license_id)`;
+
 // Finds the licenses of several requests, each by the hash of its key ($1) and its e-mail ($2), and the activation of its machine
 // ($3), if it has one. With `limit 1` PostgreSQL finds each license by the index, also if its plan was made for an empty table.
-const FIND_BY_KEY = {
+export const FIND_BY_KEY = {
   name: 'find activation',
-  text: `
+  text: countMachines(`
   select given.position::int, attempt.*
   from unnest(${elementsOf('$1::bytea[]')}, ${elementsOf('$2::text[]')}, ${elementsOf('$3::bytea[]')})
     with ordinality as given (key_hash, email, machine_id, position)
   cross join lateral (${SELECT_ATTEMPT}
     left join activation a on a.license_id = l.id and a.machine_id = given.machine_id and a.ended_at is null
-    where l.key_hash = given.key_hash and l.email = given.email limit 1) as attempt`,
+    where l.key_hash = given.key_hash and l.email = given.email limit 1) as attempt`),
 };
 
 // Finds the license of an active machine that still sends the key and e-mail with which it was activated, although the
@@ -34,12 +41,12 @@ const FIND_BY_KEY = {
 // machine without an activation an unknown key and a wrong e-mail take the same time.
 const FIND_BY_MACHINE = {
   name: 'find activation by machine',
-  text: `${SELECT_ATTEMPT}
+  text: countMachines(`${SELECT_ATTEMPT}
   join activation a on a.license_id = l.id and a.machine_id = $3 and a.ended_at is null
   where (l.email is not null or l.address_lost_at is not null)
     and (l.email = $2 or l.email_since >= a.activated_at or l.address_lost_at is not null)
     and (l.key_hash = $1 or exists (select 1 from replaced_key
-           where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`,
+           where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`),
 };
 
 /** The license key, e-mail and machine of a request, in canonical form. */

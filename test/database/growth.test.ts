@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
+import { FIND_BY_KEY } from '../../src/activation/attempt-reads.js';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { READ_ACTIVATIONS } from '../../src/heartbeat/activation-reads.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
@@ -215,6 +216,27 @@ test('a batch of 500 heartbeats reads fewer than 15 pages for each row', async (
   const { fullScans, pagesPerRow } = await explain({ text: READ_ACTIVATIONS, values: [ids] });
   expect(fullScans).toEqual([]);
   // Each row needs a lookup in three indexes and a row of three tables.
+  expect(pagesPerRow).toBeLessThan(15);
+});
+
+test('a batch of activations of a large license counts its machines once', async () => {
+  const [machines, batch] = [5_000, 100];
+  const { license_id, email } = await service.issue({ machines_allowed: machines });
+  const machineIds = Array.from({ length: batch }, (_, index) =>
+    createHash('sha256').update(`${index}`).digest(),
+  );
+  await service.sql(
+    `insert into activation (id, license_id, machine_id, app_version, activated_at)
+     select gen_random_uuid(), $1, sha256(n::text::bytea), '3.2.0', now() from generate_series(0, ${machines - 1}) n`,
+    [license_id],
+  );
+  const [{ key_hash }] = (await service.sql('select key_hash from license where id = $1', [license_id])) as [
+    { key_hash: Buffer },
+  ];
+  const values = [machineIds.map(() => key_hash), machineIds.map(() => email), machineIds];
+  const { fullScans, pagesPerRow } = await explain({ text: FIND_BY_KEY.text, values });
+  expect(fullScans).toEqual([]);
+  // A row needs about ten pages, and one count of the machines about eighty.
   expect(pagesPerRow).toBeLessThan(15);
 });
 
