@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** The longest time for which lines are collected before they are written. */
 const COLLECT_MS = 100;
+/** The pause before another attempt to write into a full pipe. A pipe has space for about as much as a block. */
+const FULL_PIPE_MS = 5;
 /** The number of bytes from which on the collected lines are written at once. */
 const COLLECT_BYTES = 64 * 1024;
 /** A block also has space for the line after COLLECT_BYTES. */
@@ -96,7 +98,7 @@ export class BufferedOutput {
     for (let rest = bytes; rest.length > 0;) {
       const { error, length } = await writeBytes(this.fd, rest);
       // A non-blocking pipe is full: the rest is written after a pause.
-      if (error?.code === 'EAGAIN') await pause(COLLECT_MS, undefined, { ref: false });
+      if (error?.code === 'EAGAIN') await pause(FULL_PIPE_MS, undefined, { ref: false });
       else if (error) return;
       rest = rest.subarray(length);
     }

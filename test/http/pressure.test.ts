@@ -17,7 +17,7 @@ const LARGE = 'x'.repeat(64 * 1024);
 
 /** Starts a server with a health check and with `/slow`, which responds when the test resolves its promise. */
 async function startServer({ lineMs = 250, ...limits }: Omit<LoadLimits, 'lineMs'> & Partial<LoadLimits>) {
-  const app = fastify();
+  const app = fastify({ return503OnClosing: false });
   app.setErrorHandler((error: Error, _request, reply) => {
     app.server.emit('shed');
     return error instanceof Problem
@@ -106,6 +106,30 @@ test('a request without a place waits for one, and the newest begins first', asy
     for (const answer of waiting) answer();
     await app.close();
   }
+});
+
+test('at the shutdown the requests that wait for a place are answered', async () => {
+  const { app, url, waiting, load } = await startServer({
+    waitingMs: 500,
+    lineMs: 600_000,
+    concurrentRequests: 2_000,
+  });
+  const get = async (path: string) => (await fetch(`${url}${path}`)).status;
+  await Promise.all(Array.from({ length: 80 }, () => get('/busy')));
+  const arrived: unknown[] = [];
+  app.server.on('request', (each) => arrived.push(each));
+  const answers = Array.from({ length: 150 }, () => get('/slow'));
+  while (arrived.length < 150) await once(app.server, 'request');
+  while (waiting.length < 100) await once(app.server, 'waiting');
+  const refused: unknown[] = [];
+  app.server.on('shed', () => refused.push('refused'));
+  const closed = app.close();
+  while (waiting.length + refused.length < 150)
+    await Promise.race([once(app.server, 'waiting'), once(app.server, 'shed')]);
+  for (const answer of waiting) answer();
+  expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
+  expect(load.shed.concurrent_requests).toBe(0);
+  await closed;
 });
 
 const HEARTBEAT = request('POST', '/v1/heartbeat', '{}');

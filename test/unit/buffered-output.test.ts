@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -34,3 +35,36 @@ test('all lines are written once, whole and in order, also long lines and lines 
   expect(written.findIndex((line, index) => line !== lines[index])).toBe(-1);
   expect(written).toHaveLength(lines.length);
 });
+
+test('all lines arrive through a pipe that was full, whole and in order', async () => {
+  const pipe = join(directory, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  try {
+    const output = new BufferedOutput(writer);
+    // Several times as much as a pipe takes without a reader.
+    const text = Array.from({ length: 5_000 }, (_, index) => `${index} ${'€'.repeat(index % 50)}\n`).join('');
+    for (const line of text.split(/(?<=\n)/)) output.write(line);
+    const received: Buffer[] = [];
+    while (Buffer.concat(received).length < Buffer.byteLength(text)) {
+      await nextTurn();
+      received.push(readAvailable(reader));
+    }
+    expect(Buffer.concat(received).equals(Buffer.from(text))).toBe(true);
+  } finally {
+    closeSync(writer);
+    closeSync(reader);
+  }
+});
+
+/** Reads at most as much as a pipe holds; nothing if it is empty. */
+function readAvailable(fd: number): Buffer {
+  const buffer = Buffer.alloc(64 * 1024);
+  try {
+    return buffer.subarray(0, readSync(fd, buffer));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return Buffer.alloc(0);
+    throw error;
+  }
+}

@@ -31,6 +31,14 @@ afterEach(async () => rm(dir, { recursive: true }));
 const config = (more: Record<string, string> = {}) => new Config({ DATA_DIR: dir, ...more });
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
+/** Calls a function of the compiled module in a process that may not write a single byte to a file. @returns the code of its error */
+async function createOnFullDisk(name: 'licenseKeySecret' | 'openKeyRing'): Promise<string> {
+  const script = `import('${KEY_MATERIAL_MODULE}').then((m) => m.${name}({ dataDir: process.argv[1] }, new Date()))
+    .catch((error) => console.log(error.code))`;
+  const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
+  return text(spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout);
+}
+
 describe('the secret of license keys', () => {
   test('is read from the settings, and then no file is made', async () => {
     const secret = randomBytes(32);
@@ -66,12 +74,7 @@ describe('the secret of license keys', () => {
   });
 
   test('that cannot be written completely leaves no file and no part of one', async () => {
-    const script = `import('${KEY_MATERIAL_MODULE}').then((m) => m.licenseKeySecret({ dataDir: process.argv[1] }))
-      .catch((error) => console.log(error.code))`;
-    // The process may not write a single byte to a file.
-    const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
-    const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
-    expect(await text(child.stdout)).toBe('EFBIG\n');
+    expect(await createOnFullDisk('licenseKeySecret')).toBe('EFBIG\n');
     expect(await readdir(join(dir, 'keys'))).toEqual([]);
     expect(await licenseKeySecret(config())).toHaveLength(32);
     expect(await readdir(join(dir, 'keys'))).toEqual(['license-key.secret']);
@@ -84,6 +87,12 @@ describe('the key ring', () => {
     const [one, two] = await Promise.all([openKeyRing(config(), NOW), openKeyRing(config(), NOW)]);
     expect(two.active.kid).toBe(one.active.kid);
     expect((await openExistingKeyRing(config())).active.kid).toBe(one.active.kid);
+  });
+
+  test('that cannot be written leaves no file and no part of one', async () => {
+    expect(await createOnFullDisk('openKeyRing')).toBe('EFBIG\n');
+    expect(await readdir(join(dir, 'keys/tokens'))).toEqual([]);
+    await openKeyRing(config(), NOW);
   });
 
   test('is never made for a command that changes a ring', async () => {

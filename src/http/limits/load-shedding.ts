@@ -78,13 +78,18 @@ export function shedLoad(
     },
   });
   refuseOrWait(server, writer, refuse, line);
+  let isClosing = false;
   fastify.addHook('preClose', (done) => {
+    isClosing = true;
     line.end();
     done();
   });
-  countRequests(fastify, load, refuse, () => {
+  // At the shutdown no request waits, and none is refused because there is no place.
+  const refuseArrived = (isBackground: boolean) => refuse(isBackground, isClosing);
+  countRequests(fastify, load, refuseArrived, () => {
     admission.answered();
-    line.fillPlace();
+    // Not within this answer: that of a handler without a pause would be within the next one, and so on.
+    if (line.length > 0) setImmediate(() => line.fillPlace());
   });
   return queue;
 }

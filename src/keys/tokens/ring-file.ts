@@ -18,14 +18,19 @@ export interface RingEntry {
   since: string;
 }
 
-/** Creates a private key in `<kid>.pem`, mode 0600. @returns the entry of the key; the caller writes ring.json */
+/** Creates a private key in `<kid>.pem`, mode 0600; no file if this fails. @returns the entry of the key; the caller writes ring.json */
 export async function createTokenKey(dir: string, state: KeyState, now: Date): Promise<RingEntry> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const kid = thumbprint(privateKey);
   const file = `${kid}.pem`;
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' });
-  await writeFile(join(dir, file), pem, { mode: 0o600, flag: 'wx', flush: true });
-  await giveToFolderOwner(dir, file);
+  try {
+    await writeFile(join(dir, file), pem, { mode: 0o600, flag: 'wx', flush: true });
+    await giveToFolderOwner(dir, file);
+  } catch (error) {
+    await rm(join(dir, file), { force: true });
+    throw error;
+  }
   return { kid, file, state, since: now.toISOString() };
 }
 
