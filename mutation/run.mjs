@@ -1,13 +1,13 @@
 // npm run mutation: makes small changes to the sources and checks that a test fails for each (CONTRIBUTING.md, "Mutation").
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
-import { AREAS } from './areas.mjs';
-import { changedLines } from './changed-lines.mjs';
+import { command } from '../scripts/prepare.mjs';
 import { entryOf, isListed, readSurvivors, scoreOf, tableRow } from './survivors.mjs';
+import { filesOf, selectTargets } from './targets.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const plugin = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -22,29 +22,6 @@ const { values, positionals } = parseArgs({
 const directory = mkdtempSync(join(tmpdir(), 'mooring-mutation-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 
-/** @returns the files that match the patterns; a pattern with "!" excludes files */
-function filesOf(patterns) {
-  const matching = (list) => list.flatMap((pattern) => globSync(pattern, { cwd: root }));
-  const excluded = new Set(
-    matching(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1))),
-  );
-  return [...new Set(matching(patterns.filter((pattern) => !pattern.startsWith('!'))))]
-    .filter((file) => !excluded.has(file))
-    .toSorted();
-}
-
-/** @returns what to mutate of these files: with --since the changed lines, with arguments the named files, or else all */
-function targetsOf(files) {
-  if (values.since) {
-    const changed = changedLines(values.since, root);
-    return files.flatMap((file) => (changed.get(file) ?? []).map(([from, to]) => `${file}:${from}-${to}`));
-  }
-  const named = positionals.map((path) => relative(root, join(process.env.INIT_CWD ?? process.cwd(), path)));
-  return named.length === 0
-    ? files
-    : files.filter((file) => named.some((path) => file === path || file.startsWith(`${path}/`)));
-}
-
 /** Runs Stryker for an area. */
 async function mutate(name, { tests, hasDatabase }, targets) {
   const began = performance.now();
@@ -55,7 +32,7 @@ async function mutate(name, { tests, hasDatabase }, targets) {
     ignorers: ['texts'],
     mutator: { plugins: ['decorators-legacy'] },
     mooring: {
-      tests: filesOf(tests),
+      tests: filesOf(root, tests),
       // Modules that call mutated code when they are loaded, for example in decorators. They are loaded before the tests,
       // because this code runs once in a process and belongs to no test.
       alsoLoad: hasDatabase ? ['src/app.module.ts'] : [],
@@ -89,10 +66,7 @@ async function mutate(name, { tests, hasDatabase }, targets) {
 
 async function main() {
   const survivors = readSurvivors();
-  const areas = Object.entries(AREAS)
-    .filter(([name]) => !values.area || values.area.includes(name))
-    .map(([name, area]) => ({ name, area, targets: targetsOf(filesOf(area.mutate)) }))
-    .filter(({ targets }) => targets.length > 0);
+  const areas = selectTargets(root, process.env.INIT_CWD ?? root, { ...values, paths: positionals });
   if (areas.length === 0) {
     console.log('Nothing to mutate.');
     return 0;
@@ -132,4 +106,4 @@ async function startDatabase() {
 }
 
 process.chdir(root);
-process.exitCode = await main();
+await command(main);

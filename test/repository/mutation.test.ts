@@ -62,6 +62,52 @@ test('--since finds the changed lines, and all lines of files that are not added
   }
 });
 
+describe('what is mutated', () => {
+  interface Selection {
+    readonly since?: string;
+    readonly area?: string[];
+    readonly paths?: string[];
+  }
+  const selectTargets = async ({ paths = [], ...options }: Selection, directory = root) => {
+    const module = (await import(join(root, 'mutation/targets.mjs'))) as {
+      selectTargets(
+        root: string,
+        directory: string,
+        options: Selection,
+      ): { name: string; targets: string[] }[];
+    };
+    const areas = module.selectTargets(root, directory, { ...options, paths });
+    return Object.fromEntries(areas.map(({ name, targets }) => [name, targets]));
+  };
+
+  test('is every area without options, and else the named areas, files and folders', async () => {
+    expect(Object.keys(await selectTargets({}))).toEqual(Object.keys(AREAS));
+    expect(Object.keys(await selectTargets({ area: ['keys', 'events'] }))).toEqual(['keys', 'events']);
+    const time = { client: ['client/src/time.ts'] };
+    expect(await selectTargets({ paths: ['client/src/time.ts'] })).toEqual(time);
+    expect(await selectTargets({ paths: ['time.ts'] }, join(root, 'client/src'))).toEqual(time);
+    expect(await selectTargets({ paths: [join(root, 'client/src/time.ts')] })).toEqual(time);
+    expect(Object.keys(await selectTargets({ paths: ['client', 'src/events/'] }))).toEqual([
+      'client',
+      'events',
+    ]);
+    expect(await selectTargets({ paths: ['.'] })).toEqual(await selectTargets({}));
+  });
+
+  test.each<[string, Selection, string]>([
+    [
+      'an unknown area',
+      { area: ['keys', 'kyes'] },
+      '--area kyes is not an area of mutation/areas.mjs: keys, ',
+    ],
+    ['a path without a file', { paths: ['client', 'src/kyes'] }, 'No selected area mutates src/kyes.'],
+    ['a file of no named area', { area: ['keys'], paths: ['client'] }, 'No selected area mutates client.'],
+    ['--since with paths', { since: 'HEAD', paths: ['client'] }, 'leave out --since, or the paths.'],
+  ])('cannot be selected by %s', async (_name, selection, message) => {
+    await expect(selectTargets(selection)).rejects.toThrow(message);
+  });
+});
+
 describe('the list of surviving mutants', () => {
   test('names texts that the sources have', () => {
     const outdated = survivors.filter((entry) => !isCurrent(entry, read(entry.file)));
