@@ -2,9 +2,18 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
+import { afterThisFile } from '../support/of-this-file.js';
 import { leftovers, sharedState } from '../support/runner/leftovers.mjs';
+
+/** The environment of test files (environment.mjs). */
+interface TestEnvironment {
+  readonly jest: Pick<typeof jest, 'spyOn'>;
+  setup(): Promise<void>;
+  handleTestEvent(event: { name: string }): void;
+  teardown(): Promise<void>;
+}
 
 const NO_WAIT_MS = 0;
 
@@ -110,4 +119,31 @@ test('a child process is reported until it has ended', async () => {
     child.kill();
   }
   expect(await leftovers(before)).toEqual([]);
+});
+
+test('a failure at the end of a file is reported, and the process is cleaned up nevertheless', async () => {
+  const { default: Environment } = (await import(
+    new URL('../support/runner/environment.mjs', import.meta.url).href
+  )) as { default: new (config: object, context: object) => TestEnvironment };
+  const environment = new Environment({ projectConfig: {} }, { testPath: 'a.test.ts' });
+  await environment.setup();
+  environment.handleTestEvent({ name: 'teardown' });
+  const { exit } = process;
+  const { log } = console;
+  environment.jest.spyOn(console, 'log');
+  process.exit = () => undefined as never;
+  const second = jest.fn(() => Promise.resolve());
+  afterThisFile(() => Promise.reject(new Error('a first failure')));
+  afterThisFile(second);
+  try {
+    await expect(environment.teardown()).rejects.toThrow(
+      'a.test.ts failed at its end: Error: a first failure',
+    );
+    expect(second).toHaveBeenCalled();
+    expect(process.exit).toBe(exit);
+    expect(console.log).toBe(log);
+  } finally {
+    process.exit = exit;
+    console.log = log;
+  }
 });

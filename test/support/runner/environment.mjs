@@ -29,7 +29,7 @@ export default class ProcessEnvironment {
   #timers;
   #profile;
   #before;
-  #isOver = false;
+  #hasJestCleanedUp = false;
   /** The first error of the file. `teardown` reports it, because Jest does not if `teardown` throws. */
   #failure;
 
@@ -65,13 +65,20 @@ export default class ProcessEnvironment {
   /** Jest calls this method for each event of a test file. */
   handleTestEvent(event) {
     this.#profile?.handleEvent(event);
-    if (event.name === 'teardown') this.#isOver = true;
+    if (event.name === 'teardown') this.#hasJestCleanedUp = true;
     if (/^(test_fn|hook)_failure$/.test(event.name)) this.#failure ??= event.error;
   }
 
-  /** Fails the file if it left something behind that could affect a later file of this process. */
+  /** Fails the file if its end failed, or if it left something behind that could affect a later file of this process. */
   async teardown() {
-    for (const work of globalThis[AFTER_FILE]?.splice(0) ?? []) await work();
+    const problems = [];
+    for (const work of globalThis[AFTER_FILE]?.splice(0) ?? []) {
+      try {
+        await work();
+      } catch (error) {
+        problems.push(`failed at its end: ${error?.stack ?? error}`);
+      }
+    }
     this.#mocker.restoreAllMocks();
     this.#timers.useRealTimers();
     delete globalThis[TEST_TIMEOUT];
@@ -79,11 +86,12 @@ export default class ProcessEnvironment {
     globalThis.console = this.#console;
     this.#profile?.write();
     // A file that could not be loaded has an error already, and Jest has not cleaned the process up.
-    if (!this.#isOver) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
+    if (!this.#hasJestCleanedUp) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
     const found = await leftovers(this.#before);
-    if (found.length === 0) return;
+    if (found.length > 0) problems.push(`left behind: ${found.join('; ')}`);
+    if (problems.length === 0) return;
     const earlierFailure = this.#failure ? `\nBefore that: ${this.#failure.stack ?? this.#failure}` : '';
-    throw new Error(`${this.#path} left behind: ${found.join('; ')}${earlierFailure}`);
+    throw new Error(`${this.#path} ${problems.join('\nIt ')}${earlierFailure}`);
   }
 
   getVmContext() {
