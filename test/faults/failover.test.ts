@@ -103,7 +103,11 @@ beforeAll(async () => {
 afterEach(async () => void (await load?.stop().catch(() => undefined)));
 afterAll(async () => {
   await Promise.all(instances.map(({ process }) => process.end()));
-  await second?.end().finally(() => first?.end());
+  try {
+    await second?.end();
+  } finally {
+    await first?.end();
+  }
   terminal.close();
   rmSync(directory, { recursive: true, force: true });
 });

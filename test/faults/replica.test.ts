@@ -15,7 +15,10 @@ import { query, StreamingReplica } from '../support/databases/replica-harness.js
 
 const WARNING =
   'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.';
-/** Every request is answered within this time during any fault, measured by `loopTime`: service and test share a process. */
+/**
+ * Every request is answered within this time during any fault. It is measured by `loopTime`, which does not count time in which the
+ * process did not run: service and test share a process.
+ */
 const ANSWER_LIMIT_MS = 2_000;
 /** An allowance of 20 turns of the event loop between the service and the caller, of at most 10 ms each. */
 const LOOP_ALLOWANCE_MS = 200;
@@ -56,8 +59,16 @@ afterAll(async () => {
   REQUEST_TIMEOUTS_MS.replica = testReplicaTimeoutMs;
   primary?.thaw();
   replica?.thaw();
-  // Every server is ended, even if one of them fails to end.
-  await service?.close().finally(() => replica?.end().finally(() => primary?.end()));
+  // Every server is ended, even if another one did not start or fails to end.
+  try {
+    await service?.close();
+  } finally {
+    try {
+      await replica?.end();
+    } finally {
+      await primary?.end();
+    }
+  }
 });
 
 async function prepareDatabase(url: string): Promise<void> {
@@ -79,9 +90,9 @@ async function createActivation() {
 }
 
 async function createReleasedActivation() {
-  const binding = await createActivation();
-  await service.app.get(ReleaseService).release(binding.id, AUDIT_CONTEXT);
-  return binding;
+  const activation = await createActivation();
+  await service.app.get(ReleaseService).release(activation.id, AUDIT_CONTEXT);
+  return activation;
 }
 
 /** Repeats a heartbeat until it has this status. */
@@ -129,36 +140,36 @@ describe.each([
 describe('a replica that is behind', () => {
   test('causes no failure of a heartbeat whose activation the replica does not have yet', async () => {
     await replica.pauseReplay();
-    const binding = await createActivation();
-    expect(await replica.sql('select from activation where id = $1', [binding.id])).toEqual([]);
-    expect((await service.heartbeat(binding.token)).status).toBe(200);
+    const activation = await createActivation();
+    expect(await replica.sql('select from activation where id = $1', [activation.id])).toEqual([]);
+    expect((await service.heartbeat(activation.token)).status).toBe(200);
   });
 
   test('causes no refusal of a license that the primary allows again', async () => {
-    const binding = await createActivation();
-    await service.setLicense(binding.license_id, { staff_status: 'suspended' });
+    const activation = await createActivation();
+    await service.setLicense(activation.license_id, { staff_status: 'suspended' });
     await replica.waitUntilCaughtUp();
     await replica.pauseReplay();
-    await service.setLicense(binding.license_id, { staff_status: 'active' });
+    await service.setLicense(activation.license_id, { staff_status: 'active' });
     const selectStatus = 'select staff_status from license where id = $1';
-    expect(await replica.sql(selectStatus, [binding.license_id])).toEqual([{ staff_status: 'suspended' }]);
+    expect(await replica.sql(selectStatus, [activation.license_id])).toEqual([{ staff_status: 'suspended' }]);
     for (let beat = 0; beat < 10; beat += 1)
-      expect((await service.heartbeat(binding.token)).status).toBe(200);
+      expect((await service.heartbeat(activation.token)).status).toBe(200);
   });
 
   test('is used for at most a minute, and then not until it has caught up', async () => {
-    const binding = await createActivation();
+    const activation = await createActivation();
     await replica.waitUntilCaughtUp();
     await replica.pauseReplay();
-    await service.app.get(ReleaseService).release(binding.id, AUDIT_CONTEXT);
+    await service.app.get(ReleaseService).release(activation.id, AUDIT_CONTEXT);
     // The primary would have refused this heartbeat.
-    await heartbeatUntil(200, binding);
+    await heartbeatUntil(200, activation);
     service.clock.advance(60_001);
     // The next heartbeat is already refused, before the next check of the replica, because the last check is a minute old.
-    expect((await service.heartbeat(binding.token)).status).toBe(403);
+    expect((await service.heartbeat(activation.token)).status).toBe(403);
     await waitForWarnings(service, [WARNING]);
     for (let beat = 0; beat < 10; beat += 1)
-      expect((await service.heartbeat(binding.token)).status).toBe(403);
+      expect((await service.heartbeat(activation.token)).status).toBe(403);
     await replica.resumeReplay();
     await waitForWarnings(service, []);
   });
@@ -194,9 +205,9 @@ describe.each([
   ['frozen', async () => replica.freeze(), async () => replica.thaw()],
 ])('a replica that is %s', (_what, fail, recover) => {
   test('makes no heartbeat fail, and is used again when it is available again', async () => {
-    const binding = await createActivation();
+    const activation = await createActivation();
     await replica.waitUntilCaughtUp();
-    const sendHeartbeat = () => timedHeartbeat(binding);
+    const sendHeartbeat = () => timedHeartbeat(activation);
     load = new Load([sendHeartbeat, sendHeartbeat, sendHeartbeat, sendHeartbeat]);
     await load.waitFor(50, () => true);
     await fail();
@@ -212,11 +223,11 @@ describe.each([
       [],
     );
     primary.freeze();
-    await withLimitsOfProduction(service, () => heartbeatUntil(200, binding));
+    await withLimitsOfProduction(service, () => heartbeatUntil(200, activation));
   });
 });
 
-test('with a replica too, a suspended, expired or not covering license is refused, until the primary allows it', async () => {
+test('a replica changes no refusal (suspended, expired, version not covered), and a later permission of the primary counts', async () => {
   const past = new Date('2026-11-01T00:00:00Z');
   const far = new Date('2099-01-01T00:00:00Z');
   const [suspended, expired, lapsed] = [
@@ -233,29 +244,29 @@ test('with a replica too, a suspended, expired or not covering license is refuse
     service.heartbeat(token, { app_version: code === 'version_not_covered' ? '3.2' : '3.1' });
   const refusals = { license_suspended: suspended, license_expired: expired, version_not_covered: lapsed };
   await replica.waitUntilCaughtUp();
-  for (const [code, binding] of Object.entries(refusals)) {
-    const { status, json } = await sendHeartbeat(code, binding);
+  for (const [code, activation] of Object.entries(refusals)) {
+    const { status, json } = await sendHeartbeat(code, activation);
     expect([status, json.code]).toEqual([403, code]);
   }
   await replica.pauseReplay();
   await service.setLicense(suspended.license_id, { staff_status: 'active' });
   for (const { license_id } of [expired, lapsed]) await service.setLicense(license_id, { expires_at: far });
-  for (const [code, binding] of Object.entries(refusals)) {
-    expect([code, (await sendHeartbeat(code, binding)).status]).toEqual([code, 200]);
+  for (const [code, activation] of Object.entries(refusals)) {
+    expect([code, (await sendHeartbeat(code, activation)).status]).toEqual([code, 200]);
   }
 });
 
 test('a heartbeat that waits for a failing replica is delayed by less than half a second', async () => {
-  const binding = await createActivation();
+  const activation = await createActivation();
   await replica.waitUntilCaughtUp();
   const delays: number[] = [];
   // The shortest of three delays counts. A delay is the difference to a heartbeat that uses the primary at once. Without the
-  // timeout of the replica, only the next longer one (`silence`) would end the wait, after more than half a second.
+  // timeout of the replica, only the next longer one (`REQUEST_TIMEOUTS_MS.silence`, 900 ms) would end the wait.
   while (delays.length < 3) {
     await waitForWarnings(service, []);
     replica.freeze();
-    const { status, milliseconds } = await timedHeartbeat(binding);
-    const control = await timedHeartbeat(binding);
+    const { status, milliseconds } = await timedHeartbeat(activation);
+    const control = await timedHeartbeat(activation);
     replica.thaw();
     expect([status, control.status]).toEqual([200, 200]);
     delays.push(milliseconds - control.milliseconds);
@@ -273,11 +284,11 @@ test('a read of the replica returns no row when too many requests wait, so that 
 });
 
 test('while the primary and the replica hang, the client is asked to retry within 2 seconds', async () => {
-  const binding = await createActivation();
+  const activation = await createActivation();
   primary.freeze();
   replica.freeze();
   const answers = await withLimitsOfProduction(service, () =>
-    Promise.all(Array.from({ length: 4 }, () => timedHeartbeat(binding))),
+    Promise.all(Array.from({ length: 4 }, () => timedHeartbeat(activation))),
   );
   expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
   expect(answers.filter(({ milliseconds }) => milliseconds > ANSWER_LIMIT_MS + LOOP_ALLOWANCE_MS)).toEqual(
@@ -305,10 +316,11 @@ test('a service that closes ends its connections to the replica', async () => {
 
 // This test must be the last one, because a promotion cannot be undone.
 test('a replica that was promoted to a primary is no longer used', async () => {
-  const binding = await createActivation();
+  const activation = await createActivation();
   await replica.waitUntilCaughtUp();
   await replica.sql('select pg_promote()');
   await waitForWarnings(service, [WARNING]);
-  await service.app.get(ReleaseService).release(binding.id, AUDIT_CONTEXT);
-  for (let beat = 0; beat < 10; beat += 1) expect((await service.heartbeat(binding.token)).status).toBe(403);
+  await service.app.get(ReleaseService).release(activation.id, AUDIT_CONTEXT);
+  for (let beat = 0; beat < 10; beat += 1)
+    expect((await service.heartbeat(activation.token)).status).toBe(403);
 });

@@ -13,7 +13,11 @@ beforeAll(async () => {
   service = await Service.start({ databaseUrl: primary.url });
 });
 afterAll(async () => {
-  await service?.close().finally(() => primary?.end());
+  try {
+    await service?.close();
+  } finally {
+    await primary?.end();
+  }
 });
 
 const CANCEL_WAITING_COMMITS = `
