@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
+import { writeNewFile } from '../core/new-file.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
 import { renderSettingsFile } from './settings-file.js';
 import { fromWorkingDirectory, writeError, print, CommandError, printMessage } from './terminal/output.js';
@@ -63,7 +64,7 @@ async function makeDeployment(dir: string, dataDir: string): Promise<Deployment>
   });
   try {
     // This file is written first, so that if two commands run at the same time, the second one fails here.
-    await writeFile(settingsFile, text, { mode: 0o600, flag: 'wx', flush: true });
+    await writeNewFile(settingsFile, text, 0o600);
   } catch (error) {
     throw writeError(settingsFile, error);
   }

@@ -29,15 +29,14 @@ beforeEach(async () => (dir = await mkdtemp(join(tmpdir(), 'key-material-'))));
 afterEach(async () => rm(dir, { recursive: true }));
 
 const config = (more: Record<string, string> = {}) => new Config({ DATA_DIR: dir, ...more });
-const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
-
-/** Calls a function of the compiled module in a process that may not write a single byte to a file. @returns the code of its error */
-async function createOnFullDisk(name: 'licenseKeySecret' | 'openKeyRing'): Promise<string> {
-  const script = `import('${KEY_MATERIAL_MODULE}').then((m) => m.${name}({ dataDir: process.argv[1] }, new Date()))
-    .catch((error) => console.log(error.code))`;
+/** Calls a function of the module in a process that may not write a single byte to a file. @returns the code of its error */
+async function codeOnFullDisk(call: string): Promise<string> {
+  const script = `import('${KEY_MATERIAL_MODULE}').then((m) => ${call}).catch((error) => console.log(error.code))`;
   const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
-  return text(spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout);
+  const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
+  return (await text(child.stdout)).trim();
 }
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
 describe('the secret of license keys', () => {
   test('is read from the settings, and then no file is made', async () => {
@@ -74,7 +73,7 @@ describe('the secret of license keys', () => {
   });
 
   test('that cannot be written completely leaves no file and no part of one', async () => {
-    expect(await createOnFullDisk('licenseKeySecret')).toBe('EFBIG\n');
+    expect(await codeOnFullDisk('m.licenseKeySecret({ dataDir: process.argv[1] })')).toBe('EFBIG');
     expect(await readdir(join(dir, 'keys'))).toEqual([]);
     expect(await licenseKeySecret(config())).toHaveLength(32);
     expect(await readdir(join(dir, 'keys'))).toEqual(['license-key.secret']);
@@ -89,10 +88,11 @@ describe('the key ring', () => {
     expect((await openExistingKeyRing(config())).active.kid).toBe(one.active.kid);
   });
 
-  test('that cannot be written leaves no file and no part of one', async () => {
-    expect(await createOnFullDisk('openKeyRing')).toBe('EFBIG\n');
+  test('whose keys cannot be written completely leaves no file and no part of one', async () => {
+    const call = 'm.openKeyRing({ dataDir: process.argv[1], tokenKeysDir: null }, new Date())';
+    expect(await codeOnFullDisk(call)).toBe('EFBIG');
     expect(await readdir(join(dir, 'keys/tokens'))).toEqual([]);
-    await openKeyRing(config(), NOW);
+    expect((await openKeyRing(config(), NOW)).keys).toHaveLength(2);
   });
 
   test('is never made for a command that changes a ring', async () => {

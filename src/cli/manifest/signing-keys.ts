@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { Config } from '../../core/config.js';
+import { writeNewFile } from '../../core/new-file.js';
 import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519/ed25519.js';
 import { encryptedPrivateKey } from '../../keys/ed25519/encrypted-private-key.js';
 import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
@@ -42,13 +43,16 @@ export async function makeKeyFile(
     passphrase === null
       ? privateKey.export({ format: 'pem', type: 'pkcs8' })
       : encryptedPrivateKey(privateKey, passphrase);
-  await writeFile(file, pem, { mode: 0o600, flag: 'wx', flush: true }).catch((error: unknown) => {
+  await writeNewFile(file, pem, 0o600).catch((error: unknown) => {
     throw writeError(file, error);
   });
   return { key_id: thumbprint(privateKey), public_key: publicJwk(privateKey).x };
 }
 
-/** Reads the private keys to sign with. Without files, in development, that is the generated manifest key of development. */
+/**
+ * Reads the private keys to sign with. Without files, that is the generated manifest key of development.
+ * @throws UsageError without files outside development, or if two files have the same key @throws CommandError if a file cannot be used
+ */
 export async function signingKeys(
   files: readonly string[],
   ask: AskPassphrase,

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { Clock, DAY_MS } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { writeNewFile } from '../../core/new-file.js';
 import {
   ManifestError,
   manifestBytes,
@@ -189,7 +189,7 @@ export async function writeManifest(
 }
 
 async function writeNew(file: string, text: string): Promise<void> {
-  await writeFile(file, text, { flag: 'wx', flush: true }).catch((error: unknown) => {
+  await writeNewFile(file, text).catch((error: unknown) => {
     throw writeError(file, error);
   });
 }

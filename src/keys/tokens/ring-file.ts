@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { rfc3339 } from '../../core/clock.js';
+import { writeNewFile } from '../../core/new-file.js';
 import { thumbprint } from '../ed25519/ed25519.js';
 
 const STATES = ['next', 'active', 'verifying', 'revoked'] as const;
@@ -24,13 +25,11 @@ export async function createTokenKey(dir: string, state: KeyState, now: Date): P
   const kid = thumbprint(privateKey);
   const file = `${kid}.pem`;
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' });
-  try {
-    await writeFile(join(dir, file), pem, { mode: 0o600, flag: 'wx', flush: true });
-    await giveToFolderOwner(dir, file);
-  } catch (error) {
-    await rm(join(dir, file), { force: true });
+  await writeNewFile(join(dir, file), pem, 0o600);
+  await giveToFolderOwner(dir, file).catch(async (error: unknown) => {
+    await rm(join(dir, file));
     throw error;
-  }
+  });
   return { kid, file, state, since: now.toISOString() };
 }
 

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  CLI,
+  Publisher,
+  UNREACHABLE_URL,
+  WITHOUT_SERVER,
+  signArgsWithoutKey,
+} from '../support/processes/cli-harness.js';
+import { baseEnvironment } from '../support/processes/server-process.js';
+
+let terminal: Publisher;
+beforeAll(async () => {
+  terminal = await Publisher.at(UNREACHABLE_URL);
+});
+afterAll(() => terminal.close());
+
+/** Runs a command that may not write a single byte to a file, as on a full disk. */
+async function runOnFullDisk(args: readonly string[]) {
+  const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, CLI, ...args];
+  const { PATH } = process.env;
+  const env = { ...baseEnvironment(), PATH, ...terminal.env, ...WITHOUT_SERVER };
+  const child = spawn('sh', limited, { cwd: terminal.dir, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  return { code, stderr };
+}
+
+const filesBelow = () => readdirSync(terminal.dir, { recursive: true }).toSorted();
+
+test.each<[string, string[], file: string]>([
+  ['manifest keygen', ['manifest', 'keygen', '--no-passphrase', '--out', 'new.pem'], 'new.pem'],
+  [
+    'manifest sign',
+    signArgsWithoutKey('1.0.0', '--first', '--key', 'two.pem', '--out', 'signed.json'),
+    'signed.json',
+  ],
+  ['init', ['init', '.'], 'mooring.env'],
+])('%s leaves no part of its file on a full disk, and works later', async (_command, args, file) => {
+  const before = filesBelow();
+  expect(await runOnFullDisk(args)).toEqual({
+    code: 1,
+    stderr: `${terminal.file(file)} cannot be used (EFBIG).\n`,
+  });
+  expect(filesBelow()).toEqual(before);
+  expect(await terminal.run(args, { env: WITHOUT_SERVER })).toMatchObject({ code: 0 });
+  expect(filesBelow()).toContain(file);
+});
