@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Finding } from '../../src/cli/doctor/report.js';
@@ -490,15 +491,26 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
     expect(texts).toContainEqual(expect.stringMatching(/^The database has no license, .* issue or import/));
   });
 
-  test('token keys that every user can read', async () => {
+  test.each([
+    ['755', '600', true],
+    ['711', '644', true],
+    ['711', '600', false],
+    ['700', '644', false],
+    ['704', '644', false],
+  ])('token keys that every user can access: folder %s, file %s: %s', async (mode, fileMode, isOpen) => {
     const dir = production['TOKEN_KEYS_DIR']!;
-    chmodSync(dir, 0o755);
+    const file = join(
+      dir,
+      readdirSync(dir).find((name) => name.endsWith('.pem'))!,
+    );
+    chmodSync(dir, mode);
+    chmodSync(file, fileMode);
     const { code, texts } = await warningsOf();
     chmodSync(dir, 0o700);
+    chmodSync(file, 0o600);
     expect(code).toBe(0);
-    expect(texts).toContainEqual(
-      `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`,
-    );
+    const warning = `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`;
+    expect(texts.includes(warning)).toBe(isOpen);
   });
 
   test('a language file of a language without mails', async () => {

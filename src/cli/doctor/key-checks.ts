@@ -16,22 +16,30 @@ async function checkTokenKeys(config: Config, report: Report): Promise<string> {
   const dir = tokenKeysDir(config);
   if (!config.tokenKeysDir && !existsSync(dir)) return 'The first start creates them.';
   const { active, keys } = await openExistingKeyRing(config);
-  const files = ['.', ...(await readdir(dir))].map((name) => join(dir, name));
-  const OTHERS = 0o007;
-  for (const file of files) {
-    if (((await stat(file)).mode & OTHERS) === 0) continue;
+  if (await isOpenToOthers(dir))
     report.warn(
       'token keys',
       `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`,
     );
-    break;
-  }
   return `${dir} has ${keys.length} keys, and ${active.kid} signs.`;
+}
+
+/** Whether the modes of a folder and of its files let users other than the owner and the group list, read or change files. */
+async function isOpenToOthers(dir: string): Promise<boolean> {
+  const [X_BIT, ALL_BITS] = [0o001, 0o007];
+  const modeForOthers = async (path: string) => (await stat(path)).mode & ALL_BITS;
+  const folderMode = await modeForOthers(dir);
+  // Without the x bit of a folder, no file in it can be opened, whatever the mode of the file.
+  if ((folderMode & X_BIT) === 0) return false;
+  const modes = await Promise.all((await readdir(dir)).map((name) => modeForOthers(join(dir, name))));
+  return folderMode !== X_BIT || modes.some((mode) => mode !== 0);
 }
 
 async function checkManifestKeys(config: Config): Promise<string> {
   const keys = await trustedManifestKeys(config).catch(() => {
-    throw new ConfigError('MANIFEST_PUBLIC_KEYS has a key that is no point of Ed25519: copy it again.');
+    throw new ConfigError(
+      'MANIFEST_PUBLIC_KEYS has a value that is not an Ed25519 public key: copy it again.',
+    );
   });
   return `MANIFEST_PUBLIC_KEYS has ${keys.size === 1 ? 'one key' : `${keys.size} keys`}.`;
 }

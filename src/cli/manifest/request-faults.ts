@@ -1,4 +1,4 @@
-/** The codes of errors that a known authority would remove. */
+/** The codes of errors that say: the authority that issued the certificate is not trusted here. */
 const UNKNOWN_AUTHORITY = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+)$/;
 /** The codes of errors about a certificate, such as CERT_HAS_EXPIRED and ERR_TLS_CERT_ALTNAME_INVALID. */
 const CERTIFICATE = /CERT/;

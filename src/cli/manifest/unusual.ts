@@ -10,7 +10,7 @@ export interface Draft {
   readonly next: ManifestContent;
   readonly live: ManifestContent | null;
   readonly now: Date;
-  /** Only of `sign`, which reads an image: whether it is a disk image. */
+  /** Whether the image is a disk image; undefined for `refresh` and `withdraw`, which read none. */
   readonly isDiskImage?: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface Confirmations {
   readonly forEveryone?: true;
 }
 
-/** Lists what is unusual about a manifest and is not confirmed by an option: a slip that cannot be taken back once it is published. */
+/** Lists what is unusual and not confirmed by an option. It may be a slip, which cannot be taken back after publication. */
 export function unusualIn(draft: Draft, confirmed: Confirmations): Unusual[] {
   const { version } = draft.next;
   const checks: [option: string, isConfirmed: true | undefined, sentence: string | null][] = [
@@ -42,9 +42,12 @@ function longExpiry({ next, now }: Draft): string | null {
   return `The manifest would expire at ${next.expires_at}, over a year ahead: until then, an attacker can offer clients this version in place of later ones.`;
 }
 
-/** `refresh` and `withdraw` sign an image again on purpose, so this is about `sign` alone. */
-function sameImage({ next, live, isDiskImage }: Draft): string | null {
-  if (!live || isDiskImage === undefined) return null;
+/** Whether the command is `sign`. `refresh` and `withdraw` sign an image again on purpose, and without a new minimum. */
+const isSignCommand = ({ isDiskImage }: Draft) => isDiskImage !== undefined;
+
+function sameImage(draft: Draft): string | null {
+  const { next, live } = draft;
+  if (!live || !isSignCommand(draft)) return null;
   const offered = [entryOf(live), ...live.also_available];
   const same = offered.find(({ dmg }) => dmg.sha256 === next.dmg.sha256);
   if (!same) return null;
@@ -55,11 +58,12 @@ function sameImage({ next, live, isDiskImage }: Draft): string | null {
 
 function noDiskImage({ next, isDiskImage }: Draft): string | null {
   if (isDiskImage !== false) return null;
-  return `The file of version ${next.version} is no disk image (UDIF): no block that begins with koly is at its end.`;
+  return `The file of version ${next.version} is not a disk image: a .dmg ends with a block that begins with koly.`;
 }
 
-function lostMinimum({ next, live, isDiskImage }: Draft): string | null {
+function lostMinimum(draft: Draft): string | null {
+  const { next, live } = draft;
   const minimum = live?.minimum_license_expiry ?? null;
-  if (minimum === null || next.minimum_license_expiry !== null || isDiskImage === undefined) return null;
+  if (minimum === null || next.minimum_license_expiry !== null || !isSignCommand(draft)) return null;
   return `Version ${next.version} would be for everyone, and the live version ${live!.version} is only for licenses that expire not before ${minimum}: without --minimum-license-expiry, no license needs a renewal for it, and a minimum cannot be added later.`;
 }

@@ -138,7 +138,7 @@ test('at a terminal passphrases are asked for without echo, and what is unusual 
     new RegExp(
       '^Passphrase of .*one\\.pem: \nPassphrase of .*other\\.pem: \n' +
         'other\\.pem is a key that MANIFEST_PUBLIC_KEYS lacks .*\nType other\\.pem to do this nevertheless: ' +
-        'The file of version 1\\.0 is no disk image .*\nType 1\\.0 to do this nevertheless: Version +1\\.0 of ',
+        'The file of version 1\\.0 is not a disk image: .*\nType 1\\.0 to do this nevertheless: Version +1\\.0 of ',
     ),
   );
   expect(shown).not.toContain(PASSPHRASE);

@@ -56,7 +56,7 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
     [
       'a file that is no disk image',
       '--any-format',
-      'The file of version 1.1.0 is no disk image (UDIF): no block that begins with koly is at its end.',
+      'The file of version 1.1.0 is not a disk image: a .dmg ends with a block that begins with koly.',
       'App.zip',
       MINIMUM,
     ],
