@@ -5,7 +5,14 @@ import { ConfigError } from '../core/config-error.js';
 
 const MAX_BYTES = 100 * 1024;
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
-const SVG = /^\s*(<\?xml|<!--|<svg[\s>])/;
+/** What XML allows before the first element: white space, processing instructions, comments and the document type. */
+const PROLOG = [
+  /\s/,
+  /<\?(?:(?!\?>)[^])*\?>/,
+  /<!--(?:(?!-->)[^])*-->/,
+  /<!DOCTYPE\s+svg\b[^[>]*(?:\[[^\]]*\]\s*)?>/,
+];
+const SVG = new RegExp(`^(?:${PROLOG.map(({ source }) => source).join('|')})*<svg[\\s>/]`);
 
 export interface Image {
   readonly type: 'image/png' | 'image/svg+xml';

@@ -41,7 +41,7 @@ export class EventSender {
     } catch (error) {
       if (timeout.aborted) return 'no answer in time';
       const { code } = ((error as Error).cause ?? error) as { code?: unknown };
-      return typeof code === 'string' ? `no connection (${code})` : 'no connection';
+      return typeof code === 'string' ? `no answer (${code})` : 'no answer';
     }
   }
 }

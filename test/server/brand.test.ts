@@ -7,6 +7,7 @@ import { Config } from '../../src/core/config.js';
 import { Service } from '../support/harness.js';
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+const DOCTYPE = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd" [ <!ENTITY a "b"> ]>';
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(20)]);
 
 const folder = mkdtempSync(join(tmpdir(), 'mooring-brand-'));
@@ -76,16 +77,32 @@ test('without settings of the brand the product name is the value of PRODUCT, an
 
 test.each([
   ['a PNG image', 'logo.png', PNG, 'image/png'],
-  ['an SVG image with an XML declaration', 'declared.svg', `<?xml version="1.0"?>${SVG}`, 'image/svg+xml'],
+  [
+    'an SVG image with an XML declaration',
+    'declared.svg',
+    `\uFEFF<?xml version="1.0"?>\n${SVG}`,
+    'image/svg+xml',
+  ],
+  [
+    'an SVG image with a document type and a comment',
+    'typed.svg',
+    `${DOCTYPE}\n<!-- > -->\n${SVG}`,
+    'image/svg+xml',
+  ],
 ])('%s is accepted as a logo', (_what, name, content, type) => {
   const { image } = new Logo(new Config({ LOGO_FILE: logoFile(name, content) }));
   expect(image).toEqual({ type, bytes: Buffer.from(content) });
 });
 
+const NO_IMAGE = /^LOGO_FILE must be a PNG or SVG image\.$/;
 test.each([
   ['missing', () => join(folder, 'nowhere.png'), /^LOGO_FILE cannot be read: .*nowhere\.png \(ENOENT\)\.$/],
-  ['a web page', () => logoFile('page.svg', '<!doctype html>'), /^LOGO_FILE must be a PNG or SVG image\.$/],
-  ['empty', () => logoFile('empty.png', ''), /^LOGO_FILE must be a PNG or SVG image\.$/],
+  ['a web page', () => logoFile('page.svg', '<!doctype html>'), NO_IMAGE],
+  ['a web page with an image', () => logoFile('image.svg', `<!doctype html>${SVG}`), NO_IMAGE],
+  ['a web page after a comment', () => logoFile('comment.svg', `<!-- ${SVG} --><html>${SVG}`), NO_IMAGE],
+  ['another XML document', () => logoFile('feed.svg', `<?xml version="1.0"?><feed>${SVG}</feed>`), NO_IMAGE],
+  ['a long prolog alone', () => logoFile('long.svg', '<!-- -->'.repeat(10_000)), NO_IMAGE],
+  ['empty', () => logoFile('empty.png', ''), NO_IMAGE],
   [
     'too large',
     () => logoFile('large.svg', SVG.padEnd(100 * 1024 + 1)),
