@@ -33,19 +33,19 @@ export function readDescriptionFiles(folder: string, log: AppLogger): Map<string
   );
 }
 
-/** @param sourceOf returns the texts to use where the file of a language has none */
+/** @param fallbackOf returns the texts to use where the file of a language has none */
 function readFiles<Texts>(
   folder: string,
   subfolder: string,
   log: AppLogger,
-  sourceOf: (tag: string) => Texts,
+  fallbackOf: (tag: string) => Texts,
 ): Map<string, Texts> {
   const languages = new Map<string, Texts>();
   for (const name of namesIn(join(folder, subfolder), log)) {
     const file = join(subfolder, name);
     try {
       const tag = tagOf(name);
-      const { messages, problems } = completeMessages(sourceOf(tag), parse(join(folder, file)));
+      const { messages, problems } = completeMessages(fallbackOf(tag), parse(join(folder, file)));
       languages.set(tag, messages);
       if (problems.length > 0) warn(log, file, problems);
     } catch (error) {
@@ -87,18 +87,19 @@ function parse(path: string): unknown {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    // Some editors write a byte order mark first, which JSON does not allow.
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
-    return undefined;
+    throw new UnusableFile('it is not valid JSON');
   }
 }
 
 function warn(log: AppLogger, file: string, problems: readonly string[]): void {
-  const first = problems.slice(0, MAX_LOGGED_PROBLEMS).join('; ').slice(0, 1_000);
+  const first_problems = problems.slice(0, MAX_LOGGED_PROBLEMS).join('; ').slice(0, 1_000);
   log.warning('a file in LANGUAGES_DIR has errors, and its other messages are used', {
     file,
     problems: problems.length,
-    first,
+    first_problems,
   });
 }
 

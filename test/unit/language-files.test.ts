@@ -31,10 +31,10 @@ const writeLanguageFile = (name: string, content: unknown) =>
   writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
 const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test('a complete file adds a language to pages and mails, without a warning', () => {
+test('a complete file, with a byte order mark, adds a language to pages and mails, without a warning', () => {
   const messages = structuredClone(ENGLISH) as unknown as { portal: Record<string, string> };
   messages.portal['question'] = 'Waar is mijn licentie actief?';
-  writeLanguageFile('nl.json', messages);
+  writeLanguageFile('nl.json', `\uFEFF${JSON.stringify(messages)}`);
   const languages = readLanguages({ MAIL_LANGUAGE: 'nl' });
   expect(languages.views.map(({ tag }) => tag)).toEqual(['en', 'de', 'fr', 'ja', 'nl']);
   expect(languages.textsOf('nl', 'portal')).toMatchObject({
@@ -54,7 +54,7 @@ test('an incomplete file is used, with English messages in place of those that i
       msg: 'a file in LANGUAGES_DIR has errors, and its other messages are used',
       file: 'nl.json',
       problems: expect.any(Number),
-      first: expect.stringMatching(/^shared\.skip is missing; shared\.language is missing; /),
+      first_problems: expect.stringMatching(/^shared\.skip is missing; shared\.language is missing; /),
     },
   ]);
 });
@@ -123,7 +123,7 @@ describe('a message that cannot be used is replaced, and the warning names it', 
     const { messages } = readLanguages().find('nl');
     expect(messages).toEqual(ENGLISH);
     expect(logged()).toHaveLength(1);
-    expect(logged()[0]!['first']).toContain(problem);
+    expect(logged()[0]!['first_problems']).toContain(problem);
   });
 });
 
@@ -162,7 +162,7 @@ test('a file in the folder `descriptions` translates descriptions of stored data
   });
   expect(languages.views.map(({ tag }) => tag)).toEqual(['en', 'de', 'fr', 'ja', 'nl']);
   expect(logged().map(({ file }) => file)).toEqual(['descriptions/de.json', 'descriptions/nl.json']);
-  expect(logged()[1]!['first']).toMatch(/^Lisences is not the name of a message; .* is missing; /);
+  expect(logged()[1]!['first_problems']).toMatch(/^Lisences is not the name of a message; .* is missing; /);
 });
 
 test('a language without descriptions of stored data gives no warning', () => {
@@ -178,7 +178,7 @@ test('plural forms of the language are kept', () => {
 });
 
 test.each<[string, string, string, string]>([
-  ['no JSON', 'nl.json', '{"portal":', 'it is no JSON object'],
+  ['no JSON', 'nl.json', '{"portal":', 'it is not valid JSON'],
   ['a list', 'nl.json', '[]', 'it is no JSON object'],
   ['too large', 'nl.json', `{"x":"${'x'.repeat(300_000)}"}`, 'it has more than 256 KiB'],
   ['named in the wrong case', 'nl-be.json', '{}', 'its name must be a language tag: nl-BE.json'],
