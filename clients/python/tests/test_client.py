@@ -207,6 +207,7 @@ class FullLicense(ClientTest):
         """By the wall clock or by the monotonic clock, whichever is earlier."""
         self.click()
         self.computer.time.advance(HOUR)
+        # Every 5 s for ten minutes.
         self.assertIn(self.count(_ACTIVATE), range(120, 123))
         for clock in ("wall", "elapsed"):
             self.click()
@@ -225,7 +226,7 @@ class FullLicense(ClientTest):
         self.computer.time.advance(MINUTE)
         self.assertEqual(self.count(_ACTIVATE), 3)
 
-    def test_no_answer_and_retry(self) -> None:
+    def test_it_continues_after_no_answer_and_after_client_action_retry(self) -> None:
         self.click()
         self.computer.remote.misbehave(lambda exchange: exchange.cut(), [_ACTIVATE])
         self.computer.time.advance(11 * SECOND)
@@ -282,6 +283,7 @@ class Callbacks(unittest.TestCase):
 
         def count_waiting(future: "Future[object]", timeout: Optional[float] = None) -> object:
             waiting[0] += 1
+            # The five clicks on Retry wait for the heartbeat.
             if waiting[0] == 5:
                 release.set()
             return result(future, timeout)
@@ -311,7 +313,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(client.status.kind, "running")
 
     def test_close_during_a_call(self) -> None:
-        """`close` in another thread ends a call that has no answer, twice if it is called twice, and nothing runs afterwards."""
+        """`close` in two other threads ends a call that has no answer. Both return, and nothing runs afterwards."""
         arrived = threading.Event()
 
         def stall(exchange: Exchange) -> None:
@@ -363,7 +365,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(seen, ["not_activated", "running", "stopped"])
 
     def test_errors_of_callbacks(self) -> None:
-        """They are caught, and not logged, because they could contain personal data."""
+        """They are caught. The log says that a callback failed, but not the text, which could contain personal data."""
 
         def fail(*_: object) -> None:
             raise ValueError("anna@example.com")
@@ -417,11 +419,13 @@ class Callbacks(unittest.TestCase):
         self.client().start()
         self.assertTrue(all(thread.daemon for thread in set(threading.enumerate()) - before))
 
-    def test_a_new_computer(self) -> None:
-        """`with` closes the client. Without a folder the state is kept in memory."""
+    def test_a_state_file_that_cannot_be_written(self) -> None:
+        """Without its folder the state is kept in memory. `with` closes the client."""
         blocked = self.folder / "file"
         blocked.write_text("")
         with self.client(state_file=os.fspath(blocked / "license.json")) as client:
-            self.assertIn(client.start().kind, ("not_activated",))
+            self.assertEqual(client.start().kind, "not_activated")
             self.assertEqual(client.activate(KEY, EMAIL).kind, "running")
         self.assertIn("the license state could not be written", self.log)
+        with self.assertRaisesRegex(RuntimeError, "the client is closed"):
+            client.activate(KEY, EMAIL)
