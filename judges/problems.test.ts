@@ -60,7 +60,7 @@ afterAll(async () => {
   await Prism.closeAll();
   await upstream?.close();
   rmSync(directory, { recursive: true, force: true });
-  console.log(`${accepted.answers} problems`);
+  console.log(`Prism accepted ${accepted.answers} problems.`);
 });
 
 function writeDocument(name: string, content: object): string {

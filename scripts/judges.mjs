@@ -76,10 +76,10 @@ await command(async () => {
   for (const [name, judge] of Object.entries(JUDGES)) print(name, await judge());
 
   const { passed, failed, output } = await jest(['--config=judges/jest.config.js'], piped);
-  // The tests print how many answers Prism accepted, such as `12 problems`.
-  const counts = [...output.matchAll(/^\s*(\d+ (?:answers of the service|problems))$/gm)].map(
-    ([, what]) => what,
-  );
+  // The tests print how many answers Prism accepted, such as `Prism accepted 12 problems.`
+  const counts = [
+    ...output.matchAll(/^\s*Prism accepted (\d+ (?:answers of the service|problems))\.$/gm),
+  ].map(([, what]) => what);
   console.log(failed > 0 ? `Prism: failed\n${output.trim()}` : `Prism: ok (${counts.toSorted().join(', ')})`);
   count.passed += passed;
   count.failed += failed;

@@ -47,8 +47,8 @@ async function runJobEarly(id: string): Promise<QueuedJob> {
   const before = (await findWaitingJob(id))!;
   await makeDue(service, 'erasure');
   await until(async () => {
-    const now = await findWaitingJob(id);
-    return now !== undefined && now.id !== before.id && (await erasureJobs()).length === 1;
+    const job = await findWaitingJob(id);
+    return job !== undefined && job.id !== before.id && (await erasureJobs()).length === 1;
   });
   return (await findWaitingJob(id))!;
 }

@@ -25,7 +25,12 @@ test.each([
   ['the size of a page', [{ ...PAGE, bytes: 30_001, logoBytes: 0 }], MOVE, ['portal, 320 px wide']],
   ['the size of a page with its logo', [{ ...PAGE, logoBytes: 721 }], MOVE, ['portal, 320 px wide']],
   ['the time of a page', [{ ...PAGE, usableMs: 1_501 }], MOVE, ['portal, 320 px wide']],
-  ['its layout shift', [{ ...WITHOUT_GOALS, shift: 0.021 }], MOVE, ['privacy, 1280 px wide']],
+  [
+    'the layout shift of a page without goals',
+    [{ ...WITHOUT_GOALS, shift: 0.021 }],
+    MOVE,
+    ['privacy, 1280 px wide'],
+  ],
   ['the clicks of the move', [PAGE], { ...MOVE, clicks: 5 }, ['the move to a new machine']],
   ['the time of the move', [PAGE], { ...MOVE, ms: 60_001 }, ['the move to a new machine']],
 ])('the bench of the pages finds that %s is missed', async (_what, rows, move, missed) => {
