@@ -78,7 +78,7 @@ export function CodeEntry({
     if (digits !== null) void submitCode();
   }, [digits]);
   return (
-    <Form element={form} busy={busy} onSubmit={submitCode}>
+    <Form formRef={form} busy={busy} onSubmit={submitCode}>
       <p role="status">{fill(lead, { email: <UntrustedText text={sentTo} /> })}</p>
       <Field
         label={messages.signIn.code}

@@ -58,7 +58,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
           }
         />
       ) : (
-        <Form element={form} busy={busy} onSubmit={mail}>
+        <Form formRef={form} busy={busy} onSubmit={mail}>
           <p>{lead}</p>
           <EmailField email={email} onEmail={onEmail} error={fieldError} />
           {error && <Notice kind="danger">{error}</Notice>}

@@ -54,7 +54,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     });
   };
   return (
-    <Form element={form} busy={busy} onSubmit={submit}>
+    <Form formRef={form} busy={busy} onSubmit={submit}>
       <EmailField email={email} onEmail={onEmail} error={errors.email} />
       <Field
         label={messages.signIn.key}

@@ -94,7 +94,7 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
   const isDanger = typeof danger === 'function' ? danger(values) : danger;
   return (
     <Dialog title={title} warning={isFilled && common.discard} onClose={onClose}>
-      <Form element={form} busy={busy} onSubmit={confirm}>
+      <Form formRef={form} busy={busy} onSubmit={confirm}>
         {children}
         {fields.map(([name, field], index) => (
           <DialogFieldInput

@@ -5,7 +5,7 @@ export const IsFormBusy = createContext(false);
 
 interface Props {
   /** Receives the form element, so that the caller can move the focus to a field with an error. */
-  readonly element: RefObject<HTMLFormElement | null>;
+  readonly formRef: RefObject<HTMLFormElement | null>;
   readonly onSubmit: () => Promise<unknown>;
   readonly children: ComponentChildren;
   /** Whether the action of the form runs. The submit button shows that, and the other buttons do nothing meanwhile. */
@@ -14,11 +14,10 @@ interface Props {
 }
 
 /** A form that the page validates and sends, because the browser would show its own error messages and leave the page. */
-export function Form({ element, onSubmit, children, busy = false, role }: Props) {
+export function Form({ formRef, onSubmit, children, busy = false, role }: Props) {
   return (
     <form
-      ref={element}
-      class={role}
+      ref={formRef}
       role={role}
       noValidate
       onSubmit={(event) => {

@@ -37,7 +37,7 @@ export function AuditFilterForm({ query, choices }: Props) {
   const actors = choices.actors.map(({ id, actor }) => [id, actorText(actor)] as const);
   const actions = choices.actions.map((action) => [action, actionText(action)] as const);
   return (
-    <Form element={form} onSubmit={apply}>
+    <Form formRef={form} onSubmit={apply}>
       <div class="filters">
         <Choice
           label={texts.actor}

@@ -24,7 +24,7 @@ export function SearchForm({ form, text, error, busy, onText, onSearch, children
   const ariaKeys = useAriaSearchKeys();
   const keys = usePlainKeys() ? t(texts.searchKeys, { key: SEARCH_KEY }) : SEARCH_KEY;
   return (
-    <Form element={form} role="search" onSubmit={onSearch}>
+    <Form formRef={form} role="search" onSubmit={onSearch}>
       <Field
         label={texts.label}
         name="query"

@@ -18,7 +18,7 @@ export const supportsPasskeys = () =>
   typeof PublicKeyCredential.parseCreationOptionsFromJSON === 'function' &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function';
 
-/** Asks for a sign-in with a passkey. Throws the browser's own `DOMException`. */
+/** Asks for a sign-in with a passkey. Throws the browser's own error, such as a `DOMException`. */
 export async function askForPasskey(
   options: PublicKeyCredentialRequestOptionsJSON,
 ): Promise<EncodedCredential> {
@@ -33,7 +33,7 @@ export async function askForPasskey(
   });
 }
 
-/** Asks for a new passkey. Throws the browser's own `DOMException`. */
+/** Asks for a new passkey. Throws the browser's own error, such as a `DOMException`. */
 export async function makePasskey(
   options: PublicKeyCredentialCreationOptionsJSON,
 ): Promise<EncodedCredential> {
