@@ -28,10 +28,10 @@ export class Exchange {
   #calls = new Set();
   #timer = setInterval(() => this.#endLateCalls(), 100);
 
-  /** @param connections `new` or `kept` @param maxConnections the largest number of connections that are kept alive */
-  constructor(port, activations, connections, maxConnections = Infinity) {
+  /** @param connectionKind `new` or `kept` @param maxConnections the largest number of connections that are kept alive */
+  constructor(port, activations, connectionKind, maxConnections = Infinity) {
     this.#port = port;
-    this.#isKept = connections === 'kept';
+    this.#isKept = connectionKind === 'kept';
     this.#maxConnections = maxConnections;
     // The reference client closes its connection after each call.
     this.#nextRequest = heartbeats(activations, this.#isKept ? '' : 'connection: close\r\n');

@@ -1,6 +1,6 @@
 // An open-loop load in its own process: node open.mjs FILE. Arrivals do not wait for responses, and the time of a request counts
-// from when it was due, also if it is sent late. Each message on the IPC channel describes one load: `capacity` (a closed loop
-// that measures how much the service answers), `arrivals`, or `reconnection`.
+// from when it was due, also if it is sent late. Each message on the IPC channel starts one load: `capacity` (a closed loop that
+// measures how much the service answers), `arrivals`, or `reconnection`. The message `pid` asks for the id of this process.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
@@ -32,16 +32,16 @@ process.on('message', async ({ load, ...options }) => {
 process.on('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
 
-/** Sends requests on `concurrent` connections, each after the response to the one before. */
-async function capacity({ port, connections, concurrent, seconds }) {
-  const exchange = new Exchange(port, activations, connections);
+/** Sends requests on `connectionCount` connections, each after the response to the one before. */
+async function capacity({ port, connectionKind, connectionCount, seconds }) {
+  const exchange = new Exchange(port, activations, connectionKind);
   const began = performance.now();
   const until = began + seconds * 1000;
   const counts = emptyCounts();
   const sendUntilEnd = async () => {
     while (performance.now() < until) counts[(await exchange.send()).outcome] += 1;
   };
-  await Promise.all(Array.from({ length: concurrent }, sendUntilEnd));
+  await Promise.all(Array.from({ length: connectionCount }, sendUntilEnd));
   const elapsed = (performance.now() - began) / 1000;
   exchange.end();
   return { perSecond: counts.right / elapsed, counts };
@@ -51,10 +51,10 @@ async function capacity({ port, connections, concurrent, seconds }) {
  * Sends Poisson arrivals. Only arrivals and responses after `warmUpSeconds` count. With `opensAll`, all connections that are kept
  * open are opened before.
  */
-async function arrivals({ port, connections, opensAll, perSecond, seconds, warmUpSeconds, seed }) {
-  const exchange = new Exchange(port, activations, connections, KEPT_CONNECTIONS);
+async function arrivals({ port, connectionKind, opensAll, perSecond, seconds, warmUpSeconds, seed }) {
+  const exchange = new Exchange(port, activations, connectionKind, KEPT_CONNECTIONS);
   if (opensAll) await exchange.openAll();
-  const counts = { ...emptyCounts(), not_sent: 0, due: 0, in_time: 0 };
+  const counts = { ...emptyCounts(), not_sent: 0, due: 0, right_in_window: 0 };
   const times = [];
   const timesConnected = [];
   const reasons = {};
@@ -65,7 +65,7 @@ async function arrivals({ port, connections, opensAll, perSecond, seconds, warmU
     const { outcome, status, reason, openedAt } = await exchange.send();
     const now = performance.now();
     // A right response counts for the throughput when it arrives, and for the times when its request was due.
-    if (outcome === 'right' && now >= countsFrom && now < until) counts.in_time += 1;
+    if (outcome === 'right' && now >= countsFrom && now < until) counts.right_in_window += 1;
     if (due < countsFrom) return;
     counts[outcome] += 1;
     if (outcome === 'right') {

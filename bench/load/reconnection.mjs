@@ -15,24 +15,24 @@ export async function reconnection(activations, { port, clients, returnSeconds, 
   const random = seededRandom(seed);
   const counts = { right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 };
   const began = performance.now();
-  const ends = [];
+  const answeredAfterMs = [];
   const waiting = new TimeBuckets();
   for (let client = 0; client < clients; client += 1) waiting.add(random() * returnSeconds * 1000, 0);
   const call = async (failures) => {
     const { outcome, retryAfter } = await exchange.send();
     counts[outcome] += 1;
     const now = performance.now() - began;
-    if (outcome === 'right') return void ends.push(now);
+    if (outcome === 'right') return void answeredAfterMs.push(now);
     waiting.add(now + retryHeartbeatMs(failures + 1, retryAfter, random()) / speed, failures + 1);
   };
-  while (ends.length < clients && performance.now() - began < limitSeconds * 1000) {
+  while (answeredAfterMs.length < clients && performance.now() - began < limitSeconds * 1000) {
     const due = waiting.take(performance.now() - began, SENT_IN_A_TURN);
     for (const failures of due) void call(failures);
     await (due.length > 0 ? nextTurn() : pause(1));
   }
   exchange.end();
-  ends.sort((a, b) => a - b);
-  return { counts, ends };
+  answeredAfterMs.sort((a, b) => a - b);
+  return { counts, answeredAfterMs };
 }
 
 /** Calls that wait for their time, in buckets of a millisecond. */

@@ -3,10 +3,13 @@
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
 
+/** The parts of the bench, which --only selects. */
+const PARTS = ['new', 'kept', 'reconnection'];
 const ACTIVATIONS = 5_000;
 const WARM_UP_SECONDS = 3;
 /** Connections of the closed loop that measures the capacity. */
@@ -26,17 +29,18 @@ function parseOptions() {
       seconds: option('8'),
       clients: option('20000'),
       seed: option('1'),
-      only: option('new,kept,reconnection'),
+      only: option(PARTS.join(',')),
       write: { type: 'boolean' },
     },
   });
-  const { factors, only, write, ...numbers } = values;
-  return {
-    factors: factors.split(',').map(Number),
-    only: only.split(','),
-    write,
-    ...parseWholeNumbers(numbers),
-  };
+  const { factors: factorList, only: partList, write, ...numbers } = values;
+  const factors = factorList.split(',').map(Number);
+  if (!factors.every((factor) => factor > 0))
+    throw new ScriptError('--factors must be a comma-separated list of numbers above 0.');
+  const only = partList.split(',');
+  if (!only.every((part) => PARTS.includes(part)))
+    throw new ScriptError(`--only must be a comma-separated list of ${PARTS.join(', ')}.`);
+  return { factors, only, write, ...parseWholeNumbers(numbers) };
 }
 
 async function measureAll({ url, folder, processes, progress }, options) {
@@ -54,29 +58,29 @@ async function measureAll({ url, folder, processes, progress }, options) {
     const result = await generator({ port, ...message });
     return { ...result, serviceMs: before === null ? null : readProcessorTime(pid) - before };
   };
-  const measureCapacity = async (connections, seconds = CAPACITY_SECONDS) => {
+  const measureCapacity = async (connectionKind, seconds = CAPACITY_SECONDS) => {
     const { perSecond } = await measureLoad({
       load: 'capacity',
-      connections,
-      concurrent: CAPACITY_CONNECTIONS,
+      connectionKind,
+      connectionCount: CAPACITY_CONNECTIONS,
       seconds,
     });
     return perSecond;
   };
   const points = [];
-  for (const connections of ['new', 'kept'].filter((each) => options.only.includes(each))) {
-    await measureCapacity(connections, WARM_UP_SECONDS);
-    let before = await measureCapacity(connections);
+  for (const connectionKind of ['new', 'kept'].filter((each) => options.only.includes(each))) {
+    await measureCapacity(connectionKind, WARM_UP_SECONDS);
+    let before = await measureCapacity(connectionKind);
     for (const factor of options.factors) {
       const perSecond = factor * before;
-      const load = { load: 'arrivals', connections, opensAll: true, perSecond, seed: options.seed };
+      const load = { load: 'arrivals', connectionKind, opensAll: true, perSecond, seed: options.seed };
       const result = await measureLoad({ ...load, seconds: options.seconds, warmUpSeconds: WARM_UP_SECONDS });
-      const after = await measureCapacity(connections);
+      const after = await measureCapacity(connectionKind);
       // The mean of both, because other work of the machine changes the capacity.
-      points.push({ connections, factor, capacity: (before + after) / 2, ...result });
+      points.push({ connectionKind, factor, capacity: (before + after) / 2, ...result });
       const { counts } = result;
       progress(
-        `${connections} ${factor} ${Math.round(before)} ${Math.round(after)}: ${JSON.stringify([counts, result.reasons])}`,
+        `${connectionKind} ${factor} ${Math.round(before)} ${Math.round(after)}: ${JSON.stringify([counts, result.reasons])}`,
       );
       before = after;
     }
@@ -98,10 +102,11 @@ async function measureAll({ url, folder, processes, progress }, options) {
     const after = await measureCapacity('new');
     reconnection = { ...result, clients, capacity: (before + after) / 2 };
     progress(
-      `reconnection ${JSON.stringify(result.counts)} ${result.ends.length} ${result.ends.at(-1)} ${clients / reconnection.capacity}`,
+      `reconnection ${JSON.stringify(result.counts)} ${result.answeredAfterMs.length} ${result.answeredAfterMs.at(-1)} ${clients / reconnection.capacity}`,
     );
   }
-  return { isPinned, points, reconnection, version: await postgresVersion(url) };
+  const version = await postgresVersion(url);
+  return { isPinned, points, reconnection, version, capacityConnections: CAPACITY_CONNECTIONS };
 }
 
 /**

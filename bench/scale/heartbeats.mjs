@@ -74,12 +74,12 @@ async function dropReplica(primary, replica) {
 
 async function measureRates(context, { rate, seconds, seed }) {
   const { generator, service, progress } = context;
-  const load = { port: service.port, connections: 'kept' };
+  const load = { port: service.port, connectionKind: 'kept' };
   const arrivals = { ...load, load: 'arrivals', warmUpSeconds: 0, seed };
   const closedLoop = {
     ...load,
     load: 'capacity',
-    concurrent: CAPACITY_CONNECTIONS,
+    connectionCount: CAPACITY_CONNECTIONS,
     seconds: CAPACITY_SECONDS,
   };
   // The first change of a page after a checkpoint writes the whole page to the log. A checkpoint before the warm-up keeps most of

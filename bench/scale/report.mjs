@@ -39,7 +39,7 @@ ${targetSection(measurements, costs)}
 const describeWrongResponses = (loads) =>
   loads.flatMap((load) =>
     Object.entries(load.counts)
-      .filter(([name, times]) => !['right', 'due', 'in_time'].includes(name) && times > 0)
+      .filter(([name, times]) => !['right', 'due', 'right_in_window'].includes(name) && times > 0)
       .map(([name, times]) => `${name} at ${rateTitle(load)}: ${times} times`),
   );
 
