@@ -17,7 +17,7 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
   default_transaction_read_only: 'the server is read-only',
 };
 
-/** A connection to the host of a database URL that has the wanted role. With one host it connects to this host. */
+/** A connection to the host with the wanted role, among those of a database URL. With one host it connects to this host. */
 export class SearchingClient extends Client {
   readonly #hosts: DatabaseHosts | undefined;
 
@@ -26,8 +26,9 @@ export class SearchingClient extends Client {
     this.#hosts = (settings[0] as { hosts?: DatabaseHosts }).hosts;
     // `pg` emits an error of the connection twice. The pool does not listen to the second one, which would end the process.
     this.on('error', () => undefined);
-    // PostgreSQL then reports success for a commit that no standby has, so a failover would lose it. The message depends on the
-    // language of the server, the name of its function does not.
+    // If the wait for a synchronous standby is cancelled, PostgreSQL sends a notice and reports success for a commit that no
+    // standby has: a failover would lose it. The text of the notice depends on the server's language, the name of its function
+    // does not.
     this.connection.on('notice', ({ routine }: { routine?: string }) => {
       if (routine === 'SyncRepWaitForLSN') this.#fail('the commit is on the primary only');
     });

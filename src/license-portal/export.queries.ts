@@ -136,8 +136,8 @@ interface Lifetime {
 }
 
 /**
- * Reads the unexpired sessions and sign-in codes of a holder, and the queued mails whose recipient is stored. Tokens, codes and
- * the contents of mails are left out.
+ * Reads the unexpired sessions and sign-in codes of a holder, and the queued mails whose recipient is stored (`mail_recipient`).
+ * Tokens, codes and the contents of mails are left out.
  */
 export async function readSignInData(
   manager: EntityManager,

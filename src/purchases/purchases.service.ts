@@ -56,7 +56,7 @@ export class PurchasesService {
       }
       if (report.status === 'paid' && !before.paid) {
         const email = isErased ? null : report.email!;
-        await this.issue(manager, { ...ids, purchase_id: before.id }, email, state);
+        await this.linkOrIssueLicense(manager, { ...ids, purchase_id: before.id }, email, state);
       }
       const license_ids = await findLicenseIds(manager, before.id);
       if (state === 'refunded')
@@ -75,10 +75,10 @@ export class PurchasesService {
   }
 
   /**
-   * Links an existing license, or issues one.
+   * Links the license that exists for the purchase, or issues one.
    * @param email null if the buyer was erased: then no license is issued, even if the report is repeated later
    */
-  private async issue(
+  private async linkOrIssueLicense(
     manager: EntityManager,
     ids: PurchaseIds,
     email: string | null,

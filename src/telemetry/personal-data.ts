@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { readDecodings } from './text-readings.js';
+import { readingsOf } from './text-readings.js';
 
 /** MAC addresses with separators between bytes, or between groups of four digits. Groups of four must have a decimal digit. */
 const MAC_ADDRESSES = [
@@ -94,7 +94,7 @@ export function frameLooksPersonal(value: string): boolean {
  * @param mayContainVersion true if `1.2.3.4` is a version in this field, not an IP address
  */
 export function looksPersonal(value: string, { mayContainVersion = false } = {}): boolean {
-  const readings = readDecodings(value);
+  const readings = readingsOf(value);
   return readings === null || readings.some((reading) => isPersonal(reading, mayContainVersion));
 }
 

@@ -1,6 +1,6 @@
 /** A text that still changes after this many decodings is rejected, because it could hide personal data. */
 const MAX_DECODINGS = 5;
-/** A text that no decoding changes. */
+/** A text that no decoding changes: ASCII without %, & and =. */
 const PLAIN_TEXT = /^[^%&=\P{ASCII}]*$/u;
 /** Digits without an ASCII form in NFKC, bytes that are not UTF-8, and HTML entities that are not in `ENTITIES`. */
 const UNREADABLE = /(?!\d)\p{N}|\uFFFD|&[a-z][a-z0-9]{1,30};/iu;
@@ -27,7 +27,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Returns a text and its form after each decoding, or null if it cannot be decoded completely (docs/decisions/0026). */
-export function readDecodings(value: string): string[] | null {
+export function readingsOf(value: string): string[] | null {
   if (PLAIN_TEXT.test(value)) return [value];
   const readings = [value];
   for (let last = value; ;) {

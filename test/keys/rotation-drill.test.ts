@@ -232,7 +232,10 @@ async function runKeysCommand(...args: string[]): Promise<void> {
   expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/^(Every|Tokens) /)]);
 }
 
-/** Waits until a rotation is allowed. Half of a request is sent only after that: the service drops it after 20 s. */
+/**
+ * Waits until a rotation is allowed. The test waits before it sends half of a request, not between its halves, because the service
+ * drops an incomplete request after 20 s.
+ */
 async function waitUntilRotationAllowed(): Promise<void> {
   const { since } = (await listKeys()).find(({ state }) => state === 'next')!;
   await pause(Math.max(0, Date.parse(since) + MIN_NEXT_KEY_AGE_MS - Date.now()));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { frameLooksPersonal, looksPersonal } from '../../src/telemetry/personal-data.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
-import { readDecodings } from '../../src/telemetry/text-readings.js';
+import { readingsOf } from '../../src/telemetry/text-readings.js';
 
 /* For each part of each pattern there is a text here that no other pattern recognizes. */
 
@@ -141,13 +141,13 @@ test.each([
   ['a\u3002b', 'a.b'],
   ['a\u2236b', 'a:b'],
   ...Object.entries(ENTITIES).map(([name, sign]) => [`a&${name};b`, `a${sign}b`]),
-])('%s is decoded to %s', (text, read) => expect(readDecodings(text!)?.at(-1)).toBe(read));
+])('%s is decoded to %s', (text, read) => expect(readingsOf(text!)?.at(-1)).toBe(read));
 
 test('a text is decoded five times at most, and one that is still encoded then cannot be read', () => {
   const encoded = (times: number) => `a%${'25'.repeat(times - 1)}41`;
-  expect(readDecodings(encoded(5))).toHaveLength(6);
-  expect(readDecodings(encoded(5))?.at(-1)).toBe('aA');
-  expect(readDecodings(encoded(6))).toBeNull();
+  expect(readingsOf(encoded(5))).toHaveLength(6);
+  expect(readingsOf(encoded(5))?.at(-1)).toBe('aA');
+  expect(readingsOf(encoded(6))).toBeNull();
 });
 
 test.each<[member: string, value: unknown, isKept: boolean]>([
