@@ -23,6 +23,8 @@ export function databaseAddress(databaseUrl: string): string {
 
 /** The SQLSTATE of a role that lacks a right. */
 export const INSUFFICIENT_PRIVILEGE = '42501';
+/** The SQLSTATE of a table that cannot be created, because the search path has no schema that exists and that the role may use. */
+export const NO_SCHEMA = '3F000';
 
 /** Why a server refused the role, the password or the database, by SQLSTATE. `{…}` are parts of the URL. */
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -32,6 +34,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '3D000': 'PostgreSQL at {address} has no database {database}: create it, or correct {setting}',
   [INSUFFICIENT_PRIVILEGE]:
     'The role {role} lacks a right in the database {database} at {address}: make it the owner, or correct {setting} (docs/operations/install.md)',
+  [NO_SCHEMA]:
+    'The search_path of the role {role} names no schema in the database {database} at {address} that it may use: correct it for the role, for the database or in {setting}',
 };
 /** The message of `pg` for a server that asks for a password if the URL has none. The error has no code. */
 const NO_PASSWORD = /client password must be a string/;
@@ -57,9 +61,9 @@ export function connectionRefusal(
   return text === undefined ? tlsError(cause, setting) : refusal(text, databaseUrl, setting, cause);
 }
 
-/** Creates the error for a role that lacks a right in the database. */
-export const missingRight = (databaseUrl: string): ConfigError =>
-  refusal(REFUSALS[INSUFFICIENT_PRIVILEGE]!, databaseUrl, 'DATABASE_URL');
+/** Creates the error for a role that lacks a right in the database, or whose search path has no schema. */
+export const roleError = (code: typeof INSUFFICIENT_PRIVILEGE | typeof NO_SCHEMA, databaseUrl: string) =>
+  refusal(REFUSALS[code]!, databaseUrl, 'DATABASE_URL');
 
 function refusal(text: string, databaseUrl: string, setting: DatabaseSetting, cause?: Error): ConfigError {
   // All hosts have the same role, password and database.

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { ConfigError } from '../core/config.js';
-import { connectionRefusal, INSUFFICIENT_PRIVILEGE, missingRight } from './access-errors.js';
+import { connectionRefusal, INSUFFICIENT_PRIVILEGE, NO_SCHEMA, roleError } from './access-errors.js';
 import { withMaintenanceConnection } from './data-source.js';
 import { queryOne } from './sql.js';
 
@@ -11,8 +11,9 @@ interface Rights {
   readonly owns_database: boolean;
   /** Whether the role may create the schema of the job queue. */
   readonly may_create_schema: boolean;
-  /** The schema of the tables. */
-  readonly schema: string;
+  /** The schema of the tables; null if the search path has no schema that the role may use. */
+  readonly schema: string | null;
+  readonly may_use_public: boolean;
   /** Whether the role may create tables in that schema. */
   readonly may_create_tables: boolean;
   /** A role that owns tables of Mooring and whose rights this role does not have; null if there is none. */
@@ -23,7 +24,8 @@ interface Rights {
 
 const SELECT_RIGHTS = `
   select quote_ident(current_user) as role, pg_has_role(d.datdba, 'usage') as owns_database,
-    has_database_privilege(d.oid, 'create') as may_create_schema, quote_ident(coalesce(current_schema(), 'public')) as schema,
+    has_database_privilege(d.oid, 'create') as may_create_schema, quote_ident(current_schema()) as schema,
+    coalesce(has_schema_privilege(to_regnamespace('public'), 'usage'), false) as may_use_public,
     coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create_tables,
     quote_ident(o.rolname) as table_owner, coalesce(o.oid = 10, false) as is_first_superuser
   from pg_database d left join lateral (
@@ -50,7 +52,8 @@ export async function requireMigrationRights(dataSource: DataSource, databaseUrl
  */
 export async function databaseRefusal(error: unknown, databaseUrl: string): Promise<ConfigError | null> {
   const refusal = connectionRefusal(error, databaseUrl);
-  if ((refusal?.cause as { code?: unknown } | undefined)?.code !== INSUFFICIENT_PRIVILEGE) return refusal;
+  const { code } = (refusal?.cause ?? {}) as { code?: unknown };
+  if (code !== INSUFFICIENT_PRIVILEGE && code !== NO_SCHEMA) return refusal;
   // If the rights cannot be read, because a second connection fails, the general message of `connectionRefusal` is right too.
   const rights = await withMaintenanceConnection(databaseUrl, (dataSource) =>
     queryOne<Rights>(dataSource, SELECT_RIGHTS),
@@ -59,15 +62,17 @@ export async function databaseRefusal(error: unknown, databaseUrl: string): Prom
 }
 
 function refusalOf(rights: Rights, url: string): ConfigError {
-  const { role, owns_database, schema, may_create_tables, table_owner, is_first_superuser } = rights;
-  if (!owns_database) return missingRight(url);
+  const { role, owns_database, may_create_tables, table_owner, is_first_superuser } = rights;
+  if (!owns_database) return roleError(INSUFFICIENT_PRIVILEGE, url);
+  if (rights.schema === null && rights.may_use_public) return roleError(NO_SCHEMA, url);
   if (!may_create_tables) {
+    const schema = rights.schema ?? 'public';
     const remedy = `run grant all on schema ${schema} to ${role} in it as a superuser`;
     return new ConfigError(
       `The role ${role} owns the database, but may not create tables in its schema ${schema}: ${remedy} (docs/operations/install.md).`,
     );
   }
-  if (table_owner === null) return missingRight(url);
+  if (table_owner === null) return roleError(INSUFFICIENT_PRIVILEGE, url);
   const remedy = is_first_superuser
     ? 'restore a dump of it as this role with pg_restore --no-owner, because nothing of the first superuser can be reassigned'
     : `run reassign owned by ${table_owner} to ${role} in it as a superuser`;

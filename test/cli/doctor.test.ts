@@ -397,6 +397,14 @@ describe('a start would fail with the same sentence:', () => {
     expect((await diagnose({ DATABASE_URL: urlOf(owner) })).failures).toEqual([]);
   });
 
+  test('a role that owns the database, and whose search_path names no schema', async () => {
+    await admin.query(`alter role ${owner} set search_path = missing`);
+    expect(await failureOfBoth({ DATABASE_URL: urlOf(owner) })).toMatch(
+      /^The search_path of the role owner_\w+ names no schema in the database rights_\w+ at .* that it may use: correct it for the role/,
+    );
+    await admin.query(`alter role ${owner} reset search_path`);
+  });
+
   test('a role that owns the database and not its tables, until they are reassigned as the sentence says', async () => {
     await terminal.json(['migrate'], { env: { ...production, DATABASE_URL: urlOf(former) } });
     await admin.query(`alter database ${name} owner to ${owner}`);
