@@ -9,6 +9,7 @@ import { isTlsFailure } from './tls-errors.js';
  * read-only (25006), idle and transaction timeout (25P03, 25P04), system (58) and internal errors (XX), which end with a repair.
  */
 const TEMPORARY_SQL_STATES = /^(08|53|57P|57014|40001|40P01|55P03|25006|25P0[34]|58|XX)/;
+const STATEMENT_TIMEOUT = '57014';
 const NETWORK_ERROR_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -30,6 +31,10 @@ const NETWORK_ERROR_CODES = new Set([
  */
 const DRIVER_MESSAGES =
   /^(No host |timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after|There was an error establishing an SSL connection|Query runner already released|Database connection provided by a query runner was already released)/;
+
+/** Whether an error means that a statement took longer than the time limit of its connection. */
+export const isStatementTimeout = (error: unknown): boolean =>
+  types.isNativeError(error) && driverErrorOf(error).code === STATEMENT_TIMEOUT;
 
 /**
  * Whether an error of the database is temporary: the database cannot be reached, refuses TLS or works on too many requests, or the

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
+import { isStatementTimeout } from '../database/connection-errors.js';
+import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { execute, queryOne, queryRows } from '../database/sql.js';
 import { endRefundedLicense } from '../releases/release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
@@ -32,6 +34,7 @@ export class PurchasesService {
     private readonly licenses: LicensesService,
     private readonly keys: LicenseKeys,
     private readonly erasures: ErasureService,
+    private readonly databaseUrl: DatabaseUrl,
     private readonly clock: Clock,
   ) {}
 
@@ -47,7 +50,7 @@ export class PurchasesService {
   ): Promise<{ state: PurchaseState; license_id: string | null; license_ids: string[] }> {
     const ids = this.keys.purchaseIds(report.transaction_id);
     const isErased = await this.erasures.wasErased(ids.purchase_id, ids.license_id);
-    return this.dataSource.transaction(async (manager) => {
+    const work = async (manager: EntityManager) => {
       const now = this.clock.now();
       const before = await lockPurchase(manager, ids.purchase_id, report, now);
       const state = higherState(before.state, report.status);
@@ -71,7 +74,29 @@ export class PurchasesService {
           await recordAudit(manager, audit, { action: 'purchase.record', license_id, change, at: now });
       }
       return { state, license_id: license_ids[0] ?? null, license_ids };
+    };
+    return this.dataSource.transaction(work).catch((error: unknown) => {
+      if (report.status !== 'refunded' || !isStatementTimeout(error)) throw error;
+      return this.withoutTimeLimit(work);
     });
+  }
+
+  /**
+   * Runs a transaction that exceeded the time limit of request connections, because it ends the tens of thousands of activations of
+   * one license. It goes on also if the response to the processor does not wait for it.
+   */
+  private withoutTimeLimit<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    const inTransaction = async (manager: EntityManager) => {
+      // The limit was perhaps that of a wait for a lock.
+      await execute(manager, "set local lock_timeout = '800ms'");
+      return work(manager);
+    };
+    const { entities = [] } = this.dataSource.options;
+    return withMaintenanceConnection(
+      this.databaseUrl.value,
+      (dataSource) => dataSource.transaction(inTransaction),
+      { entities },
+    );
   }
 
   /**

@@ -44,6 +44,25 @@ async function sellAndActivate(
   return { ...bought, tokens };
 }
 
+test('a refund is recorded that takes longer than the time limit of request connections', async () => {
+  const bought = await sellAndActivate('large-license');
+  // The license has one machine. So the trigger fails in the connections of requests, as the time limit does.
+  await service.sql(`
+    create function fail_by_time_limit() returns trigger language plpgsql as $$ begin
+      if current_setting('application_name') = 'mooring' then raise 'canceled' using errcode = '57014'; end if;
+      return null;
+    end $$;
+    create trigger fail_by_time_limit after update on activation execute function fail_by_time_limit()`);
+  await reportAll('large-license', 'refunded');
+  await service.sql('drop trigger fail_by_time_limit on activation');
+  expect((await licenseOf('large-license')).state).toBe('refunded');
+  expect(
+    await service.sql('select 1 from activation where license_id = $1 and ended_at is null', [
+      bought.license_id,
+    ]),
+  ).toEqual([]);
+});
+
 /** The code or status of a heartbeat of the first machine, and of an activation of another machine. */
 async function outcomes(bought: StoredPurchase & { tokens: string[] }): Promise<unknown[]> {
   const beat = await service.heartbeat(bought.tokens[0]!);

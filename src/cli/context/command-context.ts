@@ -89,7 +89,9 @@ export async function createPurchasesService(context: CommandContext): Promise<P
   const { clock, dataSource } = context;
   const keys = await openLicenseKeys(context);
   const licenses = await createLicensesService(context, keys);
-  return new PurchasesService(dataSource, licenses, keys, await createErasureService(context, keys), clock);
+  const erasures = await createErasureService(context, keys);
+  const databaseUrl = new DatabaseUrl(context.databaseUrl);
+  return new PurchasesService(dataSource, licenses, keys, erasures, databaseUrl, clock);
 }
 
 /** Opens the license keys. @throws ConfigError if the database was made with another secret */
