@@ -23,6 +23,13 @@ interface Purchase {
   readonly paid: boolean;
 }
 
+/** A purchase after a report. `license_id` is the first of its licenses. */
+interface RecordedPurchase {
+  readonly state: PurchaseState;
+  readonly license_id: string | null;
+  readonly license_ids: string[];
+}
+
 /**
  * Records the reports of the payment processor. Reports arrive in any order and repeatedly; the state of a purchase depends
  * only on the set of its reports (docs/contract.md#purchases).
@@ -40,45 +47,50 @@ export class PurchasesService {
 
   /**
    * Records a report and its effects in one transaction: a license and its mail, or the end of its licenses. An imported transaction
-   * may have several licenses; `license_id` is the first.
+   * may have several licenses.
    * @param audit given if an operator records the purchase (`mooring purchase record`); reports of the processor have
    *   no audit event
    */
-  async record(
-    report: PurchaseReport,
-    audit?: AuditContext,
-  ): Promise<{ state: PurchaseState; license_id: string | null; license_ids: string[] }> {
+  async record(report: PurchaseReport, audit?: AuditContext): Promise<RecordedPurchase> {
     const ids = this.keys.purchaseIds(report.transaction_id);
     const isErased = await this.erasures.wasErased(ids.purchase_id, ids.license_id);
-    const work = async (manager: EntityManager) => {
-      const now = this.clock.now();
-      const before = await lockPurchase(manager, ids.purchase_id, report, now);
-      const state = higherState(before.state, report.status);
-      if (state !== before.state) {
-        await execute(manager, 'update purchase set state = $2 where id = $1', [before.id, state]);
-      }
-      if (report.status === 'paid' && !before.paid) {
-        const email = isErased ? null : report.email!;
-        await this.linkOrIssueLicense(manager, { ...ids, purchase_id: before.id }, email, state);
-      }
-      const license_ids = await findLicenseIds(manager, before.id);
-      if (state === 'refunded')
-        for (const license_id of license_ids) await endRefundedLicense(manager, license_id, now);
-      if (audit) {
-        const change = {
-          purchase_id: before.id,
-          status: report.status,
-          ...(state !== before.state && { before: { status: before.state } }),
-        };
-        for (const license_id of license_ids.length > 0 ? license_ids : [undefined])
-          await recordAudit(manager, audit, { action: 'purchase.record', license_id, change, at: now });
-      }
-      return { state, license_id: license_ids[0] ?? null, license_ids };
-    };
+    const work = (manager: EntityManager) => this.recordIn(manager, report, ids, isErased, audit);
     return this.dataSource.transaction(work).catch((error: unknown) => {
       if (report.status !== 'refunded' || !isStatementTimeout(error)) throw error;
       return this.withoutTimeLimit(work);
     });
+  }
+
+  private async recordIn(
+    manager: EntityManager,
+    report: PurchaseReport,
+    ids: PurchaseIds,
+    isErased: boolean,
+    audit: AuditContext | undefined,
+  ): Promise<RecordedPurchase> {
+    const now = this.clock.now();
+    const before = await lockPurchase(manager, ids.purchase_id, report, now);
+    const state = higherState(before.state, report.status);
+    if (state !== before.state) {
+      await execute(manager, 'update purchase set state = $2 where id = $1', [before.id, state]);
+    }
+    if (report.status === 'paid' && !before.paid) {
+      const email = isErased ? null : report.email!;
+      await this.linkOrIssueLicense(manager, { ...ids, purchase_id: before.id }, email, state);
+    }
+    const license_ids = await findLicenseIds(manager, before.id);
+    if (state === 'refunded')
+      for (const license_id of license_ids) await endRefundedLicense(manager, license_id, now);
+    if (audit) {
+      const change = {
+        purchase_id: before.id,
+        status: report.status,
+        ...(state !== before.state && { before: { status: before.state } }),
+      };
+      for (const license_id of license_ids.length > 0 ? license_ids : [undefined])
+        await recordAudit(manager, audit, { action: 'purchase.record', license_id, change, at: now });
+    }
+    return { state, license_id: license_ids[0] ?? null, license_ids };
   }
 
   /**
