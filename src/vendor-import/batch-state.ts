@@ -12,7 +12,7 @@ export interface DerivedLicense extends ExportedLicense {
   readonly purchase_id: string | null;
 }
 
-/** A license of a purchase that was in the database before the batch. */
+/** A license of a purchase before the batch. */
 export interface LicenseOfPurchase {
   readonly id: string;
   readonly purchase_id: string;
@@ -21,7 +21,7 @@ export interface LicenseOfPurchase {
   has_previous_key: boolean;
 }
 
-/** A purchase of the batch as it was in the database before. */
+/** A purchase as it was before the batch. */
 export interface PurchaseBefore {
   readonly id: string;
   readonly transaction_id: string;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { licenseStatus } from '../licenses/license.rules.js';
-import type { DerivedLicense } from './batch-state.js';
+import type { DerivedLicense, PurchaseBefore } from './batch-state.js';
 import { ReportCounter, type ImportReport, type RefusedRow } from './import-report.js';
 import { withoutTransaction, type RowPlan } from './plan-batch.js';
 import { readLicense, type ExportedLicense, type ReadOptions } from './read-license.js';
@@ -10,13 +10,16 @@ import { checkBatch, storeBatch, type BatchResult, type ImportParts } from './st
 
 /** The number of rows that one transaction stores. */
 const BATCH_ROWS = 2_000;
-/** How often a batch is stored again because a report of the payment processor stored one of its transactions meanwhile. */
+/**
+ * The largest number of attempts to store a batch. A unique violation causes another attempt: a report of the payment processor may
+ * have stored one of the transactions meanwhile.
+ */
 const MAX_ATTEMPTS = 5;
 
 export interface ImportOptions<Row extends SourceRow> {
   readonly read: ReadOptions;
   readonly isDryRun: boolean;
-  /** Whether a row is of the product; other rows are skipped. */
+  /** Whether `--only` selects the row, such as by a product of the shop; other rows are skipped. */
   readonly isSelected: (row: Row) => boolean;
   readonly onRefused: (row: Row, refused: RefusedRow) => Promise<void>;
 }
@@ -45,9 +48,11 @@ interface Waiting<Row> {
 
 class Importer<Row extends SourceRow> {
   readonly #counter = new ReportCounter();
-  /** Where in the file each previous key was seen first, and a digest of its address and transaction. */
+  /** By license id, which is derived from the previous key: where the key was first, and a digest of its address and transaction. */
   readonly #seen = new Map<string, { readonly place: string; readonly digest: string }>();
   #waiting: Waiting<Row>[] = [];
+  /** In a dry run, the purchases as the batches so far would have stored them, by transaction id. */
+  readonly #changedPurchases = new Map<string, PurchaseBefore>();
 
   constructor(
     private readonly dataSource: DataSource,
@@ -119,7 +124,8 @@ class Importer<Row extends SourceRow> {
   }
 
   async #storeRows(licenses: readonly DerivedLicense[], attempt = 1): Promise<BatchResult> {
-    if (this.options.isDryRun) return checkBatch(this.dataSource.manager, licenses, this.parts);
+    if (this.options.isDryRun)
+      return checkBatch(this.dataSource.manager, licenses, this.parts, this.#changedPurchases);
     try {
       return await this.dataSource.transaction((manager) => storeBatch(manager, licenses, this.parts));
     } catch (error) {

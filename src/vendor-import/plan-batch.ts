@@ -16,7 +16,7 @@ export interface PlannedPurchase {
   readonly transaction_id: string;
   readonly email: string;
   readonly state: PurchaseState;
-  /** The purchase in the database; undefined if it is new. */
+  /** The purchase before the batch; undefined if it is new. */
   readonly before: PurchaseBefore | undefined;
 }
 
@@ -101,4 +101,26 @@ export function planPurchases(rows: readonly RowPlan[], { purchases }: BatchStat
     });
   }
   return [...changes.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Returns purchases as they are after the batch, by transaction id. */
+export function purchasesAfter(
+  rows: readonly RowPlan[],
+  purchases: readonly PlannedPurchase[],
+): Map<string, PurchaseBefore> {
+  const added = rows.flatMap((row) => (row.outcome === 'new' ? row.license : []));
+  const addedByTransaction = Map.groupBy(added, ({ transaction_id }) => transaction_id);
+  return new Map(
+    purchases.map(({ id, transaction_id, state, before }) => {
+      const imported = (addedByTransaction.get(transaction_id) ?? []).map((license) => ({
+        id: license.id,
+        purchase_id: id,
+        email: license.email,
+        is_erased: false,
+        has_previous_key: true,
+      }));
+      const licenses = [...(before?.licenses ?? []), ...imported];
+      return [transaction_id, { id, transaction_id, state, paid: true, licenses }];
+    }),
+  );
 }

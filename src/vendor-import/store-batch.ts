@@ -6,11 +6,12 @@ import type { LicenseKeys } from '../keys/license-keys.js';
 import { previousKeyHint } from '../keys/previous-key-text.js';
 import { endedAt } from '../licenses/license.rules.js';
 import { endRefundedLicense } from '../releases/release.service.js';
-import { readBatchState, type BatchState, type DerivedLicense } from './batch-state.js';
+import { readBatchState, type BatchState, type DerivedLicense, type PurchaseBefore } from './batch-state.js';
 import type { KeyMailSchedule } from './key-mails.js';
 import {
   planPurchases,
   planRows,
+  purchasesAfter,
   withoutTransaction,
   type PlannedPurchase,
   type RowPlan,
@@ -34,13 +35,26 @@ export interface BatchResult {
   readonly raisedPurchases: number;
 }
 
-/** Decides about the rows of a batch, and writes nothing. */
+/**
+ * Decides about the rows of a batch, and writes nothing.
+ * @param changed the purchases as the earlier batches of the dry run would have stored them, by transaction id; those of this batch
+ * are added
+ */
 export async function checkBatch(
   manager: EntityManager,
   licenses: readonly DerivedLicense[],
   parts: ImportParts,
+  changed: Map<string, PurchaseBefore>,
 ): Promise<BatchResult> {
-  const { rows, purchases } = await plan(manager, licenses, parts, false);
+  const { known, purchases: stored } = await readBatchState(manager, licenses, false);
+  const changedBefore = licenses.flatMap(({ transaction_id }) => changed.get(transaction_id ?? '') ?? []);
+  const before = new Map([
+    ...stored,
+    ...changedBefore.map((purchase) => [purchase.transaction_id, purchase] as const),
+  ]);
+  const { rows, purchases } = await plan(licenses, { known, purchases: before }, parts);
+  for (const [transactionId, purchase] of purchasesAfter(rows, purchases))
+    changed.set(transactionId, purchase);
   return { rows, raisedPurchases: purchases.filter(isRaised).length };
 }
 
@@ -52,7 +66,7 @@ export async function storeBatch(
 ): Promise<BatchResult> {
   // Only one import runs at a time: two with the same keys in another order would deadlock. This lock does not block requests.
   await execute(manager, 'lock table license in share update exclusive mode');
-  const { rows, purchases } = await plan(manager, licenses, parts, true);
+  const { rows, purchases } = await plan(licenses, await readBatchState(manager, licenses, true), parts);
   await writePurchases(manager, purchases, parts.now);
   const linked = rows.flatMap((row) => (row.outcome === 'linked' ? row : []));
   for (const { licenseId, license } of linked)
@@ -89,12 +103,10 @@ const isChanged = ({ before, state }: PlannedPurchase) =>
 const isRaised = ({ before, state }: PlannedPurchase) => before !== undefined && before.state !== state;
 
 async function plan(
-  manager: EntityManager,
   licenses: readonly DerivedLicense[],
+  state: BatchState,
   { now, wasErased }: ImportParts,
-  isLocked: boolean,
 ): Promise<{ rows: RowPlan[]; purchases: PlannedPurchase[] }> {
-  const state: BatchState = await readBatchState(manager, licenses, isLocked);
   const erased = new Set<string>();
   for (const id of licenses.flatMap(({ id, purchase_id }) =>
     purchase_id === null ? [id] : [id, purchase_id],

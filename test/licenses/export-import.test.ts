@@ -275,6 +275,33 @@ test('--dry-run tells the same, and changes nothing', async () => {
   expect({ ...dry.json, dry_run: false, refused_file: expect.anything() }).toEqual(real.json);
 });
 
+test('--dry-run counts keys of one transaction in different batches as the import does', async () => {
+  for (const transaction of ['sold', 'paid'])
+    await terminal.json([
+      'purchase', 'record', '--transaction', transaction, '--status', 'paid', '--email', 'ada@batches.example',
+    ]); // prettier-ignore
+  const row = (number: number, transaction = '', status = 'active') =>
+    `BATCHES-KEY-${number},ada@batches.example,${transaction},${status}`;
+  const others = Array.from({ length: 2_000 }, (_, i) => row(10_000 + i));
+  const rows = [
+    row(1, 'sold'), row(2, 'paid', 'refunded'), row(3, 'new'), ...others,
+    row(4, 'sold'), row(5, 'paid', 'refunded'), row(6, 'new', 'refunded'),
+  ]; // prettier-ignore
+  const name = write(['key,email,order,status', ...rows, ''].join('\n'));
+  const map = ['key=previous_key', 'email=email', 'order=transaction_id', 'status=status'];
+  const args = [...map.flatMap((each) => ['--map', each]), '--no-mail'];
+  const dry = await importFile(name, ...args, '--dry-run');
+  const real = await importFile(name, ...args);
+  expect(real.json).toMatchObject({
+    rows: 2_006,
+    imported: 2_004,
+    linked: 2,
+    raised_purchases: 2,
+    refused: 0,
+  });
+  expect({ ...dry.json, dry_run: false }).toEqual(real.json);
+});
+
 test('a row with more cells than the header is refused and written whole; one with fewer cells is read', async () => {
   const name = write(
     'key,name,email,note\nCELLS-KEY-0001,Smith, Ada,ada@cells.example,\nCELLS-KEY-0002,Bob,bob@cells.example\n',
