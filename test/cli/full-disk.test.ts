@@ -12,23 +12,23 @@ import {
 } from '../support/processes/cli-harness.js';
 import { baseEnvironment } from '../support/processes/server-process.js';
 
-let terminal: Publisher;
+let publisher: Publisher;
 beforeAll(async () => {
-  terminal = await Publisher.at(UNREACHABLE_URL);
+  publisher = await Publisher.at(UNREACHABLE_URL);
 });
-afterAll(() => terminal.close());
+afterAll(() => publisher.close());
 
 /** Runs a command that may not write a single byte to a file, as on a full disk. */
 async function runOnFullDisk(args: readonly string[]) {
   const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, CLI, ...args];
   const { PATH } = process.env;
-  const env = { ...baseEnvironment(), PATH, ...terminal.env, ...WITHOUT_SERVER };
-  const child = spawn('sh', limited, { cwd: terminal.dir, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const env = { ...baseEnvironment(), PATH, ...publisher.env, ...WITHOUT_SERVER };
+  const child = spawn('sh', limited, { cwd: publisher.dir, env, stdio: ['ignore', 'ignore', 'pipe'] });
   const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
   return { code, stderr };
 }
 
-const filesBelow = () => readdirSync(terminal.dir, { recursive: true }).toSorted();
+const filesBelow = () => readdirSync(publisher.dir, { recursive: true }).toSorted();
 
 test.each<[string, string[], file: string]>([
   ['manifest keygen', ['manifest', 'keygen', '--no-passphrase', '--out', 'new.pem'], 'new.pem'],
@@ -42,9 +42,9 @@ test.each<[string, string[], file: string]>([
   const before = filesBelow();
   expect(await runOnFullDisk(args)).toEqual({
     code: 1,
-    stderr: `${terminal.file(file)} cannot be used (EFBIG).\n`,
+    stderr: `${publisher.file(file)} cannot be used (EFBIG).\n`,
   });
   expect(filesBelow()).toEqual(before);
-  expect(await terminal.run(args, { env: WITHOUT_SERVER })).toMatchObject({ code: 0 });
+  expect(await publisher.run(args, { env: WITHOUT_SERVER })).toMatchObject({ code: 0 });
   expect(filesBelow()).toContain(file);
 });

@@ -93,6 +93,15 @@ test('the text of a page ends with the command for the next one, which works as 
   }
 });
 
+test('the command for the next page quotes the e-mail address of license show', async () => {
+  const email = "o'brien@example.com";
+  for (const _ of [1, 2]) await service.issue({ email });
+  const { stdout } = await terminal.run(['license', 'show', email, '--limit', '1']);
+  expect(stdout).toMatch(
+    /\n\nNext page: mooring license show 'o'\\''brien@example\.com' --limit 1 --cursor \S+\n$/,
+  );
+});
+
 test('license list filters by status, transaction and activation', async () => {
   await service.setLicense(ids[0]!, { staff_status: 'suspended' });
   const licensesOf = async (...args: string[]) =>

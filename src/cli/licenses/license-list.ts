@@ -42,10 +42,12 @@ export function listCommand(license: Command): void {
     .command('list')
     .description('list licenses, the newest first')
     .option('--email <address>', 'only those of this holder', emailAddress('--email'))
-    .addOption(choiceOption('--status <status>', 'only those with it', [...STAFF_STATUSES, 'refunded']))
+    .addOption(
+      choiceOption('--status <status>', 'only those with this status', [...STAFF_STATUSES, 'refunded']),
+    )
     .option(
       '--transaction <id>',
-      "only that of this purchase, by the processor's id",
+      "only those of this purchase (the processor's transaction id)",
       fieldOption('--transaction', transactionIdField.parse),
     )
     .option('--activation <id>', 'only that of this activation', uuid('--activation'));
@@ -101,7 +103,7 @@ export async function readLicensePage(
   return { licenses, next_cursor: rows.length > limit ? toCursor(shown.at(-1)!) : null };
 }
 
-// `sort_key` is negative, so that the newest license is first and the same comparison serves both columns of the position.
+// `sort_key` is negative, so that ascending order is newest first, as in holder-licenses.ts, whose cursor it shares.
 const SELECT_PAGE = `
   select id, sort_key from (
     select license.*, -extract(epoch from created_at) as sort_key from (
@@ -114,13 +116,13 @@ const SELECT_PAGE = `
   where $5::numeric is null or sort_key > $5 or (sort_key = $5 and id < $6::uuid)
   order by sort_key, id desc limit $7`;
 
-/** Returns a line with the command for the next page; empty on the last page. */
-export function nextPageText(names: readonly string[], options: object, cursor: string | null): string {
+/** Returns a line with the command for the next page; empty on the last page. @param words the command and its arguments */
+export function nextPageText(words: readonly string[], options: object, cursor: string | null): string {
   if (cursor === null) return '';
   const given = Object.entries({ ...options, cursor })
     .filter(([name]) => !['json', 'as'].includes(name))
     .map(([name, value]) => `--${name} ${shellWord(String(value))}`);
-  return `\n\nNext page: mooring ${[...names, ...given].join(' ')}`;
+  return `\n\nNext page: mooring ${[...words.map(shellWord), ...given].join(' ')}`;
 }
 
 /** Quotes a word if a shell would read it otherwise. */

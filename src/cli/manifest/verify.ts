@@ -15,8 +15,8 @@ import { aligned, print, CommandError, UsageError } from '../terminal/output.js'
 
 /**
  * `manifest verify`: checks that a trusted key signed a manifest, lists the signatures that no trusted key verifies,
- * and checks the unsigned copies and the expiry. `manifest publish` checks more (docs/keys.md#publishing). A client
- * checks less: it ignores key ids and the unsigned copies.
+ * and checks the unsigned copies and the expiry. `manifest publish` checks more (docs/keys.md#publishing). A client does
+ * not look at key ids and unsigned copies, but also checks the product and the sequence.
  */
 export async function verify(
   file: string,
