@@ -300,8 +300,14 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(25);
   await page.getByLabel('Find a machine by its name or the end of its id').fill('studio 499');
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(1);
+  // Screen readers announce a new text only in an element that was there before.
+  const region = await page
+    .getByRole('status')
+    .filter({ hasText: /^\d+ machines?$/ })
+    .elementHandle();
   await page.getByLabel('Find a machine by its name or the end of its id').fill('nothing like it');
   await page.getByText('None of the machines has this').waitFor();
+  expect(await region!.innerText()).toBe('None of the machines has this name or id.');
   await service.sql(
     "update activation set ended_at = '2026-11-02', ended_reason = 'released' where license_id = $1 and hostname_hint = 'Studio 7'",
     [license.license_id],

@@ -14,7 +14,7 @@ interface Props {
   /** The state that the group is to get. */
   readonly state: CrashGroup['state'];
   readonly onClose: () => void;
-  /** Called if the state was changed since the group was loaded. The dialog cannot be closed until it is done. */
+  /** Called if the state was changed since the group was loaded. The dialog stays blocked until the returned promise settles. */
   readonly onConflict: () => Promise<void>;
   readonly onDone: () => void;
 }

@@ -53,6 +53,8 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
   const ended = matching.filter(({ state }) => state !== 'active');
   // An activation that has just ended stays among the active ones, where the person sees the change.
   const active = matching.filter(({ id, state }) => state === 'active' || changed.includes(id));
+  const isFiltered = filter.trim() !== '';
+  const hasNoneInUse = isFiltered && active.length === 0;
   return (
     <section class="flow" aria-labelledby="machines">
       <h2 id="machines">{texts.title}</h2>
@@ -71,12 +73,10 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
         </div>
       )}
       {/* The element is always rendered, because screen readers announce changes of existing elements only. */}
-      <p class="unseen" role="status">
-        {filter.trim() && matching.length > 0 && plural(matching.length, texts.filtered)}
+      <p class={hasNoneInUse ? undefined : 'unseen'} role="status">
+        {isFiltered && filterResult(matching.length, active.length)}
       </p>
-      {filter.trim() && active.length === 0 ? (
-        <p role="status">{matching.length === 0 ? texts.filterNone : texts.filterNoneInUse}</p>
-      ) : (
+      {!hasNoneInUse && (
         <MachinesInUse
           rows={active}
           nameOf={machineNames(activations)}
@@ -92,6 +92,11 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
       <p class="quiet small">{texts.lastSeen}</p>
     </section>
   );
+}
+
+function filterResult(matchCount: number, activeCount: number): string {
+  if (matchCount === 0) return texts.filterNone;
+  return activeCount === 0 ? texts.filterNoneInUse : plural(matchCount, texts.filtered);
 }
 
 interface EndedProps {
