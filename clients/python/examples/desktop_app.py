@@ -19,11 +19,13 @@ STATE_FILE = Path.home() / ".mooring-example" / "license.json"
 
 
 def main() -> int:
-    """Returns 0 if the application may run, 1 if not, and 2 for wrong arguments."""
+    """Returns 0 if the application may run, and 1 if not. Wrong arguments end the program with 2."""
     options = _read_options()
-    # On a computer without a hardware UUID, such as a container, an invented one takes its place.
-    digest = hashlib.sha256(options.uuid.encode()).hexdigest()
-    ports = Ports(machine_id=lambda: digest) if options.uuid else Ports()
+    ports = Ports()
+    if options.uuid:
+        # On a computer without a hardware UUID, such as a container, an invented one takes its place.
+        digest = hashlib.sha256(options.uuid.encode()).hexdigest()
+        ports = Ports(machine_id=lambda: digest)
     client = MooringClient(
         base_url=options.url,
         app="EXAMPLE",  # EXAMPLE_TELEMETRY_DISABLED=1 turns telemetry off
@@ -57,9 +59,9 @@ def activate(client: MooringClient, options: argparse.Namespace) -> Status:
             print(f"  {error.pointer}: {error.detail}")
         client.waiting_activation.cancel()
     except ServiceUnreachable as error:
-        print(f"no network ({error.reason}), nothing was changed")
+        print(f"no answer ({error.reason}); this computer's license is unchanged")
     except MachineIdUnreadable as error:
-        print(f"{error}; --uuid invents one")
+        print(f"{error}; for a trial, give an invented one with --uuid")
     return client.status
 
 

@@ -17,14 +17,16 @@ from pathlib import Path
 from typing import List
 
 PACKAGE = Path(__file__).parents[1]
+_EXAMPLE = str(PACKAGE / "examples" / "desktop_app.py")
 URL, KEY, EMAIL = (os.environ[name] for name in ("MOORING_URL", "MOORING_KEY", "MOORING_EMAIL"))
-# Reads the hardware UUID of a computer that has none from a file.
+# Runs a program with its arguments. The hardware UUID is read from a file, because the computer may have none.
 _WITH_A_UUID = """
 import re, runpy, sys
 from mooring_client import machine_id
 source = machine_id._Source([], sys.argv[1], re.compile(r"(\\S+)"))
 machine_id._SOURCES[sys.platform] = [source]
-runpy.run_path(sys.argv[2], run_name="__main__")
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
@@ -51,9 +53,8 @@ class RealService(unittest.TestCase):
         return output
 
     def example(self, *arguments: str, uuid: str, expected: int = 0) -> List[str]:
-        program = str(PACKAGE / "examples" / "desktop_app.py")
         options = ["--url", URL, "--email", EMAIL, "--state", f"{uuid}/license.json", "--uuid", uuid, *arguments]
-        return self.run_python(program, *options, expected=expected).splitlines()
+        return self.run_python(_EXAMPLE, *options, expected=expected).splitlines()
 
     def test_1_the_program_of_the_readme(self) -> None:
         """Its fifteen lines activate the license."""
@@ -86,14 +87,24 @@ class RealService(unittest.TestCase):
         self.assertTrue(again[0].startswith("running, offline until 20"), again)
         self.assertEqual(again[-1], lines[-1])
 
-    def test_3_refusals(self) -> None:
+    def test_3_the_example_without_an_invented_uuid(self) -> None:
+        """It reads the hardware UUID of the computer, and says what to do if there is none."""
+        options = ["--url", URL, "--email", EMAIL, "--state", "license.json", "--key", KEY]
+        output = self.run_python("-c", _WITH_A_UUID, "missing", _EXAMPLE, *options, expected=1)
+        self.assertRegex(output, r"(?m)^.*; for a trial, give an invented one with --uuid$")
+        # The machine of the first test, which is active already.
+        (self.folder / "uuid").write_text("00000000-0000-0000-0000-000000000001")
+        output = self.run_python("-c", _WITH_A_UUID, "uuid", _EXAMPLE, *options)
+        self.assertRegex(output, r"(?m)^running, offline until 20")
+
+    def test_4_refusals(self) -> None:
         """A third machine, another key and a closed port are refused or unreachable, in a sentence."""
         lines = self.example("--key", KEY, uuid="third", expected=1)
         self.assertTrue(any(line.startswith("refused: This license is active on 2 of 2 machines") for line in lines), lines)
         lines = self.example("--key", "MOOR", uuid="third", expected=1)
         self.assertIn("  /license_key: must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX", lines)
         lines = self.example("--key", KEY, "--url", "http://127.0.0.1:1", uuid="third", expected=1)
-        self.assertIn("no network (ECONNREFUSED), nothing was changed", lines)
+        self.assertIn("no answer (ECONNREFUSED); this computer's license is unchanged", lines)
 
 
 _NO_KEY = ["  log: no update available: untrusted", "update: untrusted"]

@@ -30,7 +30,7 @@ class Attempt:
         self.when = when
         """The time of the monotonic clock."""
         self.awake = awake
-        """`when` without the time asleep: a timer that became due during sleep fires at the wake-up."""
+        """`when` minus the time asleep, for checks of pauses: a sleeping computer cannot call."""
         self.status = status
         """The status of the application at that time."""
         self.is_user_initiated = is_user_initiated
@@ -39,7 +39,7 @@ class Attempt:
 
 
 class Computer:
-    """`close` ends its client and its service. Its clock may be wrong."""
+    """A computer with a client, a service of its own and a clock that may be wrong. `close` ends client and service."""
 
     def __init__(self) -> None:
         self.time = FakeTime()
@@ -111,7 +111,7 @@ class Computer:
         return self.restart_after(0)
 
     def restart_after(self, milliseconds: float) -> Status:
-        """Quits the application, lets time pass, and starts it again."""
+        """Quits the application, sets the wall clock ahead, and starts it again. The monotonic clock does not advance."""
         self.client.close()
         self.time.wall += milliseconds
         return self.open()

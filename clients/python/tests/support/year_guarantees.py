@@ -92,6 +92,7 @@ def _check_pace(previous_heartbeat: Attempt, previous_call: Attempt, heartbeat: 
             yield f"repeated a call after {gap} ms while it waited for the network"
     elif asked is None:
         yield f"two heartbeats within {gap} ms, without a reason"
+    # The client waits at least 30 seconds and at most 6 hours, whatever retry-after says.
     if gap < min(max(asked or 0, 30), 6 * 3600) * SECOND:
         yield f"a retry-after of {asked} s was not observed: the next call came after {gap} ms"
 
