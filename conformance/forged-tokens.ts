@@ -19,8 +19,16 @@ function segmentsOf(token: string): { header: string; claims: string } {
   };
 }
 
+/** Returns a position in the middle of the claims; if the token is not a JWS, in the middle of its last segment. */
+function positionInClaims(token: string): number {
+  const start = token.indexOf('.') + 1;
+  const end = token.indexOf('.', start);
+  return Math.floor((start + (end === -1 ? token.length : end)) / 2);
+}
+
 /**
- * Replaces one character. It must not be the last of its segment, because a decoder may ignore bits of the last one.
+ * Replaces one character. It must not be a dot, because the token would then have two segments, and not the last of its segment,
+ * because a decoder may ignore bits of the last one.
  */
 function replaceCharacter(token: string, position: number): string {
   return token.slice(0, position) + (token[position] === 'A' ? 'B' : 'A') + token.slice(position + 1);
@@ -28,8 +36,8 @@ function replaceCharacter(token: string, position: number): string {
 
 export const FORGERIES: readonly Forgery[] = [
   {
-    what: 'A token with one character changed in its middle',
-    make: (token) => replaceCharacter(token, Math.floor(token.length / 2)),
+    what: 'A token with one character changed in its claims',
+    make: (token) => replaceCharacter(token, positionInClaims(token)),
   },
   {
     what: 'A token with one character changed near its end',

@@ -22,7 +22,7 @@ function activationOfSize(service: Deployment, bytes: number): string {
   return JSON.stringify({ ...body, unknown: 'x'.repeat(bytes - length) });
 }
 
-/** The same body, with an unknown member that is written as this text. */
+/** The body of an activation of an unknown license, with an unknown member whose value is this raw JSON text. */
 const activationWith = (service: Deployment, unknown: string) =>
   JSON.stringify({ ...unknownLicense(service), unknown: '' }).replace(/""(?=}$)/, unknown);
 
@@ -78,7 +78,7 @@ export const requestChecks: readonly Check[] = [
     },
   },
   {
-    title: 'Members in capitals are unknown members, so the others are missing',
+    title: 'Members in capitals are unknown, so all required ones are missing',
     run: async (service) => {
       const members = Object.entries(unknownLicense(service));
       const inCapitals = members.map(([name, value]) => [name.toUpperCase(), value]);

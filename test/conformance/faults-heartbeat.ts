@@ -94,7 +94,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
   [
     'stops a client for a changed token',
     refuseForgery(1),
-    'A token with one character changed in its middle is refused with token_invalid, so that the client activates again',
+    'A token with one character changed in its claims is refused with token_invalid, so that the client activates again',
   ],
   [
     'stops a client for a changed signature',

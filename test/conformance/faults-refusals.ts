@@ -54,7 +54,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
   [
     'reads members in capitals',
     refuse(({ requestBytes }) => requestBytes.includes('LICENSE_KEY'), 'license_not_found'),
-    'Members in capitals are unknown members, so the others are missing',
+    'Members in capitals are unknown, so all required ones are missing',
   ],
   [
     'answers a heartbeat that is not JSON with token_invalid',
