@@ -18,7 +18,7 @@ interface Answer {
   readonly client_action?: string;
 }
 
-/** A refusal, and the key that signed the refused token. */
+/** A refusal, and the key that signed the refused token, or the last token if an activation was refused. */
 export interface Refusal extends Answer {
   readonly kid: string;
 }
@@ -56,6 +56,7 @@ export class ClientSimulation {
   confirmedHeartbeats = 0;
   readonly #answers = new EventEmitter<{ answer: [] }>().setMaxListeners(0);
   readonly #loops: Promise<void>[] = [];
+  readonly #errors: unknown[] = [];
   #isStopped = false;
 
   constructor(readonly urls: readonly string[]) {
@@ -73,13 +74,16 @@ export class ClientSimulation {
     if (status !== 201) throw new Error(`The activation failed: ${status} ${JSON.stringify(json)}`);
     const client = new SimulatedClient(license, json.token as string);
     this.clients.push(client);
-    this.#loops.push(this.#run(client, i));
+    this.#loops.push(this.#run(client, i).catch((error: unknown) => this.#fail(error)));
     return client;
   }
 
-  /** Waits until a condition is true, which is checked after each response. */
+  /** Waits until a condition is true, which is checked after each response. @throws the error of a client that could not go on */
   async waitUntil(condition: () => boolean): Promise<void> {
-    while (!condition()) await once(this.#answers, 'answer');
+    while (!condition()) {
+      if (this.#errors.length > 0) throw this.#errors[0];
+      await once(this.#answers, 'answer');
+    }
   }
 
   /** Waits until each client has got the responses to this many more heartbeats. */
@@ -91,6 +95,13 @@ export class ClientSimulation {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#loops);
+    if (this.#errors.length > 0) throw this.#errors[0];
+  }
+
+  /** Ends the waits, because a client whose loop has failed sends no more heartbeats. */
+  #fail(error: unknown): void {
+    this.#errors.push(error);
+    this.#answers.emit('answer');
   }
 
   #url(i: number): string {
