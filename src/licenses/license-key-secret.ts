@@ -38,7 +38,7 @@ export async function requireSecretOfDatabase(
   now: Date,
 ): Promise<void> {
   let isSame = await isSecretOfDatabase(database, keys);
-  if (isSame === null && (await canDeriveLicense(database, keys))) {
+  if (isSame === null && (await mayBeSecretOfDatabase(database, keys))) {
     const insert =
       'insert into license_key_secret_check (value, since) values ($1, $2) on conflict do nothing';
     await execute(database, insert, [keys.secretCheck, now]);
@@ -62,15 +62,15 @@ export async function acceptSecret(
   });
 }
 
-// A database of an earlier version has licenses and no check value: one of the newest keys must then be derivable. All of them may
-// have been imported, which cannot be distinguished from another secret.
-async function canDeriveLicense(database: Database, keys: LicenseKeys): Promise<boolean> {
-  const newest = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
+// A database of an earlier version has licenses and no check value. Then a key of the licenses with the highest ids must be
+// derivable. If all of them are from a CSV file of license keys, they cannot be distinguished from keys of another secret.
+async function mayBeSecretOfDatabase(database: Database, keys: LicenseKeys): Promise<boolean> {
+  const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
     database,
     `select id, key_generation, key_hash from license order by id desc limit ${COMPARED_LICENSES}`,
   );
-  if (newest.length === 0) return true;
-  return newest.some(({ id, key_generation, key_hash }) =>
+  if (licenses.length === 0) return true;
+  return licenses.some(({ id, key_generation, key_hash }) =>
     keys.derive(id, key_generation).key_hash.equals(key_hash),
   );
 }
