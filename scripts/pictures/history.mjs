@@ -8,13 +8,13 @@ import { dayFromToday } from './sample-vendor.mjs';
  */
 export async function makeHistory(vendor) {
   vendor.mooring('staff', 'add', 'grace@tidewater.example', '--role', 'support');
-  await vendor.passTime(4.3);
+  await vendor.passDays(4.3);
   const bea = await changeLicense(vendor);
   vendor.mooring('staff', 'add', 'linus@tidewater.example', '--role', 'support');
   await issueSeveral(vendor, 'coco@example.com');
   const edith = await vendor.issue('edith@example.com', 2, ['Editing suite'], '3.0.0');
   vendor.changeLicense(edith, 'Trial', '--on-expiry', 'stop', '--expires', dayFromToday(-12));
-  await vendor.passTime(2.7);
+  await vendor.passDays(2.7);
   await recordPurchases(vendor);
   await vendor.issue('ida@example.com', 1, ['Ida’s Mac'], '3.1.0');
   return { bea, edith };
@@ -24,7 +24,7 @@ export async function makeHistory(vendor) {
 export async function makeRequests(camera, vendor, ada, bea) {
   vendor.mooring('staff', 'token', 'linus@tidewater.example');
   await askForReleases(camera, vendor, ada);
-  await vendor.passTime(0.9);
+  await vendor.passDays(0.9);
   vendor.mooring('erasure', 'request', 'ida@example.com', '--reason', 'The holder asked by mail');
   await vendor.addUndeliveredMail(bea);
 }
@@ -35,7 +35,7 @@ async function issueSeveral(vendor, email) {
   const third = await vendor.issue(email, 2);
   vendor.changeLicense(first, 'Bought another year', '--expires', dayFromToday(200));
   vendor.changeLicense(second, 'Ordered by letter', '--on-expiry', 'stop', '--expires', dayFromToday(20));
-  await vendor.passTime(3.4);
+  await vendor.passDays(3.4);
   vendor.changeLicense(third, 'Dispute with the bank', '--status', 'suspended');
 }
 
@@ -47,9 +47,9 @@ async function recordPurchases(vendor) {
   };
   record('pi_3Paid', 'gus@example.com', 'paid');
   record('pi_3Refunded', 'fritz@example.com', 'paid');
-  await vendor.passTime(5.2);
+  await vendor.passDays(5.2);
   record('pi_3Refunded', 'fritz@example.com', 'refunded');
-  await vendor.passTime(1.4);
+  await vendor.passDays(1.4);
 }
 
 /** Issues a license and changes it over some weeks. @returns its holder */
@@ -58,13 +58,13 @@ async function changeLicense(vendor) {
   vendor.changeLicense(bea, 'Bought two more on the phone', '--machines', '3');
   for (const label of ['Sales', 'Back office']) {
     await vendor.activate(bea, label, '2.9.1');
-    await vendor.passTime(6.2);
+    await vendor.passDays(6.2);
   }
   vendor.changeLicense(bea, 'Married', '--email', 'bea.lovelace@example.com');
   vendor.mooring('license', 'send-key', bea.license_id);
-  await vendor.passTime(1.7);
+  await vendor.passDays(1.7);
   vendor.mooring('license', 'rekey', bea.license_id, '--reason', 'Key leaked');
-  await vendor.passTime(2.4);
+  await vendor.passDays(2.4);
   return bea;
 }
 
@@ -83,7 +83,7 @@ async function askForReleases(camera, vendor, { email }) {
   const reasons = ['It is sold.', 'The disk is broken, and the machine does not start any more.'];
   for (const [i, { id }] of licenses[0].activations.entries()) {
     await post(`activations/${id}/release-request`, { reason: reasons[i] });
-    await vendor.passTime(0.2);
+    await vendor.passDays(0.2);
   }
   await post('erasure', {});
 }

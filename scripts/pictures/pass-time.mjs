@@ -23,7 +23,7 @@ const PUBLICATION = 'manifest.publish';
  * Moves the time of everything that has happened back, as if it had happened so many days earlier.
  * @param client of pg, connected as a superuser
  */
-export async function passTime(client, days) {
+export async function passDays(client, days) {
   // The triggers that make the audit trail append-only do not run for this connection.
   await client.query('set session_replication_role = replica');
   for (const [table, columns] of Object.entries(PAST_TIMES)) {

@@ -13,9 +13,9 @@ const PAPER = { width: 794, height: 1123 };
  */
 export async function takePortalPictures(camera, vendor, { ada, edith }) {
   await vendor.activate(ada, 'Studio Mac', '3.1.0');
-  await vendor.passTime(12.6);
+  await vendor.passDays(12.6);
   await vendor.activate(ada, 'Ada’s MacBook Air');
-  await vendor.passTime(9.2);
+  await vendor.passDays(9.2);
   await takeSignIn(camera, vendor, ada);
   await takeGermanPhone(camera, ada);
   const hedy = await takeFullLicense(camera, vendor);
@@ -61,7 +61,7 @@ async function takeGermanPhone(camera, ada) {
 /** From the refusal of a new machine to a free place, and then the request to support, when no release is left. */
 async function takeFullLicense(camera, vendor) {
   const hedy = await vendor.issue('hedy@example.com', 1, ['Old iMac']);
-  await vendor.passTime(5.1);
+  await vendor.passDays(5.1);
   const { release_url } = await vendor.activate(hedy, 'New iMac');
   const page = await camera.openPage();
   await page.goto(release_url);
@@ -74,7 +74,7 @@ async function takeFullLicense(camera, vendor) {
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByRole('button', { name: 'Release Old iMac' }).click();
   await page.getByRole('dialog').waitFor();
-  await takeWindow(camera, page, 'portal-release', 'The holder releases a machine without support.');
+  await takeVisiblePart(camera, page, 'portal-release', 'The holder releases a machine without support.');
   await page.getByRole('button', { name: 'Release it' }).click();
   await page.getByText('A place is free: go back').waitFor();
   await camera.take(
@@ -84,12 +84,12 @@ async function takeFullLicense(camera, vendor) {
     'A place is free, and the application activates by itself.',
   );
   await vendor.activate(hedy, 'New iMac');
-  await vendor.passTime(2.6);
+  await vendor.passDays(2.6);
   const later = await camera.openPage();
   await signInByKey(later, hedy);
   await later.getByRole('row', { name: 'New iMac' }).getByRole('button').click();
   await later.getByRole('dialog').getByRole('textbox').fill('The new one was stolen.');
-  await takeWindow(
+  await takeVisiblePart(
     camera,
     later,
     'portal-ask',
@@ -100,7 +100,7 @@ async function takeFullLicense(camera, vendor) {
   return hedy;
 }
 
-async function takeStates(camera, vendor, expired) {
+async function takeStates(camera, vendor, edith) {
   await takeByCode(
     camera,
     vendor,
@@ -109,7 +109,7 @@ async function takeStates(camera, vendor, expired) {
     'Several licenses of one holder, after a sign-in by code.',
   );
   const page = await camera.openPage();
-  await signInByKey(page, expired);
+  await signInByKey(page, edith);
   await camera.take(page, SECTION, 'portal-expired', 'An expired license says how it is renewed.');
   await takeByCode(
     camera,
@@ -162,5 +162,6 @@ async function requestCode(page, vendor, email) {
   });
 }
 
-const takeWindow = (camera, page, name, sentence) =>
+/** Takes the visible part of the page, with the dialog that is open. */
+const takeVisiblePart = (camera, page, name, sentence) =>
   camera.take(page, SECTION, name, sentence, { isWhole: false });

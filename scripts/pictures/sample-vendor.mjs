@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { node24, root } from '../prepare.mjs';
-import { movePublication, passTime } from './pass-time.mjs';
+import { movePublication, passDays } from './pass-time.mjs';
 
 const DAY_MS = 86_400_000;
 const NEWEST_VERSION = '3.2.0';
@@ -64,14 +64,14 @@ export class SampleVendor {
     const holder = { license_id: issued.license_id, license_key: issued.license_key, email };
     for (const label of labels) {
       await this.activate(holder, label, version);
-      await this.passTime(DAYS_BETWEEN_ACTIVATIONS);
+      await this.passDays(DAYS_BETWEEN_ACTIVATIONS);
     }
     return holder;
   }
 
   /** Makes everything that has happened some days older. */
-  async passTime(days) {
-    await this.#withDatabase((client) => passTime(client, days));
+  async passDays(days) {
+    await this.#withDatabase((client) => passDays(client, days));
   }
 
   /** Activates a machine. @returns the answer, also of a refusal */

@@ -71,7 +71,7 @@ async function takeQueues(camera, page) {
   await takeOnPhone(shoot, page, 'support-phone', 'The same queue on a telephone.');
   await takeBatchRelease(shoot, page);
   await page.getByRole('button', { name: 'Release Studio Mac, as asked' }).click();
-  await takeWindow(
+  await takeVisiblePart(
     camera,
     page,
     'support-release',
@@ -87,7 +87,7 @@ async function takeQueues(camera, page) {
     hasToast: true,
   });
   await declineLast(page, 'It was active again yesterday: is it the one that was sold?', () =>
-    takeWindow(
+    takeVisiblePart(
       camera,
       page,
       'support-decline',
@@ -122,7 +122,12 @@ async function takeFleet(camera, page) {
   );
   const crashes = page.getByRole('heading', { name: /^Crash/ }).first();
   await crashes.evaluate((heading) => heading.scrollIntoView());
-  await takeWindow(camera, page, 'fleet-crashes', 'Crash groups, which staff mark as resolved or muted.');
+  await takeVisiblePart(
+    camera,
+    page,
+    'fleet-crashes',
+    'Crash groups, which staff mark as resolved or muted.',
+  );
   await takeDialog(
     shooter(camera, page),
     page,
@@ -180,5 +185,6 @@ async function openView(page, name) {
 const shooter = (camera, page) => (name, sentence, options) =>
   camera.take(page, SECTION, name, sentence, options);
 
-const takeWindow = (camera, page, name, sentence) =>
+/** Takes the visible part of the page, for a dialog or a view that is scrolled to a section. */
+const takeVisiblePart = (camera, page, name, sentence) =>
   camera.take(page, SECTION, name, sentence, { isWhole: false });
