@@ -22,6 +22,7 @@ export async function createPartitions(runner: QueryRunner, from: Date, until: D
   for (let month = monthStart(from, 0); month <= last; month = monthStart(month, 1)) {
     const first = utcDay(month);
     const name = partitionOf(first);
+    // A missing table is handled like a detached one: it is created if needed, and then attached.
     const state = existing.find((partition) => partition.name === name)?.state ?? 'detached';
     if (state !== 'detached') continue;
     // Creating the table as a partition would lock `telemetry` exclusively. The lock would wait for each long query,

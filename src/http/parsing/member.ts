@@ -7,9 +7,15 @@ import { Invalid, type Field } from '../../core/field.js';
 import { problem } from '../problems/problem.js';
 
 interface MemberOptions<Body> {
-  /** Checks a rule about several members. @returns the sentence for this member if the rule is violated */
+  /**
+   * Checks a rule about several members. It also sees a body in which members are invalid.
+   * @returns the sentence for this member if the rule is violated
+   */
   readonly rule?: (body: Body) => string | undefined;
-  /** Whether the member is read; otherwise it counts as absent. By default it is read. */
+  /**
+   * Whether the member is read; otherwise it counts as absent. By default it is read. It sees raw or parsed values, so it may test
+   * only for presence or for a canonical value.
+   */
   readonly when?: (body: Body) => boolean;
 }
 
@@ -31,7 +37,10 @@ export function membersOf(dto: { name: string }): ReadonlyMap<string, DeclaredMe
   return members;
 }
 
-/** Parses the members of a valid body. @returns an instance of the DTO class; undefined if a member is invalid */
+/**
+ * Parses the members of a body.
+ * @returns an instance of the DTO class; undefined if a member is invalid or a rule is violated. Then `MembersPipe` words the refusal.
+ */
 export function parseMembers<Dto extends object>(
   dto: new () => Dto,
   given: Readonly<Record<string, unknown>>,

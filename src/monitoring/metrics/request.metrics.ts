@@ -13,7 +13,7 @@ export class RequestMetrics implements MetricsSource {
     if (!requestCounts) return;
     registry.histogram(
       'mooring_http_request_duration_seconds',
-      'Seconds until the response ended, by route template, method and status; unknown routes are counted as none.',
+      'Seconds until the response ended, by route template, method and status; unknown routes have the route "none".',
       () => [...requestCounts.seconds()].map(({ seconds, ...labels }) => [labels, seconds] as const),
     );
     registry.gauge(
