@@ -41,7 +41,7 @@ export async function waitForJobs(service: Service, taskPattern = '%'): Promise<
   await until(async () => (await service.sql(sql, [taskPattern])).length === 0);
 }
 
-/** Waits until all mails are sent. The row of a mail in `mail_recipient` is deleted when it is sent. */
+/** Waits until all mails with a stored recipient are sent: the row of such a mail in `mail_recipient` is deleted then. */
 export const waitForSentMails = (service: Service) =>
   until(async () => (await service.sql('select 1 from mail_recipient')).length === 0);
 
@@ -144,7 +144,7 @@ function decodeBody(head: string, body: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** Waits until all mails are sent. @returns those to `email` whose subject matches */
+/** Waits until all mails with a stored recipient are sent. @returns the sent mails to `email` whose subject matches */
 export async function mailsTo(service: Service, email: string, subject: RegExp): Promise<Mail[]> {
   await waitForSentMails(service);
   return (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));

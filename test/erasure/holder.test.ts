@@ -72,7 +72,7 @@ const mails = async (subject: RegExp) => {
   return (await outbox(service)).filter((mail) => mail.to === ADA && subject.test(mail.subject));
 };
 
-test('a request waits three days, and a mail announces the erasure at once', async () => {
+test('a request waits three days, and is announced at once by mail', async () => {
   const erasure = await erasures.request(ADA);
   expect(erasure).toMatchObject({
     state: 'waiting',
@@ -101,7 +101,7 @@ test('the hourly job carries a request out after exactly three days, and not bef
   expect(await jobs()).toEqual([]);
 });
 
-test('if the clocks differ, no request is carried out, also if the retention fails before it compares them', async () => {
+test('if the clocks of the service and the database differ, no request is carried out, also if the retention fails before it compares them', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(72 * HOUR_MS);
   jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
@@ -117,7 +117,7 @@ test('if the clocks differ, no request is carried out, also if the retention fai
   expect(await isErased()).toBe(true);
 });
 
-test('if the clocks differ, a request of a holder is refused as unavailable, and one of staff is carried out', async () => {
+test('if the clocks of the service and the database differ, a request of a holder is refused as unavailable, and one of staff is carried out', async () => {
   jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
   try {
     await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });

@@ -35,6 +35,7 @@ describe('The arithmetic modulo the order', () => {
   test('is right for all edges', () => {
     // The factors are reduced before they are multiplied, so the edges of the sum are tried with few factors.
     const factors = edges.filter((value) => value < 3n * ORDER);
+    // Each factor is multiplied with one from the other end of the list.
     const cases = edges.flatMap((r) => factors.map((k, index) => [r, k, factors.at(-index)!] as const));
     const wrong = cases.filter(([r, k, a]) => sum(r, k, a) !== expected(r, k, a));
     expect(wrong).toEqual([]);
@@ -52,6 +53,7 @@ describe('The arithmetic modulo the order', () => {
   test('is right where the result is near a multiple of the order', () => {
     const number = fc.bigInt(0n, ORDER - 1n);
     fc.assert(
+      // The first 27 results are the offsets around 0, 1 and 2 times the order.
       fc.property(number, number, fc.constantFrom(...nearMultiples.slice(0, 27)), (k, a, result) => {
         const r = (((result - k * a) % ORDER) + ORDER) % ORDER;
         expect(sum(r, k, a)).toBe(expected(r, k, a));
@@ -62,7 +64,7 @@ describe('The arithmetic modulo the order', () => {
 });
 
 describe('The check of the signer', () => {
-  // RFC 8032, section 7.1, tests 1 to 3. The check reads text, so only messages in valid UTF-8 are here.
+  // RFC 8032, section 7.1, tests 1 and 2. The check reads text, and the message of test 3 is not valid UTF-8.
   test.each([
     [
       '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60',

@@ -8,12 +8,13 @@ import {
 import { withoutResponse, type Operation } from './history.js';
 import type { State } from './transition.js';
 
-/* Operations for histories written by hand, of a license for one machine. The test knows which verdict the checker must reach. */
+/* Operations for histories written by hand, of a license for one machine. The test that uses them states the verdict that the checker
+   must reach. */
 
 export const NOW = Date.parse('2026-11-20T13:00:00Z');
 const EMAIL = 'ada@example.com';
 
-export const stateWithLicense = (terms: Partial<License> = {}): State => ({
+export const stateWithLicense = (members: Partial<License> = {}): State => ({
   holders: [EMAIL],
   state: {
     now: NOW,
@@ -35,7 +36,7 @@ export const stateWithLicense = (terms: Partial<License> = {}): State => ({
         is_deleted: false,
         reports: null,
         bindings: [],
-        ...terms,
+        ...members,
       },
     ],
   },
