@@ -8,7 +8,7 @@ import { resultOf, type Planting, type Statement } from './planting.js';
 
 /** Finds the license of a key and an address, with the activation of the machine. */
 export const FIND_LICENSE =
-  /from license l .*where l\.key_hash = given\.key_hash and l\.email = given\.email limit 1\) as attempt$/;
+  /from license l .*where l\.key_hash = given\.key_hash and l\.email = given\.email limit 1\) as attempt\b/;
 /** Activates a machine. The parameters are license, revision, new id, machine, hint, version and time. */
 export const ACTIVATE = /^select \* from \w+\(\$1, \$2, \$3, \$4, \$5, \$6, \$7\)$/;
 /** Reads activations for heartbeats. */
