@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { licenseStatus } from '../licenses/license.rules.js';
+import { licenseStatus, type PurchaseState } from '../licenses/license.rules.js';
+import { higherState } from '../purchases/purchase.rules.js';
 import type { DerivedLicense, PurchaseBefore } from './batch-state.js';
 import { ReportCounter, type ImportReport, type RefusedRow } from './import-report.js';
 import { withoutTransaction, type RowPlan } from './plan-batch.js';
@@ -44,12 +45,23 @@ export async function importExport<Row extends SourceRow>(
 interface Waiting<Row> {
   readonly row: Row;
   readonly license: DerivedLicense;
+  /** Whether an earlier batch of this import has a row of the same license. */
+  readonly isLater: boolean;
+}
+
+/** The first row of a previous key. */
+interface SeenRow {
+  readonly place: string;
+  /** Of its address and transaction. */
+  readonly digest: string;
+  /** The highest state of its purchase in all rows of the key. */
+  state: PurchaseState;
 }
 
 class Importer<Row extends SourceRow> {
   readonly #counter = new ReportCounter();
-  /** By license id, which is derived from the previous key: where the key was first, and a digest of its address and transaction. */
-  readonly #seen = new Map<string, { readonly place: string; readonly digest: string }>();
+  /** By the id of the license, which is derived from the previous key. */
+  readonly #seen = new Map<string, SeenRow>();
   #waiting: Waiting<Row>[] = [];
   /** In a dry run, the purchases as the batches so far would have stored them, by transaction id. */
   readonly #changedPurchases = new Map<string, PurchaseBefore>();
@@ -69,13 +81,20 @@ class Importer<Row extends SourceRow> {
     if ('refusal' in read) return this.#refuse(row, read.refusal);
     const license = this.#derive(row.place, read.license);
     const earlier = this.#earlierRow(license);
-    if (earlier?.isEqual) return this.#counter.count('repeated');
-    if (earlier)
+    if (earlier && !earlier.isEqual)
       return this.#refuse(
         row,
         `this key is already in ${earlier.place}, with another address or transaction`,
       );
-    if (this.#waiting.push({ row, license }) === BATCH_ROWS) await this.#store();
+    if (earlier && !earlier.isRaised) return this.#counter.count('repeated');
+    // A file to which a later export was appended has a refund in the later row only.
+    const waiting = earlier ? this.#waiting.findIndex((each) => each.license.id === license.id) : -1;
+    if (waiting >= 0) {
+      this.#waiting[waiting] = { ...this.#waiting[waiting]!, row, license };
+      return this.#counter.count('repeated');
+    }
+    if (this.#waiting.push({ row, license, isLater: earlier !== undefined }) === BATCH_ROWS)
+      await this.#store();
   }
 
   async finish(): Promise<ImportReport> {
@@ -100,12 +119,19 @@ class Importer<Row extends SourceRow> {
     id,
     email,
     transaction_id,
-  }: DerivedLicense): { place: string; isEqual: boolean } | undefined {
+    purchase_state,
+  }: DerivedLicense): { place: string; isEqual: boolean; isRaised: boolean } | undefined {
     const digest = hash('md5', `${email}\n${transaction_id ?? ''}`, 'base64');
     const earlier = this.#seen.get(id);
-    if (earlier) return { place: earlier.place, isEqual: earlier.digest === digest };
-    this.#seen.set(id, { place, digest });
-    return undefined;
+    if (!earlier) {
+      this.#seen.set(id, { place, digest, state: purchase_state });
+      return undefined;
+    }
+    const isEqual = earlier.digest === digest;
+    const state = isEqual ? higherState(earlier.state, purchase_state) : earlier.state;
+    const isRaised = state !== earlier.state;
+    earlier.state = state;
+    return { place: earlier.place, isEqual, isRaised };
   }
 
   async #refuse(row: Row, reason: string): Promise<void> {
@@ -120,7 +146,7 @@ class Importer<Row extends SourceRow> {
     this.#waiting = [];
     const { rows, raisedPurchases } = await this.#storeRows(batch.map(({ license }) => license));
     this.#counter.raisePurchases(raisedPurchases);
-    for (const [i, plan] of rows.entries()) await this.#count(batch[i]!.row, plan);
+    for (const [i, plan] of rows.entries()) await this.#count(batch[i]!, plan);
   }
 
   async #storeRows(licenses: readonly DerivedLicense[], attempt = 1): Promise<BatchResult> {
@@ -134,10 +160,12 @@ class Importer<Row extends SourceRow> {
     }
   }
 
-  async #count(row: Row, plan: RowPlan): Promise<void> {
+  async #count({ row, isLater }: Waiting<Row>, plan: RowPlan): Promise<void> {
     if (plan.outcome === 'refused') return this.#refuse(row, plan.refusal);
     if (plan.license.read.isRefundUnknown) this.#counter.count('refund_unknown');
-    if (plan.outcome === 'known') return this.#counter.count('already_imported');
+    // A dry run does not store the earlier row, so the later one would count as another license.
+    if (plan.outcome === 'known' || (this.options.isDryRun && isLater))
+      return this.#counter.count('already_imported');
     if (plan.outcome === 'linked') return this.#counter.count('linked');
     this.#counter.import(licenseStatus(withoutTransaction(plan.license)), plan.license.read);
     if (plan.isMailed && this.parts.mails) this.#counter.count('mails');

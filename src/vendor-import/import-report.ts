@@ -18,9 +18,9 @@ export interface ImportReport {
   readonly imported: number;
   /** Licenses that a report of the payment processor had issued for the same transaction, and that now have their previous key. */
   readonly linked: number;
-  /** Licenses that an earlier import, or an earlier run of this one, has imported. */
+  /** Rows of licenses that an earlier import, or an earlier run or batch of this one, has imported. */
   readonly already_imported: number;
-  /** Rows that repeat an earlier row of the file. */
+  /** Rows of a license that another row of the file represents: the first one, or a later one with a higher state of the purchase. */
   readonly repeated: number;
   readonly skipped: number;
   readonly refused: number;

@@ -344,6 +344,59 @@ test('a repeated row counts once; the same key for another address is refused', 
   });
 });
 
+describe('of two rows of a license, the one with the later state of its purchase counts', () => {
+  const map = ['key=previous_key', 'email=email', 'order=transaction_id', 'status=status'].flatMap((m) => [
+    '--map',
+    m,
+  ]);
+  const rowOf = (number: number, status: string, domain = 'twice-sold.example') =>
+    `${domain}-${String(number).padStart(4, '0')},${number}@${domain},${domain}-${number},${status}\n`;
+  const header = 'key,email,order,status\n';
+  const statesOf = async (domain: string) =>
+    (await licensesOf(domain)).flatMap(({ email, state, ended, mailed }) =>
+      state === 'paid' ? [] : [{ email, state, ended, mailed }],
+    );
+
+  test('in a first import, no key of a refunded license is mailed', async () => {
+    const name = write(
+      header + rowOf(1, 'paid') + rowOf(2, 'paid') + rowOf(1, 'refunded') + rowOf(1, 'paid'),
+    );
+    const dry = await importFile(name, ...map, '--dry-run');
+    const real = await importFile(name, ...map);
+    expect(real).toMatchObject({ code: 0, json: { rows: 4, imported: 2, repeated: 2, mails: 1 } });
+    expect(dry.json).toEqual({ ...real.json, dry_run: true });
+    expect(real.json.statuses).toContainEqual({ in_file: 'refunded', becomes: 'refunded', licenses: 1 });
+    expect(await statesOf('twice-sold.example')).toEqual([
+      { email: '1@twice-sold.example', state: 'refunded', ended: true, mailed: false },
+    ]);
+  });
+
+  test('a last export that is appended to the first one ends the licenses that were refunded meanwhile', async () => {
+    const rows = rowOf(1, 'paid', 'appended.example') + rowOf(2, 'paid', 'appended.example');
+    expect((await importFile(write(header + rows), ...map)).json).toMatchObject({ imported: 2 });
+    const appended = write(header + rows + rowOf(1, 'refunded', 'appended.example'));
+    expect(await importFile(appended, ...map)).toMatchObject({
+      code: 0,
+      json: { imported: 0, already_imported: 2, repeated: 1, raised_purchases: 1 },
+    });
+    expect(await statesOf('appended.example')).toMatchObject([{ email: '1@appended.example', ended: true }]);
+  });
+
+  test('also if another transaction has stored the earlier row', async () => {
+    const domain = 'batches.example';
+    const rows = Array.from({ length: 2_001 }, (_, i) => rowOf(i + 1, 'paid', domain));
+    const later = rowOf(1, 'disputed', domain) + rowOf(1, 'refunded', domain);
+    const name = write(header + rows.join('') + later);
+    const counts = { rows: 2_003, imported: 2_001, already_imported: 1, repeated: 1, refused: 0 };
+    expect((await importFile(name, ...map, '--no-mail', '--dry-run')).json).toMatchObject(counts);
+    expect((await importFile(name, ...map, '--no-mail')).json).toMatchObject({
+      ...counts,
+      raised_purchases: 1,
+    });
+    expect(await statesOf(domain)).toMatchObject([{ email: `1@${domain}`, state: 'refunded', ended: true }]);
+  });
+});
+
 describe('a wrong use is refused in one sentence', () => {
   test.each<[string, string[], number, RegExp]>([
     ['no file', [], 2, /^Give the file to import\.$/],
