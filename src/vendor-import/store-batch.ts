@@ -151,6 +151,7 @@ const LICENSE_COLUMNS = [
   ['key_hash', 'bytea'],
   ['key_hint', 'text'],
   ['email', 'text'],
+  ['email_since', 'timestamptz'],
   ['staff_status', 'text'],
   ['machines_allowed', 'integer'],
   ['expires_at', 'timestamptz'],
@@ -190,6 +191,8 @@ async function insertLicenses(
       staff_status: states.staff_status,
       purchase_id: purchase?.id ?? null,
       created_at: license.purchased_at ?? now,
+      // The purchase may be older than an erasure of the address after which the license is imported.
+      email_since: now,
       ended_at: endedAt({ ...states, email, ended_at: null }, now),
       new_key_mailed_at: mailed.has(id) ? now : null,
     }; // prettier-ignore

@@ -171,6 +171,25 @@ test('a purchase of an erased buyer that a restored backup lacks is recorded wit
   expect(await rows('select id from license')).toEqual([]);
 });
 
+test('an old license that was imported after an erasure keeps its address when retention has deleted the request', async () => {
+  const { erasure_id } = await request('back@example.com');
+  await terminal.json(['erasure', 'run']);
+  writeFileSync(
+    terminal.file('export.csv'),
+    'key,email,bought\nBOUGHT-IN-2021,back@example.com,2021-05-24\n',
+  );
+  const map = ['key=previous_key', 'email=email', 'bought=purchased_at'].flatMap((m) => ['--map', m]);
+  expect(await terminal.json(['license', 'import', 'export.csv', ...map, '--no-mail'])).toMatchObject({
+    imported: 1,
+  });
+  await rows(`delete from erasure_request where id = '${erasure_id}'`);
+  await terminal.json(['erasure', 'run']);
+  expect(await rows('select email, address_lost_at from license')).toEqual([
+    { email: 'back@example.com', address_lost_at: null },
+  ]);
+  await rows('delete from license');
+});
+
 test('run prints the requests that it carried out also if another one fails, and exits with 1', async () => {
   const failing = await request('locked@example.com');
   const due = await request('due@example.com');
