@@ -612,19 +612,22 @@ end $$;
 create trigger license_issue_is_an_event after insert on license
   for each row execute function record_license_issue();
 
+-- A correction and an erasure do not always change a time of the license. The setting mooring.event_time has their time, and is
+-- local to their transaction (src/licenses/event-time.ts). A statement without it happens now.
 create function record_license_end() returns trigger language plpgsql as $$
 declare
   ids       jsonb := jsonb_build_object('license_id', new.id);
   is_erased boolean := new.email is null and new.address_lost_at is null;
+  at        timestamptz := coalesce(nullif(current_setting('mooring.event_time', true), '')::timestamptz, now());
 begin
   if old.ended_at is null and new.ended_at is not null then
     perform record_event('license.ended', new.id, ids || jsonb_build_object('reason', case
       when is_erased then 'erased' when new.staff_status = 'revoked' then 'revoked' else 'refunded' end), new.ended_at);
   elsif old.ended_at is not null and new.ended_at is null then
-    perform record_event('license.reinstated', new.id, ids, new.end_changed_at);
+    perform record_event('license.reinstated', new.id, ids, at);
   end if;
   if is_erased and (old.email is not null or old.address_lost_at is not null) then
-    perform record_event('license.erased', new.id, ids, greatest(new.ended_at, new.end_changed_at));
+    perform record_event('license.erased', new.id, ids, at);
   end if;
   return null;
 end $$;

@@ -1,6 +1,7 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { poolOf } from '../database/data-source.js';
 import { execute, queryOne, queryPrepared, queryRows } from '../database/sql.js';
+import { setEventTime } from '../licenses/event-time.js';
 import { LICENSE_END } from '../licenses/license-end.js';
 
 /** The result of an erasure. It is stored with the request and stated in the receipt mail. */
@@ -107,6 +108,7 @@ export async function erasePersonalData(
   );
   // The update above locks the activations, so a concurrent release request is stored before this, or finds them ended.
   await execute(manager, 'delete from release_request where activation_id = any($1)', [activations]);
+  await setEventTime(manager, at);
   await execute(
     manager,
     `update license set email = null, address_lost_at = null, previous_key_hash = null, previous_key_hint = null,

@@ -10,6 +10,7 @@ import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { PurchaseIds } from '../keys/purchase-ids.js';
 import { enqueueMail } from '../mail/mail.service.js';
+import { setEventTime } from './event-time.js';
 import { clearDataOfFormerHolder, deleteCodesOfFormerAddress } from './former-holder.js';
 import { License } from './license.entity.js';
 import { licenseRevision } from './license-revision.js';
@@ -152,6 +153,7 @@ export class LicensesService {
         email_since: await changeTime(manager, id, at),
         address_lost_at: null,
       };
+      await setEventTime(manager, at);
       await manager.update(License, { id }, { ...change, ...emailColumns, ended_at, end_changed_at });
       // Audit entries are kept after an erasure, so they do not contain the address.
       const { email: _, ...terms } = change;

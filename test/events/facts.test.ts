@@ -50,6 +50,15 @@ async function eventsOf(license_id: string) {
   });
 }
 
+/** When an event of a license happened, and since when it waits. */
+async function timesOf(license_id: string, type: EventType) {
+  const [row] = await service.sql<{ occurred_at: Date; queued_at: Date }>(
+    'select occurred_at, queued_at from outgoing_event where license_id = $1 and type = $2',
+    [license_id, type],
+  );
+  return [row!.occurred_at, row!.queued_at];
+}
+
 /** Issues a license and activates machines. @returns the license and the ids of its activations */
 async function activated(machines = 1, machines_allowed = machines) {
   const license = await service.issue({ email: newEmail(), machines_allowed });
@@ -178,6 +187,18 @@ test('a refund, a revocation and its correction are license.ended and license.re
   ]);
 });
 
+test('a correction of an expired license happened at its own time, not at that of the expiry', async () => {
+  const expires_at = new Date(Date.parse(NOW) - DAY_MS);
+  const { license_id } = await service.issue({ expires_at, on_expiry: 'stop' });
+  service.clock.advance(100 * DAY_MS);
+  await service.setLicense(license_id, { staff_status: 'revoked' });
+  service.clock.advance(100 * DAY_MS);
+  await service.setLicense(license_id, { staff_status: 'active' });
+  const at = service.clock.now();
+  service.clock.set(NOW);
+  expect(await timesOf(license_id, 'license.reinstated')).toEqual([at, at]);
+});
+
 test('a refund that is reported before its purchase is license.issued and license.ended', async () => {
   await record('pi_canary_early', 'refunded');
   const { license_id } = await record('pi_canary_early', 'paid');
@@ -194,9 +215,12 @@ test('an erasure is license.ended and license.erased, and only license.erased if
   const erasures = service.app.get(ErasureService);
   // A year ahead, the job of the request is not due by the clock of the database, so it does not run before this test does it.
   service.clock.advance(365 * DAY_MS);
+  const erased_at = service.clock.now();
   for (const { email } of [valid, ended])
     await erasures.run((await erasures.request(email)).id, AUDIT_CONTEXT);
   service.clock.set(NOW);
+  for (const { license_id } of [valid, ended])
+    expect(await timesOf(license_id, 'license.erased')).toEqual([erased_at, erased_at]);
   const erased = ['license.erased', {}];
   const endOf = (reason: string) => ['license.ended', { reason }];
   expect(await eventsOf(valid.license_id)).toEqual([...valid.begin, endOf('erased'), erased]);
