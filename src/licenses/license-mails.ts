@@ -14,11 +14,11 @@ import { mailableKey } from './mailable-key.js';
 
 /**
  * An SQL expression: the reason that staff gave for the release of an activation (alias `a`) of a license (alias `l`).
- * It is null if its holder released it, or if the license got its current e-mail address only after the release.
+ * It is null if its holder released it.
  */
 const RELEASE_REASON = `
   (select e.reason from audit_event e where e.license_id = l.id and e.action = 'activation.release'
-     and e.change ->> 'activation_id' = a.id::text and ${sinceCurrentHolder('e.at')} limit 1)`;
+     and e.change ->> 'activation_id' = a.id::text limit 1)`;
 
 /** The kind of the mail with the new key of an imported license. */
 export const IMPORTED_KEY_MAIL = 'license_key_imported';
@@ -154,7 +154,8 @@ export class LicenseMails implements OnModuleInit {
     return queryRow<LicensedMachine>(
       this.dataSource,
       `select l.email, l.key_hint, a.ended_at, ${RELEASE_REASON} as release_reason, ${MACHINE_COLUMNS}
-       from activation a join license l on l.id = a.license_id where a.id = $1`,
+       from activation a join license l on l.id = a.license_id
+       where a.id = $1 and ${sinceCurrentHolder('a.ended_at')}`,
       [activationId],
     );
   }

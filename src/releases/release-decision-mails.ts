@@ -4,6 +4,7 @@ import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
 import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
+import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
@@ -32,7 +33,8 @@ export class ReleaseDecisionMails implements OnModuleInit {
     >(
       this.dataSource,
       `select l.email, r.asked_at, ${MACHINE_COLUMNS}, ${DECISION_REASON} as reason from release_request r
-       join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
+       join activation a on a.id = r.activation_id join license l on l.id = a.license_id
+       where r.id = $1 and ${sinceCurrentHolder('r.asked_at')}`,
       [id],
     );
     if (!request) return null;

@@ -6,6 +6,7 @@ import { Config } from '../core/config.js';
 import { execute, queryRow } from '../database/sql.js';
 import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
+import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
@@ -69,7 +70,8 @@ export class ReleaseRequests implements OnModuleInit {
     const request = await queryRow<ReleaseRequestRow>(
       this.dataSource,
       `select l.email, r.asked_at, ${MACHINE_COLUMNS} from release_request r
-       join activation a on a.id = r.activation_id join license l on l.id = a.license_id where r.id = $1`,
+       join activation a on a.id = r.activation_id join license l on l.id = a.license_id
+       where r.id = $1 and ${sinceCurrentHolder('r.asked_at')}`,
       [id],
     );
     if (!request) return null;

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
+import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
+import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
@@ -106,19 +108,38 @@ describe('a mail is composed from the current state when it is sent', () => {
     expect(mailsTo('gone@example.com')).toEqual([]);
   });
 
-  test('the reason of a release is not mailed to a later holder', async () => {
-    const license = await harness.service.issue({ email: 'first-holder@example.com' });
+  test('the new holder gets no mail about a release or a declined release request before the change', async () => {
+    const license = await harness.service.issue({ email: 'first-holder@example.com', machines_allowed: 2 });
+    const activate = async () => (await harness.service.activate(license, randomUUID())).json.activation.id;
     const release = async () => {
-      const { json } = await harness.service.activate(license);
-      await harness.service.app.get(ReleaseService).release(json.activation.id, AUDIT_CONTEXT);
-      return json.activation.id as string;
+      const id: string = await activate();
+      await harness.service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
+      return id;
     };
-    const id = await deliverAfter(release, () =>
-      harness.service.setLicense(license.license_id, { email: 'later-holder@example.com' }),
+    const decline = async () => {
+      await harness.service.app.get(ReleaseRequests).create(await activate(), 'It was sold.');
+      const [request] = await harness.service.sql<{ id: string }>('select id from release_request');
+      await harness.service.app.get(ReleaseDecisions).decide(request!.id, 'decline', AUDIT_CONTEXT);
+      return request!.id;
+    };
+    let released = '';
+    const declined = await deliverAfter(
+      async () => {
+        released = await release();
+        return decline();
+      },
+      async () => {
+        await harness.service.setLicense(license.license_id, { email: 'later-holder@example.com' });
+        license.email = 'later-holder@example.com';
+      },
     );
-    await harness.jobs.untilDone('binding_released', id);
-    const [mail] = mailsTo('later-holder@example.com').filter(({ text }) => text.includes('Released: '));
-    expect(mail!.text).not.toContain(AUDIT_CONTEXT.reason);
+    await harness.jobs.untilDone('binding_released', released);
+    await harness.jobs.untilDone('release_declined', declined);
+    await harness.jobs.untilDone('email_changed', license.license_id, 2);
+    expect(mailsTo('later-holder@example.com')).toHaveLength(1);
+    harness.service.clock.advance(1000);
+    await harness.jobs.untilDone('binding_released', await release());
+    expect(mailsTo('later-holder@example.com')).toHaveLength(2);
   });
 });
 
