@@ -19,7 +19,7 @@ const orderOf = (alias: string) => `coalesce(${alias}.license_id, '00000000-0000
 // an event that is being sent; the ones behind it are not the first. If the instance is killed, its lock ends with its connection.
 const CLAIM = `
   select position, id, type, data, occurred_at, attempts, queued_at from outgoing_event e
-  where ${IS_WAITING} and (next_attempt_at is null or next_attempt_at <= $1) and not exists (
+  where ${IS_WAITING} and (next_attempt_at is null or next_attempt_at <= $1 or next_attempt_at > $3) and not exists (
     select from outgoing_event earlier where ${orderOf('earlier')} = ${orderOf('e')} and earlier.position < e.position
       and earlier.delivered_at is null and earlier.given_up_at is null)
   order by next_attempt_at nulls first, position limit $2 for no key update skip locked`;
@@ -39,16 +39,23 @@ export interface Attempt {
 
 /** Claims the due events that may be sent now, in the transaction of the client, and locks them until its end. */
 export async function claimEvents(client: pg.ClientBase, now: Date, limit: number): Promise<ClaimedEvent[]> {
-  return queryPrepared<ClaimedEvent>(client, { name: 'claim events', text: CLAIM, values: [now, limit] });
+  const values = [now, limit, new Date(now.getTime() + EVENT_TIMES.pauseLimitMs)];
+  return queryPrepared<ClaimedEvent>(client, { name: 'claim events', text: CLAIM, values });
 }
 
-/** Stores the outcomes of attempts in the transaction that claimed the events. @param now the end of the attempts */
+/**
+ * Stores the outcomes of attempts in the transaction that claimed the events. While the time is uncertain, no event is given up.
+ * @param now the end of the attempts @param isTimeCertain is called if an event would be given up
+ */
 export async function settleAttempts(
   client: pg.ClientBase,
   attempts: readonly Attempt[],
   now: Date,
+  isTimeCertain: () => Promise<boolean>,
 ): Promise<void> {
   const outcomes = attempts.map((attempt) => outcomeOf(attempt, now));
+  if (outcomes.some(({ given_up_at }) => given_up_at) && !(await isTimeCertain()))
+    for (const outcome of outcomes) outcome.given_up_at = null;
   const column = <Name extends keyof (typeof outcomes)[number]>(name: Name) =>
     outcomes.map((each) => each[name]);
   const values = [

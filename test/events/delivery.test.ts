@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHmac } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { EVENT_TIMES, retryDelayMs } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
@@ -149,6 +149,25 @@ test('after four days an event is given up, the next one is attempted, and both 
   expect(await service.sql(`select actor, change from audit_event where action = 'events.resend'`)).toEqual([
     { actor: 'cli', change: { events: 1 } },
   ]);
+});
+
+test('while the clock is ahead no event is given up, and later its events do not wait for the time that it had', async () => {
+  const { receiver } = sending;
+  receiver.answering = () => 500;
+  const license = await service.issue();
+  await untilFailed(license.license_id, 1);
+  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  service.clock.jump(60 * DAY_MS);
+  const { given_up_at, next_attempt_at } = await untilFailed(license.license_id, 2);
+  expect(given_up_at).toBeNull();
+  expect(next_attempt_at.getTime()).toBeGreaterThan(Date.parse(NOW) + 60 * DAY_MS);
+  agrees.mockRestore();
+  receiver.answering = () => 204;
+  service.clock.jump(-60 * DAY_MS);
+  await service.activate(license, 'one');
+  await receiver.until(1, ({ type }) => type === 'activation.created');
+  expect(typesOf(receiver.accepted)).toEqual(['license.issued', 'activation.created']);
+  await untilSent(service);
 });
 
 test('delivered events are sent again by id, license or time, in their order and with their ids', async () => {
