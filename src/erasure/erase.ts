@@ -26,21 +26,31 @@ export const PURCHASE_IDS_BY_EMAIL =
 /**
  * Locks the purchases and licenses of an e-mail address: purchases before licenses, as a purchase report does. A concurrent
  * purchase or activation commits before the erasure or runs after it.
+ * @param at the time of the erasure
  */
-export async function lockPersonalData(manager: EntityManager, email: string): Promise<RowIds> {
-  const purchases = await queryIds(
-    manager,
-    `select id from purchase where id in (${PURCHASE_IDS_BY_EMAIL}) order by id for update`,
-    [email],
-  );
-  // A license bought between the two statements is not erased, because its purchase is not in this list.
-  const licenses = await queryIds(
-    manager,
-    `select id from license where email = $1 and (purchase_id is null or purchase_id = any($2))
-     order by id for update`,
-    [email, purchases],
-  );
-  return { licenses, purchases };
+export async function lockPersonalData(manager: EntityManager, email: string, at: Date): Promise<RowIds> {
+  for (;;) {
+    const purchases = await queryIds(
+      manager,
+      `select id from purchase where id in (${PURCHASE_IDS_BY_EMAIL}) order by id for update`,
+      [email],
+    );
+    // A license bought between the two statements is not erased, because its purchase is not in this list.
+    const licenses = await queryIds(
+      manager,
+      `select id from license where email = $1 and (purchase_id is null or purchase_id = any($2))
+       order by id for update`,
+      [email, purchases],
+    );
+    // A report may have linked an older license to a new purchase between the two statements: then they are repeated.
+    const linked = await queryIds(
+      manager,
+      `select id from license where email = $1 and purchase_id is not null and purchase_id <> all($2)
+         and coalesce(email_since, created_at) < $3`,
+      [email, purchases, at],
+    );
+    if (linked.length === 0) return { licenses, purchases };
+  }
 }
 
 /**

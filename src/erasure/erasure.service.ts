@@ -275,7 +275,7 @@ export class ErasureService {
     language?: string,
   ): Promise<void> {
     const now = this.clock.now();
-    const rowIds = await lockPersonalData(manager, email);
+    const rowIds = await lockPersonalData(manager, email, now);
     const result = await erasePersonalData(manager, rowIds, now, this.config.taxRetentionYears);
     await this.complete(manager, id, email, result, now, language);
     if (audit)

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -130,6 +133,31 @@ test('a purchase that is recorded while the erasure waits for a lock is not eras
   expect(await findIncompleteErasures()).toEqual([]);
   expect(await service.sql('select email from purchase where email = $1', [email])).toHaveLength(1);
   expect(await service.sql('select email from license where email = $1', [email])).toHaveLength(1);
+});
+
+test('a license that is linked to its purchase while the erasure waits for a lock is erased with this purchase', async () => {
+  const email = 'linked@race.example';
+  await sell(service, email, 'linked-before');
+  const keys = service.app.get(LicenseKeys);
+  const { key_hash } = keys.derive(keys.purchaseIds('linked').license_id, 1);
+  const { license_id } = await service.issue({ email });
+  const setKey =
+    "update license set key_hash = $2, created_at = created_at - interval '1 hour' where id = $1";
+  await service.sql(setKey, [license_id, key_hash]);
+  const id = await requestAsHolder(email);
+  const lockHolder = await service.database.connect();
+  await lockHolder.query("begin; select 1 from purchase where transaction_id = 'linked-before' for update");
+  const erasing = carryOut(id);
+  await waitForLockWait();
+  expect(await purchases.record({ transaction_id: 'linked', email, status: 'paid' })).toMatchObject({
+    license_id,
+  });
+  await lockHolder.query('commit');
+  lockHolder.release();
+  expect(await erasing).toMatchObject({ erased: { licenses: 2, purchases: 2 } });
+  expect(await service.sql('select 1 from purchase where email = $1', [email])).toEqual([]);
+  expect(await service.sql('select 1 from license where email = $1', [email])).toEqual([]);
+  expect(readFileSync(join(service.dataDir, 'erased.txt'), 'utf8')).toContain(`license ${license_id}\n`);
 });
 
 test('of ten concurrent runs of a request one erases, and all return the same', async () => {
