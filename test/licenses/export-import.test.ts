@@ -383,7 +383,7 @@ describe('of two rows of a license, the one with the later state of its purchase
   });
 
   test('also if another transaction has stored the earlier row', async () => {
-    const domain = 'batches.example';
+    const domain = 'two-batches.example';
     const rows = Array.from({ length: 2_001 }, (_, i) => rowOf(i + 1, 'paid', domain));
     const later = rowOf(1, 'disputed', domain) + rowOf(1, 'refunded', domain);
     const name = write(header + rows.join('') + later);
