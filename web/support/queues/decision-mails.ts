@@ -11,7 +11,8 @@ let loaded: DecisionMailsAnswer | undefined;
 export function useDecisionMails(): DecisionMailsAnswer | undefined {
   const [texts, setTexts] = useState(loaded);
   useEffect(() => {
-    if (loaded) return;
+    // The answer to another component may have come since the first render of this one.
+    if (loaded) return setTexts(loaded);
     void call<DecisionMailsAnswer>('GET', 'release-requests/mails').then(
       (answer) => setTexts((loaded = answer)),
       () => undefined,
