@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
+import { SearchingClient } from '../../src/database/searching-client.js';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { createDatabase, Service, type ServiceOptions } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
@@ -103,4 +104,13 @@ test('a connection whose server reports that it is a standby is closed', async (
   expect((await client.query('select 1 as one')) as unknown).toMatchObject({ rows: [{ one: 1 }] });
   reportStandby('on');
   expect((await connectionError).message).toBe('Connection terminated: the server is a standby');
+});
+
+test('without a password, the connection is closed at once, and PostgreSQL does not wait for one', async () => {
+  const database = await createDatabase();
+  cleanups.push(database.drop);
+  const url = Object.assign(new URL(database.url), { password: '' }).href;
+  const client = new SearchingClient(url);
+  await expect(client.connect()).rejects.toThrow('password must be a string');
+  expect(client).toMatchObject({ connection: { stream: { destroyed: true } } });
 });
