@@ -42,7 +42,8 @@ export const REASONS = {
   '@jest/test-sequencer': 'The base class of our order of test files. Jest brings it anyway.',
   '@nestjs/cli': '`nest build`.',
   '@seriousme/openapi-schema-validator': 'Validates `docs/openapi.yaml` by the specification of OpenAPI.',
-  '@sparticuz/chromium': 'A Chromium from npm, for tests of the pages on a machine without one.',
+  '@sparticuz/chromium':
+    'A Chromium from npm for the tests of the pages on Linux on x64, so that no installed one is needed.',
   '@swc/core': 'Compiles TypeScript with decorator metadata, for tests and for the baseline of a bench.',
   '@types/node': 'Types.',
   '@types/pg': 'Types.',
