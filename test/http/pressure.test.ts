@@ -129,6 +129,8 @@ test('at the shutdown the requests that wait for a place are answered', async ()
   for (const answer of waiting) answer();
   expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
   expect(load.shed.concurrent_requests).toBe(0);
+  // Otherwise the server would wait until the connections of `fetch` have been idle for a minute.
+  app.server.closeAllConnections();
   await closed;
 });
 
