@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../core/config.js';
 import type { AppLogger } from '../core/logger.js';
 import type { ShedResponses } from './limits/load-shedding.js';
-import { waitedMs } from './limits/waiting-line.js';
+import { waitedMs } from './limits/request-queue.js';
 import { problemDocument, type Problem } from './problems/problem.js';
 import type { RequestCounts } from './responses/request-counts.js';
 import { logResponse } from './responses/response-log.js';

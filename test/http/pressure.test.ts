@@ -16,7 +16,10 @@ import { exchange, open, request } from '../support/http/raw-http.js';
 const LARGE = 'x'.repeat(64 * 1024);
 
 /** Starts a server with a health check and with `/slow`, which responds when the test resolves its promise. */
-async function startServer({ lineMs = 250, ...limits }: Omit<LoadLimits, 'lineMs'> & Partial<LoadLimits>) {
+async function startServer({
+  maxQueuedMs = 250,
+  ...limits
+}: Omit<LoadLimits, 'maxQueuedMs'> & Partial<LoadLimits>) {
   const app = fastify({ return503OnClosing: false });
   app.setErrorHandler((error: Error, _request, reply) => {
     app.server.emit('shed');
@@ -27,7 +30,7 @@ async function startServer({ lineMs = 250, ...limits }: Omit<LoadLimits, 'lineMs
   const load = new LoadCounts();
   const logger = new AppLogger('fatal', new Writable());
   const writer = new RefusalWriter({ publicUrl: 'https://licenses.example.com' }, logger);
-  shedLoad(app, writer, { lineMs, ...limits }, load);
+  shedLoad(app, writer, { maxQueuedMs, ...limits }, load);
   const waiting: (() => void)[] = [];
   app.get('/slow', ({ raw }) => {
     raw.socket.once('close', () => app.server.emit('disconnected'));
@@ -75,15 +78,15 @@ test('requests above the limit are refused with a retry-after; the health check 
   }
 });
 
-test('a request without a place waits for one, and the newest begins first', async () => {
+test('a request without a slot waits for one, and the newest begins first', async () => {
   const { app, url, waiting } = await startServer({
     waitingMs: 500,
-    lineMs: 600_000,
+    maxQueuedMs: 600_000,
     concurrentRequests: 2_000,
   });
   const get = async (path: string) => (await fetch(`${url}${path}`)).status;
   try {
-    // The rate of answers is measured, of about 160 a second. So there are as many places as a slow computer has.
+    // The rate of answers is measured, of about 160 a second. So there are as many slots as on a slow computer.
     await Promise.all(Array.from({ length: 80 }, () => get('/busy')));
     const running = Array.from({ length: 100 }, () => get('/slow'));
     while (waiting.length < 100) await once(app.server, 'waiting');
@@ -108,10 +111,10 @@ test('a request without a place waits for one, and the newest begins first', asy
   }
 });
 
-test('at the shutdown the requests that wait for a place are answered', async () => {
+test('at the shutdown the requests that wait for a slot are answered', async () => {
   const { app, url, waiting, load } = await startServer({
     waitingMs: 500,
-    lineMs: 600_000,
+    maxQueuedMs: 600_000,
     concurrentRequests: 2_000,
   });
   const get = async (path: string) => (await fetch(`${url}${path}`)).status;

@@ -7,7 +7,7 @@ import { Random } from '../client/random.js';
 const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
 console.info(`MOORING_SEED=${SEED}`);
 
-const LIMITS = { waitingMs: 500, lineMs: 250, concurrentRequests: 2_000 };
+const LIMITS = { waitingMs: 500, maxQueuedMs: 250, concurrentRequests: 2_000 };
 
 /** An admission whose clock, queue and load the test sets. */
 function createAdmission(limits = LIMITS) {
@@ -63,15 +63,15 @@ test('a limit of 0 turns off the refusals by waiting time, and not that by the n
   expect(admission.refusal(false)).toBe('concurrent_requests');
 });
 
-test('as many requests have a place as the service answers in half of the limit; the last fifth is for requests of people', () => {
+test('as many requests have a slot as the service answers in half of the limit; the last fifth is for requests of people', () => {
   const { state, admission, answer } = createAdmission();
   state.underWay = 1_999;
   // Nothing was measured yet.
-  expect(admission.freePlaces(true)).toBe(Infinity);
+  expect(admission.freeSlots(true)).toBe(Infinity);
   answer(1_000, 1_000);
   expect(admission.perSecond).toBeCloseTo(1_000);
   state.underWay = 150;
-  expect([admission.freePlaces(true), admission.freePlaces(false)].map(Math.round)).toEqual([50, 100]);
+  expect([admission.freeSlots(true), admission.freeSlots(false)].map(Math.round)).toEqual([50, 100]);
   expect([admission.refusal(true), admission.refusal(false)]).toEqual([undefined, undefined]);
   state.underWay = 200;
   expect([admission.refusal(true), admission.refusal(true, true)]).toEqual([
@@ -81,14 +81,14 @@ test('as many requests have a place as the service answers in half of the limit;
   expect(admission.refusal(false)).toBeUndefined();
 });
 
-test('an idle service is not taken for a slow one, and a slow one still has a hundred places', () => {
+test('an idle service is not taken for a slow one, and a slow one still has a hundred slots', () => {
   const { state, admission, answer } = createAdmission();
   answer(100, 100_000, 0.5);
   expect(admission.perSecond).toBe(1_000);
   answer(100, 100_000);
   expect(admission.perSecond).toBeCloseTo(1);
   state.underWay = 79;
-  expect(admission.freePlaces(true)).toBe(1);
+  expect(admission.freeSlots(true)).toBe(1);
 });
 
 test('the measured rate rises at once and falls slowly, because a busy service may only have refused much', () => {

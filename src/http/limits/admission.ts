@@ -1,6 +1,6 @@
 /**
- * Why a request is refused because of load: connections waited too long in the kernel's queue, or there was no place among the
- * requests in progress.
+ * Why a request is refused because of load: connections waited too long in the kernel's queue, or no slot was free for one
+ * more request in progress.
  */
 export type ShedReason = 'waiting_time' | 'concurrent_requests';
 
@@ -8,15 +8,15 @@ export type ShedReason = 'waiting_time' | 'concurrent_requests';
 export interface LoadLimits {
   /** The longest time that a request should wait before its work begins; 0 disables all refusals by waiting time. */
   readonly waitingMs: number;
-  /** The time after which a request that waits for a place is refused, if the budget of refusals allows it. */
-  readonly lineMs: number;
+  /** The time after which a request that waits for a slot is refused, if the budget of refusals allows it. */
+  readonly maxQueuedMs: number;
   /** The largest number of requests in progress, however fast the service is. */
   readonly concurrentRequests: number;
 }
 
-/** The number of places is at least this, however slowly the service answers. */
+/** The number of slots, which limits the requests in progress, is at least this, however slowly the service answers. */
 const MIN_CONCURRENT_REQUESTS = 100;
-/** The share of the places that requests without a waiting person may use. */
+/** The share of the slots that requests without a waiting person may use. */
 const BACKGROUND_SHARE = 0.8;
 /** Requests in which a person waits are refused when connections have waited in the queue for this many times `waitingMs`. */
 const PERSON_FACTOR = 2;
@@ -79,19 +79,19 @@ export class Admission {
   /**
    * Decides whether a request is refused at once.
    * @param isBackground whether no person waits for it
-   * @param mayWait whether it may wait for a place; otherwise it is also refused without a free one
+   * @param mayWait whether it may wait for a slot; otherwise it is refused if none is free
    * @returns undefined if it may begin, or wait
    */
   refusal(isBackground: boolean, mayWait = false): ShedReason | undefined {
     if (this.load.underWay >= this.limits.concurrentRequests) return 'concurrent_requests';
     if (this.#hasWaited(isBackground ? 1 : PERSON_FACTOR) && this.takeRefusal()) return 'waiting_time';
-    const isWithoutPlace = !mayWait && this.freePlaces(isBackground) <= 0;
-    return isWithoutPlace && this.takeRefusal() ? 'concurrent_requests' : undefined;
+    const isWithoutSlot = !mayWait && this.freeSlots(isBackground) <= 0;
+    return isWithoutSlot && this.takeRefusal() ? 'concurrent_requests' : undefined;
   }
 
   /** How many more requests can begin. */
-  freePlaces(isBackground: boolean): number {
-    return this.#places() * (isBackground ? BACKGROUND_SHARE : 1) - this.load.underWay;
+  freeSlots(isBackground: boolean): number {
+    return this.#slots() * (isBackground ? BACKGROUND_SHARE : 1) - this.load.underWay;
   }
 
   /** Takes a refusal from the budget. @returns false if there is none */
@@ -117,7 +117,7 @@ export class Admission {
   }
 
   // The number of requests that the service answers within half of `waitingMs` (Little's law). They may have waited before.
-  #places(): number {
+  #slots(): number {
     const { waitingMs } = this.limits;
     if (waitingMs === 0 || !this.#isMeasured) return Infinity;
     return Math.max(MIN_CONCURRENT_REQUESTS, (this.#perSecond * waitingMs) / 2_000);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, preHandlerHookHandler } from 'fastify';
 import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
 import { problem } from '../problems/problem.js';
-import { waitedMs } from './waiting-line.js';
+import { waitedMs } from './request-queue.js';
 
 /**
  * Answers a request of the client API (`/v1/`) with `unavailable` when its response takes too long: each statement has a time
@@ -14,7 +14,7 @@ export function enforceDeadline(fastify: FastifyInstance): void {
   });
 }
 
-// This hook runs when the body has arrived, so the time of a slow sender does not count. The wait for a place does.
+// This hook runs when the body has arrived, so the time of a slow sender does not count. The wait for a slot does.
 const startDeadline: preHandlerHookHandler = (_request, reply, done) => {
   const timer = setTimeout(
     () => {

@@ -9,12 +9,12 @@ import { Admission, type LoadLimits, type ShedReason } from './admission.js';
 import { answerFirst } from './answer-first.js';
 import { refuseEarly } from './early-refusal.js';
 import { ReturnTimes } from './return-times.js';
-import { WaitingLine } from './waiting-line.js';
+import { RequestQueue } from './request-queue.js';
 
 /** The load of a process from which on it refuses requests. */
 export const LIMITS = {
   waitingMs: 500,
-  lineMs: 500,
+  maxQueuedMs: 500,
   concurrentRequests: 2_000,
 };
 
@@ -40,7 +40,7 @@ export interface ShedResponses {
 
 /**
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits). Before Fastify receives a request, it is refused, or waits for a place. It is checked a second time
+ * (docs/contract.md#limits). Before Fastify receives a request, it is refused, or waits for a slot. It is checked a second time
  * when its body has arrived, and may be refused then. This must be called before other listeners of connections are added, because
  * it replaces Node's own.
  */
@@ -54,8 +54,9 @@ export function shedLoad(
   const now = () => performance.now();
   let readLength: () => number | undefined = () => undefined;
   server.once('listening', () => (readLength = acceptQueueLength((server.address() as AddressInfo).port)));
-  const queue = new AcceptQueue(now, () => readLength());
-  const admission = new Admission(limits, load, queue, now, () => performance.eventLoopUtilization().active);
+  const acceptQueue = new AcceptQueue(now, () => readLength());
+  const activeMs = () => performance.eventLoopUtilization().active;
+  const admission = new Admission(limits, load, acceptQueue, now, activeMs);
   const returnTimes = new ReturnTimes();
   const createRefusal = (reason: ShedReason): Problem => {
     load.shed[reason] += 1;
@@ -66,10 +67,10 @@ export function shedLoad(
     const reason = admission.refusal(isBackground, mayWait);
     return reason && createRefusal(reason);
   };
-  const line = new WaitingLine(admission, limits, now, () => createRefusal('concurrent_requests'));
+  const requestQueue = new RequestQueue(admission, limits, now, () => createRefusal('concurrent_requests'));
   refuseEarly(server, {
     mayRefuse: () => {
-      queue.accepted();
+      acceptQueue.accepted();
       return admission.isQueueLong;
     },
     refusal: () => {
@@ -77,28 +78,28 @@ export function shedLoad(
       return refusal && writer.heartbeatRefusal(refusal);
     },
   });
-  refuseOrWait(server, writer, refuse, line);
+  refuseOrWait(server, writer, refuse, requestQueue);
   let isClosing = false;
   fastify.addHook('preClose', (done) => {
     isClosing = true;
-    line.end();
+    requestQueue.end();
     done();
   });
-  // At the shutdown no request waits, and none is refused because there is no place.
+  // At the shutdown no request waits, and none is refused because no slot is free.
   const refuseArrived = (isBackground: boolean) => refuse(isBackground, isClosing);
   countRequests(fastify, load, refuseArrived, () => {
     admission.answered();
-    // Not within this answer: that of a handler without a pause would be within the next one, and so on.
-    if (line.length > 0) setImmediate(() => line.fillPlace());
+    // In a later turn: otherwise the answer of a handler without a pause would begin the next request within itself, and so on.
+    if (requestQueue.length > 0) setImmediate(() => requestQueue.fillSlot());
   });
-  return queue;
+  return acceptQueue;
 }
 
 function refuseOrWait(
   server: Server,
   writer: ShedResponses,
   refuse: (isBackground: boolean, mayWait: boolean) => Problem | undefined,
-  line: WaitingLine,
+  requestQueue: RequestQueue,
 ): void {
   answerFirst(server, (request, response, begin) => {
     if (isProbe(request)) return false;
@@ -109,8 +110,8 @@ function refuseOrWait(
     // on the connection at once; a client that closes its connection sends no other.
     const mayWait = response.shouldKeepAlive;
     const refusal = refuse(isHeartbeat, mayWait);
-    if (!refusal)
-      return mayWait && line.waitIfFull({ isBackground: isHeartbeat, socket, response, begin, respond });
+    const arrived = { isBackground: isHeartbeat, socket, response, begin, respond };
+    if (!refusal) return mayWait && requestQueue.waitIfFull(arrived);
     respond(refusal);
     return true;
   });

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppLogger, type ResponseRecord } from '../../core/logger.js';
-import { waitedMs } from '../limits/waiting-line.js';
+import { waitedMs } from '../limits/request-queue.js';
 import type { RequestCounts } from './request-counts.js';
 
 /** Logs and counts every response that passes Fastify's hooks. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Problem } from '../problems/problem.js';
 import type { Admission, LoadLimits } from './admission.js';
 
-/** A request that has arrived, and needs a place among those in progress. */
+/** A request that has arrived. It needs a slot: the service limits how many requests are in progress. */
 export interface ArrivedRequest {
   /** Whether no person waits for it. */
   readonly isBackground: boolean;
@@ -14,35 +14,35 @@ export interface ArrivedRequest {
 
 type WaitingRequest = ArrivedRequest & { readonly since: number };
 
-/** A request that has waited for this many times `lineMs`, a second, is refused even if the budget of refusals is used up. */
+/** A request that has waited for twice `maxQueuedMs` is refused even if the budget of refusals is used up. */
 const MAX_WAIT_FACTOR = 2;
 /**
- * How often free places are filled that no answer has filled: the request that began in one was refused, or its client
- * disconnected, before its body was read.
+ * How often free slots are filled in addition to the one that each answer frees. A request that began after an answer, and was
+ * refused or lost its client before its body was read, takes no slot, and no answer of its own fills that slot.
  */
 const CHECK_MS = 50;
 
 /** The milliseconds that a request has waited, by its response. */
 const waits = new WeakMap<ServerResponse, number>();
 
-/** Returns the milliseconds that a request waited for a place before the framework received it. */
+/** Returns the milliseconds that a request waited for a slot before the framework received it. */
 export const waitedMs = (response: ServerResponse): number => waits.get(response) ?? 0;
 
 /**
- * The requests on open connections that wait for a place, such as those of a reverse proxy; refusing all of them would take the time
- * of the answers. The newest one begins first, because its client will still wait the longest: in the order of arrival, an
- * overloaded service would answer only clients that are about to give up. The oldest one is refused first, after `lineMs`, within
- * which a burst would have ended, when the budget of refusals allows one (adaptive LIFO, docs/decisions/0055). Requests of people
- * begin before others, and are refused after them.
+ * The requests on open connections, such as those of a reverse proxy, that wait for a slot. They are not all refused at once,
+ * because the refusals would take the time that the answers need. The newest one begins first, because its client will still wait
+ * the longest: in the order of arrival, an overloaded service would answer only clients that are about to give up. The oldest one
+ * is refused first, when the budget of refusals allows it, but not before `maxQueuedMs`, in which a burst would have ended
+ * (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and are refused after them.
  */
-export class WaitingLine {
+export class RequestQueue {
   readonly #people: WaitingRequest[] = [];
   readonly #background: WaitingRequest[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   /** @param now the milliseconds of a monotonic clock @param refusal creates the problem of a refused request, and counts it */
   constructor(
-    private readonly admission: Pick<Admission, 'freePlaces' | 'takeRefusal'>,
+    private readonly admission: Pick<Admission, 'freeSlots' | 'takeRefusal'>,
     private readonly limits: LoadLimits,
     private readonly now: () => number,
     private readonly refusal: () => Problem,
@@ -53,11 +53,11 @@ export class WaitingLine {
   }
 
   /**
-   * Takes a request if it has no place: it begins or is refused later, or is refused at once if too many wait.
+   * Queues a request if no slot is free: it begins or is refused later. If the queue is full, it is refused at once.
    * @returns false if it can begin at once
    */
   waitIfFull(request: ArrivedRequest): boolean {
-    if (this.admission.freePlaces(request.isBackground) > 0) return false;
+    if (this.admission.freeSlots(request.isBackground) > 0) return false;
     const waiting = { ...request, since: this.now() };
     if (this.length >= this.limits.concurrentRequests) this.#refuse(waiting);
     else (request.isBackground ? this.#background : this.#people).push(waiting);
@@ -65,8 +65,8 @@ export class WaitingLine {
     return true;
   }
 
-  /** Must be called after each answer: a waiting request begins in its place. */
-  fillPlace(): void {
+  /** Must be called after each answer: a waiting request takes the slot of the answered one. */
+  fillSlot(): void {
     if (this.length === 0) return;
     this.#beginNewest(1);
     this.#refuseOldest();
@@ -79,23 +79,23 @@ export class WaitingLine {
   }
 
   #check(): void {
-    const longestMs = this.limits.lineMs * MAX_WAIT_FACTOR;
+    const longestMs = this.limits.maxQueuedMs * MAX_WAIT_FACTOR;
     for (let late; (late = this.#waitedFor(longestMs));) this.#refuse(late.shift()!);
-    this.#beginNewest(this.admission.freePlaces(false));
+    this.#beginNewest(this.admission.freeSlots(false));
     this.#refuseOldest();
     if (this.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  // A request that begins takes its place only when its body was read, so `most` limits how many begin before that.
+  // A request that begins takes its slot only when its body was read, so `most` limits how many begin before that.
   #beginNewest(most: number): void {
     let begun = 0;
     for (const [requests, isBackground] of [
       [this.#people, false],
       [this.#background, true],
     ] as const)
-      while (requests.length > 0 && begun < most && this.admission.freePlaces(isBackground) > begun)
+      while (requests.length > 0 && begun < most && this.admission.freeSlots(isBackground) > begun)
         if (this.#begin(requests.pop()!)) begun += 1;
   }
 
@@ -108,7 +108,7 @@ export class WaitingLine {
   }
 
   #refuseOldest(): void {
-    for (let waited; (waited = this.#waitedFor(this.limits.lineMs)) && this.admission.takeRefusal();)
+    for (let waited; (waited = this.#waitedFor(this.limits.maxQueuedMs)) && this.admission.takeRefusal();)
       this.#refuse(waited.shift()!);
   }
 
