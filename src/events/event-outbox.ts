@@ -12,15 +12,17 @@ export interface ClaimedEvent extends OutgoingEvent {
   readonly queued_at: Date;
 }
 
-/** SQL for the license whose events have one order; events of no license share an order. */
-const orderOf = (alias: string) => `coalesce(${alias}.license_id, '00000000-0000-0000-0000-000000000000')`;
+/** SQL for the id whose events are sent in their order: that of the license. Events without a license share one id. */
+const orderingIdOf = (alias: string) =>
+  `coalesce(${alias}.license_id, '00000000-0000-0000-0000-000000000000')`;
 
-// The first waiting event of each license, if it is due. The lock lasts until the end of the transaction, so other instances skip
-// an event that is being sent; the ones behind it are not the first. If the instance is killed, its lock ends with its connection.
+// The first waiting event of each license, if it is due. An attempt that is planned for after $3 was planned by a clock that was
+// ahead, so it is due as well (`pauseLimitMs`). The lock lasts until the end of the transaction: other instances skip an event that
+// is being sent, and those behind it are not the first. If the instance is killed, its lock ends with its connection.
 const CLAIM = `
   select position, id, type, data, occurred_at, attempts, queued_at from outgoing_event e
   where ${IS_WAITING} and (next_attempt_at is null or next_attempt_at <= $1 or next_attempt_at > $3) and not exists (
-    select from outgoing_event earlier where ${orderOf('earlier')} = ${orderOf('e')} and earlier.position < e.position
+    select from outgoing_event earlier where ${orderingIdOf('earlier')} = ${orderingIdOf('e')} and earlier.position < e.position
       and earlier.delivered_at is null and earlier.given_up_at is null)
   order by next_attempt_at nulls first, position limit $2 for no key update skip locked`;
 
