@@ -17,8 +17,8 @@ export interface StaffLink {
 }
 
 /**
- * One-time links with which staff sign in without a passkey. A printed link also works for a person who has one, for example a lost
- * one; a mailed link does not (docs/contract.md#staff).
+ * One-time links with which staff sign in without a passkey. A printed link also works for a person who has registered a passkey,
+ * for example if it is lost. A mailed link does not (docs/contract.md#staff).
  */
 @Injectable()
 export class StaffLinks {
