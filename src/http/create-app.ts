@@ -17,7 +17,7 @@ import { refuseUnknownRoutes } from './unknown-routes.js';
 import { RefusalWriter } from './shed-responses.js';
 import { LIMITS, shedLoad } from './limits/load-shedding.js';
 import { ProblemFilter } from './responses/problem.filter.js';
-import { compressLists } from './responses/compress-lists.js';
+import { compressResponses } from './responses/compress-responses.js';
 import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
 import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
@@ -78,7 +78,7 @@ export async function createApp(
   closeConnections(fastify, acceptQueue, log);
   parseJsonOnly(fastify);
   enforceDeadline(fastify);
-  compressLists(fastify);
+  compressResponses(fastify);
   await registerCookies(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,

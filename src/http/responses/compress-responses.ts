@@ -4,13 +4,13 @@ import type { FastifyInstance, onSendAsyncHookHandler } from 'fastify';
 
 /** Shorter responses are not compressed, because compression would save little. */
 const MIN_COMPRESSED_BYTES = 400;
-// A list is compressed while its client waits, so speed matters more than size: the best quality takes 15 times as long, for
-// 6 % less.
-const LIST_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+// Most responses are compressed while their client waits, so speed matters more than size: the best quality takes 15 times as
+// long, for 6 % less.
+const PER_REQUEST_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
 const ENCODERS = {
-  br: (text: string, isSharedText: boolean) => brotliAsync(text, isSharedText ? {} : LIST_OPTIONS),
+  br: (text: string, isSharedText: boolean) => brotliAsync(text, isSharedText ? {} : PER_REQUEST_OPTIONS),
   gzip: (text: string) => gzipAsync(text),
 };
 
@@ -27,7 +27,7 @@ const SHARED_TEXT_ROUTES = /^\/(languages|brand$)/;
  * Compresses the responses of COMPRESSED_ROUTES, none of which contains a secret (docs/decisions/0039). Other responses are
  * short, or contain a token: the length of a compressed response that also contains text of an attacker could reveal the token.
  */
-export function compressLists(fastify: FastifyInstance): void {
+export function compressResponses(fastify: FastifyInstance): void {
   // The hook is added to these routes only, so that it does not run for other requests, such as heartbeats.
   fastify.addHook('onRoute', (route) => {
     if (!COMPRESSED_ROUTES.test(`${String(route.method)} ${route.url}`)) return;
