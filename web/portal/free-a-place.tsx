@@ -10,7 +10,7 @@ import { explain, wrongMembers } from './explain.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
-import { isFree, newMachine, refusedMachine } from './release-link.js';
+import { hasPlaceForWaitingMachine, newMachine, refusedMachine } from './release-link.js';
 
 interface Props {
   /** The hint in the URL with which the application opened the page. */
@@ -99,7 +99,7 @@ export function WaitingMachine({ license }: { license: HolderLicense }) {
         : messages.freeAPlace.askSupport;
   return (
     <div role="status">
-      {!isFree(license) && (
+      {!hasPlaceForWaitingMachine(license) && (
         <Notice kind={activation ? 'good' : 'info'}>
           {!activation && <RefusedMachine />}
           <p>

@@ -5,7 +5,7 @@ import { Field } from '../shared/forms/field.js';
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
 import { isEnded, isUsable } from './holder.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
-import { isFree } from './release-link.js';
+import { hasPlaceForWaitingMachine } from './release-link.js';
 import { isThisMachine } from './this-machine.js';
 import { messages } from './messages.js';
 
@@ -43,7 +43,7 @@ export function Machines({ license }: { license: HolderLicense }) {
         </div>
       )}
       {active.length > 0 && found.length === 0 && <p>{messages.machines.filterNone}</p>}
-      {active.length === 0 && isUsable(license) && !isFree(license) && (
+      {active.length === 0 && isUsable(license) && !hasPlaceForWaitingMachine(license) && (
         <p>{ended.length > 0 ? messages.machines.noneNow : messages.machines.none}</p>
       )}
       {found.length > 0 && (

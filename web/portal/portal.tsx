@@ -8,7 +8,7 @@ import { Loading } from '../shared/notices/loading.js';
 import { useReconnection } from '../shared/api/connection.js';
 import { common } from '../shared/texts/messages.js';
 import { Page } from '../shared/page/page.js';
-import { useReturn } from '../shared/api/return.js';
+import { usePageFocus } from '../shared/page/page-focus.js';
 import { toast } from '../shared/notices/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { RefusedMachine, SignInToFreeAPlace } from './free-a-place.js';
@@ -113,7 +113,7 @@ export function Portal() {
     return () => removeEventListener('hashchange', readHint);
   }, []);
   useReconnection(() => void (stage === 'offline' || stage === 'unavailable' ? load() : reread()));
-  useReturn(() => void reread());
+  usePageFocus(() => void reread());
   useEffect(() => {
     if (changed) moveFocus(document.getElementById(changed.id));
   }, [changed]);

@@ -43,5 +43,5 @@ export function newMachine({ activations }: HolderLicense): HolderActivation | u
 }
 
 /** Whether a place of the license is free for the machine that the application could not activate. */
-export const isFree = (license: HolderLicense) =>
+export const hasPlaceForWaitingMachine = (license: HolderLicense) =>
   hasWaitingMachine(license) && isUsable(license) && freePlaces(license) > 0 && !newMachine(license);

@@ -6,7 +6,7 @@ import { fill, UntrustedText, t } from '../shared/texts/text.js';
 import type { HolderLicensesAnswer, HolderLicense } from '../shared/api/api-types.js';
 import { displayStatus, freePlaces, isUsable } from './holder.js';
 import { Places } from './places.js';
-import { isFree } from './release-link.js';
+import { hasPlaceForWaitingMachine } from './release-link.js';
 import { messages } from './messages.js';
 
 /**
@@ -14,7 +14,7 @@ import { messages } from './messages.js';
  * the machine that the application could not activate, both lead back to the application instead.
  */
 export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
-  const isFreed = holder.licenses.some(isFree);
+  const isFreed = holder.licenses.some(hasPlaceForWaitingMachine);
   const headline = isFreed ? messages.freeAPlace.free : headlineOf(holder.licenses);
   const lead = isFreed ? messages.freeAPlace.freeLead : leadOf(holder);
   const onlyLicense = holder.licenses.length === 1 && !isFreed && holder.licenses[0];

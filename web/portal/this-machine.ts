@@ -1,6 +1,6 @@
 import type { HolderActivation, HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { findActivation } from './holder.js';
-import { isFree, hasWaitingMachine, memberOfUrl } from './release-link.js';
+import { hasPlaceForWaitingMachine, hasWaitingMachine, memberOfUrl } from './release-link.js';
 
 /** Whether the application opened the page for this machine: `/portal/#activation=<id>`. */
 export const isThisMachine = ({ id }: HolderActivation): boolean => activationIdOfUrl() === id;
@@ -16,7 +16,7 @@ export const isOpenedForUnknownMachine = (holder: HolderLicensesAnswer): boolean
 export function elementToFocus(holder: HolderLicensesAnswer): string | undefined {
   const machine = findThisMachine(holder);
   const license = holder.licenses.find(hasWaitingMachine);
-  if (license && isFree(license)) return 'headline';
+  if (license && hasPlaceForWaitingMachine(license)) return 'headline';
   return machine ? `name-${machine.id}` : license && `license-${license.id}`;
 }
 

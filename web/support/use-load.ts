@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isSignedOut, ServiceUnavailable } from '../shared/api/api.js';
 import { useReconnection } from '../shared/api/connection.js';
-import { useReturn } from '../shared/api/return.js';
+import { usePageFocus } from '../shared/page/page-focus.js';
 import { call, sessionEvents } from './call.js';
 
 export interface Load<T> {
@@ -60,7 +60,7 @@ export function useLoad<T>(path: string): Load<T> {
     useCallback(() => void (lastError.current instanceof ServiceUnavailable && reload()), [reload]),
   );
   // After the end of the session, the event `resumed` loads the data again.
-  useReturn(useCallback(() => void (!isSignedOut(lastError.current) && reload()), [reload]));
+  usePageFocus(useCallback(() => void (!isSignedOut(lastError.current) && reload()), [reload]));
   // The data of an earlier path is not shown, not even for one render.
   const shown = state.path === path ? state : { busy: true };
   return { data: undefined, error: undefined, ...shown, reload, set };
