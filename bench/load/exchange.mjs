@@ -16,7 +16,7 @@ export function heartbeats(activations, connectionHeader = '') {
   return () => requests[(next = (next + 1) % requests.length)];
 }
 
-/** Sends heartbeats, each on a new connection or on connections that are kept alive, and judges the responses. */
+/** Sends heartbeats, each on a new connection or on connections that are kept alive, and classifies the responses. */
 export class Exchange {
   #port;
   #isKept;
@@ -67,7 +67,7 @@ export class Exchange {
       connection.end();
       this.#open -= 1;
     }
-    return { ...judge(response), openedAt: connection.openedAt };
+    return { ...classify(response), openedAt: connection.openedAt };
   }
 
   end() {
@@ -95,7 +95,7 @@ export class Exchange {
   }
 }
 
-function judge({ status, head, body, reason }) {
+function classify({ status, head, body, reason }) {
   if (status === 0) return { outcome: 'unanswered', reason };
   if (status === 200 && body.includes(TOKEN)) return { outcome: 'right' };
   if (body.includes(STOP)) return { outcome: 'wrong_stop', status };

@@ -2,7 +2,7 @@ import { parseObject } from './json.js';
 import type { TrustedKey } from './manifest-signature.js';
 import type { Store } from './store.js';
 import type { Answer, Transport, NoAnswer } from './transport.js';
-import { judgeManifest, type NoUpdateReason, type UpdateCheck } from './update.js';
+import { checkManifest, type NoUpdateReason, type UpdateCheck } from './update.js';
 
 export interface UpdateDependencies {
   transport: Transport;
@@ -38,17 +38,17 @@ export class UpdateChecker {
     const headers: Record<string, string> = this.#cached ? { 'if-none-match': this.#cached.etag } : {};
     const answer = await this.#dependencies.transport.call({ method: 'GET', path: '/v1/manifest', headers });
     const text = answer.kind === 'answer' ? this.#textOf(answer) : undefined;
-    const check = text === undefined ? noUpdate(failureOf(answer)) : await this.#judge(text);
+    const check = text === undefined ? noUpdate(failureOf(answer)) : await this.#checkManifest(text);
     if (!check.available) this.#logReason(check.reason);
     return check;
   }
 
-  async #judge(text: string): Promise<UpdateCheck> {
+  async #checkManifest(text: string): Promise<UpdateCheck> {
     const { store, trusted, product, app_version, now } = this.#dependencies;
     // Coverage depends on the current license, which may have changed since the manifest was cached.
     const license_expires_at = store.state.license?.expires_at;
     const running = { product, app_version, license_expires_at, now: now() };
-    const { check, sequences } = judgeManifest(text, trusted, store.state.sequences, running);
+    const { check, sequences } = checkManifest(text, trusted, store.state.sequences, running);
     if (sequences !== store.state.sequences) await store.save({ sequences });
     return check;
   }

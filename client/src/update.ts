@@ -38,20 +38,20 @@ export interface Running {
 }
 
 /** The result of the checks of a manifest. */
-export interface Judgement {
+export interface ManifestCheck {
   check: UpdateCheck;
   /** The highest sequences seen, by key, to be stored. */
   sequences: Record<string, SeenSequence>;
 }
 
 /** Makes the checks of a manifest in their order (docs/keys.md#manifests). Reads only signed content. Never throws. */
-export function judgeManifest(
+export function checkManifest(
   text: string,
   trusted: TrustedKey[],
   sequences: Record<string, SeenSequence>,
   running: Running,
-): Judgement {
-  const noUpdate = (reason: NoUpdateReason): Judgement => ({
+): ManifestCheck {
+  const noUpdate = (reason: NoUpdateReason): ManifestCheck => ({
     check: { available: false, reason },
     sequences,
   });

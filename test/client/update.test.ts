@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createHash, sign } from 'node:crypto';
 import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
 import { emptyState, type State } from '../../client/src/state-file.js';
-import { judgeManifest, type Running } from '../../client/src/update.js';
+import { checkManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
 import { DAY, Computer, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';
 import { CONTENT, image, makeKey, manifest as signedManifest } from './publisher.js';
@@ -22,8 +22,8 @@ const running: Running = {
   now: Date.parse('2026-11-20T13:00:00Z'),
 };
 
-const judge = (served: object, seen = {}, changes: Partial<Running> = {}) =>
-  judgeManifest(JSON.stringify(served), trusted, seen, { ...running, ...changes });
+const checkServed = (served: object, seen = {}, changes: Partial<Running> = {}) =>
+  checkManifest(JSON.stringify(served), trusted, seen, { ...running, ...changes });
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
 const offer = (version: string, minimum: string | null = null) => ({
   version,
@@ -34,7 +34,7 @@ const offer = (version: string, minimum: string | null = null) => ({
 describe('a manifest', () => {
   test('that is valid, newer and covered is offered, and its sequence is stored for each key that signed', () => {
     const good = manifest();
-    const { check, sequences } = judge(good);
+    const { check, sequences } = checkServed(good);
     expect(check).toEqual({ available: true, offer: offer('3.2.0'), newest_version: '3.2.0' });
     const seen = { sequence: 42, digest: digestOf(good.signed) };
     expect(sequences).toEqual({ [current.key_id]: seen, [next.key_id]: seen });
@@ -42,23 +42,26 @@ describe('a manifest', () => {
 
   test('is valid with any trusted key and any of its signatures', () => {
     for (const signers of [[current], [next], [untrusted, next], [untrusted, untrusted, current]])
-      expect(judge(manifest({}, signers)).check.available).toBe(true);
+      expect(checkServed(manifest({}, signers)).check.available).toBe(true);
   });
 
   test('signed only by an unknown key is untrusted, whatever its key id is', () => {
     const forged = manifest({}, [untrusted]);
     forged.key_id = current.key_id;
     forged.signatures[0]!.key_id = current.key_id;
-    expect(judge(forged).check).toEqual({ available: false, reason: 'untrusted' });
-    expect(judge(manifest({}, [])).check).toEqual({ available: false, reason: 'untrusted' });
+    expect(checkServed(forged).check).toEqual({ available: false, reason: 'untrusted' });
+    expect(checkServed(manifest({}, [])).check).toEqual({ available: false, reason: 'untrusted' });
     for (const signatures of [undefined, null, 'x', { 0: 'x' }])
-      expect(judge({ ...forged, signatures }).check).toEqual({ available: false, reason: 'untrusted' });
+      expect(checkServed({ ...forged, signatures }).check).toEqual({ available: false, reason: 'untrusted' });
   });
 
   test.each([undefined, null, 'text', { 0: {} }])(
     'whose list of signatures is %j is untrusted',
     (signatures) =>
-      expect(judge({ ...manifest(), signatures }).check).toEqual({ available: false, reason: 'untrusted' }),
+      expect(checkServed({ ...manifest(), signatures }).check).toEqual({
+        available: false,
+        reason: 'untrusted',
+      }),
   );
 
   test('with one changed byte is untrusted', () => {
@@ -66,13 +69,16 @@ describe('a manifest', () => {
     for (const at of [0, 30, signed.length - 1]) {
       const changed =
         signed.slice(0, at) + String.fromCharCode(signed.charCodeAt(at) ^ 1) + signed.slice(at + 1);
-      expect(judge({ ...rest, signed: changed }).check).toEqual({ available: false, reason: 'untrusted' });
+      expect(checkServed({ ...rest, signed: changed }).check).toEqual({
+        available: false,
+        reason: 'untrusted',
+      });
     }
   });
 
   test('is read only from the signed content: outer fields have no effect', () => {
     const good = manifest();
-    const expected = judge(good);
+    const expected = checkServed(good);
     const wrongValues = {
       version: '99.0.0',
       dmg_sha256: '00'.repeat(32),
@@ -86,16 +92,16 @@ describe('a manifest', () => {
       also_available: [offer('98.0.0')],
     };
     for (const [name, wrong] of Object.entries(wrongValues))
-      expect(judge({ ...good, [name]: wrong })).toEqual(expected);
-    expect(judge({ ...good, ...wrongValues })).toEqual(expected);
-    expect(judge({ signed: good.signed, signatures: good.signatures })).toEqual(expected);
+      expect(checkServed({ ...good, [name]: wrong })).toEqual(expected);
+    expect(checkServed({ ...good, ...wrongValues })).toEqual(expected);
+    expect(checkServed({ signed: good.signed, signatures: good.signatures })).toEqual(expected);
   });
 
   test.each([
     ['of another product', { product: 'com.example.other' }],
     ['of another type', { _type: 'update-manifest/v2' }],
   ])('%s is refused, and its sequence is not stored', (_, changes) => {
-    expect(judge(manifest(changes))).toEqual({
+    expect(checkServed(manifest(changes))).toEqual({
       check: { available: false, reason: 'wrong_product' },
       sequences: {},
     });
@@ -126,48 +132,48 @@ describe('a manifest', () => {
     ['null among the older versions', { also_available: [offer('3.1.5'), null] }],
     ['older versions that are not a list', { also_available: { 0: offer('3.1.5') } }],
   ])('with %s is malformed', (_, changes) => {
-    expect(judge(manifest(changes)).check).toEqual({ available: false, reason: 'malformed' });
+    expect(checkServed(manifest(changes)).check).toEqual({ available: false, reason: 'malformed' });
   });
 
   test('may have the sequence 0 and an image of 0 bytes', () => {
     const changes = { sequence: 0, dmg: { ...image('3.2.0'), size: 0 } };
-    expect(judge(manifest(changes)).check.available).toBe(true);
+    expect(checkServed(manifest(changes)).check.available).toBe(true);
   });
 
   test.each(['', 'no JSON', '[]', 'null'])('whose signed text is %j is malformed', (signed) => {
     const signature = sign(null, Buffer.from(signed), current.privateKey).toString('base64url');
     const check = { available: false, reason: 'malformed' };
-    expect(judge({ signed, signatures: [{ signature }] })).toEqual({ check, sequences: {} });
+    expect(checkServed({ signed, signatures: [{ signature }] })).toEqual({ check, sequences: {} });
   });
 
   test.each(['', '[]', 'null', '<html>', '{"signed":1}', '{}'])('with the text %p is malformed', (text) => {
-    expect(judgeManifest(text, trusted, {}, running).check).toEqual({
+    expect(checkManifest(text, trusted, {}, running).check).toEqual({
       available: false,
       reason: 'malformed',
     });
   });
 
   test('with a lower sequence than the highest one of its key is refused', () => {
-    const { sequences } = judge(manifest());
-    const older = judge(manifest({ sequence: 41, version: '3.3.0' }), sequences);
+    const { sequences } = checkServed(manifest());
+    const older = checkServed(manifest({ sequence: 41, version: '3.3.0' }), sequences);
     expect(older).toEqual({ check: { available: false, reason: 'sequence_too_low' }, sequences });
-    const otherKey = judge(manifest({}, [current])).sequences;
-    expect(judge(manifest({ sequence: 41 }, [next]), otherKey).check.available).toBe(true);
+    const otherKey = checkServed(manifest({}, [current])).sequences;
+    expect(checkServed(manifest({ sequence: 41 }, [next]), otherKey).check.available).toBe(true);
   });
 
   test('seen a second time is accepted; another manifest with the same sequence is an equivocation', () => {
-    const { sequences } = judge(manifest());
-    expect(judge(manifest(), sequences).check.available).toBe(true);
-    const twin = judge(manifest({ version: '3.2.1' }), sequences);
+    const { sequences } = checkServed(manifest());
+    expect(checkServed(manifest(), sequences).check.available).toBe(true);
+    const twin = checkServed(manifest({ version: '3.2.1' }), sequences);
     expect(twin).toEqual({ check: { available: false, reason: 'equivocation' }, sequences });
   });
 
   test('is refused from its expiry on, and manifests with a lower sequence are still refused', () => {
     const expiry = Date.parse(CONTENT.expires_at);
-    expect(judge(manifest(), {}, { now: expiry - 1 }).check.available).toBe(true);
-    const late = judge(manifest(), {}, { now: expiry });
+    expect(checkServed(manifest(), {}, { now: expiry - 1 }).check.available).toBe(true);
+    const late = checkServed(manifest(), {}, { now: expiry });
     expect(late.check).toEqual({ available: false, reason: 'expired' });
-    expect(judge(manifest({ sequence: 41 }), late.sequences).check).toMatchObject({
+    expect(checkServed(manifest({ sequence: 41 }), late.sequences).check).toMatchObject({
       reason: 'sequence_too_low',
     });
   });
@@ -175,13 +181,13 @@ describe('a manifest', () => {
   test.each(['3.2.0', '3.2', '3.2.0.0', '3.2.1', '3.10', '4'])(
     'of version 3.2.0 is no update if the running version is %s',
     (app_version) => {
-      const { check } = judge(manifest({ version: '3.2.0' }), {}, { app_version });
+      const { check } = checkServed(manifest({ version: '3.2.0' }), {}, { app_version });
       expect(check).toEqual({ available: false, reason: 'up_to_date' });
     },
   );
 
   test('has the reason of the first rule that fails', () => {
-    const seen = judge(manifest()).sequences;
+    const seen = checkServed(manifest()).sequences;
     const worst = {
       product: 'x',
       sequence: 1,
@@ -191,16 +197,16 @@ describe('a manifest', () => {
     };
     const lapsed = { license_expires_at: '2026-01-01T00:00:00Z' };
     const reasons = [
-      judge(manifest(worst, [untrusted]), seen, lapsed),
-      judge(manifest(worst), seen, lapsed),
-      judge(manifest({ ...worst, product: CONTENT.product }), seen, lapsed),
-      judge(manifest({ ...worst, product: CONTENT.product, sequence: 43 }), seen, lapsed),
-      judge(
+      checkServed(manifest(worst, [untrusted]), seen, lapsed),
+      checkServed(manifest(worst), seen, lapsed),
+      checkServed(manifest({ ...worst, product: CONTENT.product }), seen, lapsed),
+      checkServed(manifest({ ...worst, product: CONTENT.product, sequence: 43 }), seen, lapsed),
+      checkServed(
         manifest({ ...worst, product: CONTENT.product, sequence: 43, expires_at: CONTENT.expires_at }),
         seen,
         lapsed,
       ),
-      judge(manifest({ minimum_license_expiry: '2099-01-01T00:00:00Z' }), {}, lapsed),
+      checkServed(manifest({ minimum_license_expiry: '2099-01-01T00:00:00Z' }), {}, lapsed),
     ].map(({ check }) => !check.available && check.reason);
     expect(reasons).toEqual([
       'untrusted',
@@ -223,11 +229,11 @@ describe('coverage', () => {
     ['2027-01-03T23:59:59Z', false],
     [undefined, false],
   ])('a license with the expiry %p covers the version: %p', (license_expires_at, available) => {
-    expect(judge(paid, {}, { license_expires_at }).check.available).toBe(available);
+    expect(checkServed(paid, {}, { license_expires_at }).check.available).toBe(available);
   });
 
   test('a version without a minimum expiry is covered without a license', () => {
-    expect(judge(manifest(), {}, { license_expires_at: undefined }).check.available).toBe(true);
+    expect(checkServed(manifest(), {}, { license_expires_at: undefined }).check.available).toBe(true);
   });
 
   test('a lapsed license is offered the newest version that it covers, if that is newer than the running one', () => {
@@ -237,14 +243,15 @@ describe('coverage', () => {
       offer('2.9.4', null),
     ];
     const served = manifest({ minimum_license_expiry: since, also_available });
-    const checkWithExpiry = (license_expires_at: string) => judge(served, {}, { license_expires_at }).check;
+    const checkWithExpiry = (license_expires_at: string) =>
+      checkServed(served, {}, { license_expires_at }).check;
     expect(checkWithExpiry('2026-07-01T00:00:00Z')).toMatchObject({
       offer: { version: '3.1.9' },
       newest_version: '3.2.0',
     });
     expect(checkWithExpiry('2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '3.1.5' } });
     expect(
-      judge(served, {}, { license_expires_at: '2026-01-01T00:00:00Z', app_version: '3.1.5' }).check,
+      checkServed(served, {}, { license_expires_at: '2026-01-01T00:00:00Z', app_version: '3.1.5' }).check,
     ).toEqual({
       available: false,
       reason: 'not_covered',
@@ -263,7 +270,7 @@ test('a vector of test/vectors/manifests.json verifies, byte for byte', () => {
   expect(signersOf(`${signed} `, [signature], [key])).toEqual([]);
   const runningLater = { ...running, now: Date.parse('2027-02-01T00:00:00Z') };
   const checkWith = (app_version: string, license_expires_at: string | null) =>
-    judgeManifest(
+    checkManifest(
       JSON.stringify({ signed, signatures: [{ key_id: key.key_id, signature }] }),
       [key],
       {},

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { trustedKey } from '../../client/src/manifest-signature.js';
-import { judgeManifest, type Running } from '../../client/src/update.js';
+import { checkManifest, type Running } from '../../client/src/update.js';
 import { readManifestFile } from '../../src/cli/manifest/live-manifest.js';
 import { CommandError } from '../../src/cli/terminal/output.js';
 import { rfc3339 } from '../../src/core/clock.js';
@@ -65,8 +65,8 @@ const running = (): Running => ({
   now: service.clock.now().getTime(),
 });
 const trusted = () => trustedKeys([createPublicKey(key)]);
-const judge = (text: string, sequences = {}) =>
-  judgeManifest(text, [trustedKey(publicJwk(key).x)], sequences, running());
+const checkServed = (text: string, sequences = {}) =>
+  checkManifest(text, [trustedKey(publicJwk(key).x)], sequences, running());
 
 /** Reads a document. @returns the message of the refusal, or undefined if the document is accepted */
 async function refusal(read: () => unknown): Promise<string | undefined> {
@@ -157,7 +157,7 @@ test('content that no trusted key signed is refused with a message, and not offe
         expect(genuine).toContain(manifestBytes(content));
         return service.app.get(ManifestService).checkPublishable(document);
       });
-      const { check, sequences } = judge(text);
+      const { check, sequences } = checkServed(text);
       const parsed = parseOrUndefined(text);
       if (check.available) expect(genuine).toContain(parsed?.signed);
       else expect(sequences).toEqual(genuine.includes(String(parsed?.signed)) ? expect.anything() : {});
@@ -186,7 +186,7 @@ test('documents of ten megabytes are refused with a message', async () => {
       await refusal(() => service.app.get(ManifestService).publish(other, { actor: 'test', reason: null })),
     ).toEqual(expect.any(String));
   }
-  expect(judge(json({ ...document, signed: padding })).check).toEqual({
+  expect(checkServed(json({ ...document, signed: padding })).check).toEqual({
     available: false,
     reason: 'untrusted',
   });
@@ -209,9 +209,9 @@ test('in any order of manifests a client refuses lower sequences, different cont
         const issued_at = rfc3339(new Date(now - 9 * 86_400_000));
         const changed = { sequence, issued_at, expires_at, version: `${version}.5.0`, also_available: [] };
         const signed = manifestBytes({ ...buildRefresh(documents[1]), ...changed });
-        const judged = judge(json(signManifest(signed, [key])), sequences);
-        sequences = judged.sequences;
-        const { available, reason } = { reason: 'none', ...judged.check };
+        const checked = checkServed(json(signManifest(signed, [key])), sequences);
+        sequences = checked.sequences;
+        const { available, reason } = { reason: 'none', ...checked.check };
         if (seen && sequence < seen.sequence) expect(reason).toBe('sequence_too_low');
         else if (seen && sequence === seen.sequence && signed !== seen.signed)
           expect(reason).toBe('equivocation');

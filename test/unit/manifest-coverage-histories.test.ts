@@ -2,7 +2,7 @@ import { generateKeyPairSync, hash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { trustedKey } from '../../client/src/manifest-signature.js';
-import { judgeManifest, type Judgement } from '../../client/src/update.js';
+import { checkManifest, type ManifestCheck } from '../../client/src/update.js';
 import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import {
   alsoAvailable,
@@ -148,27 +148,27 @@ test('after any publications and withdrawals, a license is offered the newest ve
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(19), (steps, runningChoice) => {
       const publishing = new Publishing();
-      let seen: Judgement['sequences'] = {};
+      let seen: ManifestCheck['sequences'] = {};
       for (const each of steps) {
         publishing.perform(each);
         const { history, signed, versions } = publishing;
         const text = JSON.stringify(signManifest(signed.at(-1)!, [privateKey]));
         for (const license_expires_at of expiries) {
           const newest = newestCovered(history, license_expires_at);
-          const judge = (app_version: string) =>
-            judgeManifest(text, trusted, seen, {
+          const checkWith = (app_version: string) =>
+            checkManifest(text, trusted, seen, {
               product: PRODUCT,
               app_version,
               license_expires_at,
               now: +NOW,
             });
-          const { check, sequences } = judge('0.0');
+          const { check, sequences } = checkWith('0.0');
           expect(check.available ? check.offer.version : undefined).toBe(newest);
           seen = sequences;
           // A client is offered only a version above the one that it runs.
           const running = history[runningChoice % history.length]!.version;
           const above = newest !== undefined && compareVersions(newest, running) > 0 ? newest : undefined;
-          const { check: offered } = judge(running);
+          const { check: offered } = checkWith(running);
           expect(offered.available ? offered.offer.version : undefined).toBe(above);
           const isNewest = compareVersions(history.at(-1)!.version, running) <= 0;
           if (!offered.available) expect(offered.reason).toBe(isNewest ? 'up_to_date' : 'not_covered');

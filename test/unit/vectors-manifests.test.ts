@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import type { Offer } from '../../client/src/signed-manifest.js';
 import type { SeenSequence } from '../../client/src/state-file.js';
-import { judgeManifest } from '../../client/src/update.js';
+import { checkManifest } from '../../client/src/update.js';
 import { isAbove, isVersion as isVersionOfClient } from '../../client/src/version.js';
 import { publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';
 import {
@@ -56,10 +56,10 @@ const vectors = JSON.parse(readFileSync(new URL('../vectors/manifests.json', imp
 /** A string is used as it is, an object as JSON. */
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body));
 
-describe('manifests.json, as the reference client judges it', () => {
+describe('manifests.json, as the reference client checks it', () => {
   test.each(vectors.cases)('$name', ({ state, body, expected }) => {
     const trusted = state.trusted_keys.map(trustedKey);
-    const { check, sequences } = judgeManifest(textOf(body), trusted, state.seen, {
+    const { check, sequences } = checkManifest(textOf(body), trusted, state.seen, {
       product: state.product,
       app_version: state.app_version,
       license_expires_at: state.license?.expires_at,

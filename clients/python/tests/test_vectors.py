@@ -16,7 +16,7 @@ from mooring_client.connection import Connector, check_base_url
 from mooring_client.license_key import read_license_key
 from mooring_client.license_token import TokenReader, machine_digest, read_token
 from mooring_client.machine_id import MachineIdUnreadable, read_machine_id
-from mooring_client.manifest import Running, is_covered, judge_manifest
+from mooring_client.manifest import Running, check_manifest, is_covered
 from mooring_client.problem import LicenseProblem
 from mooring_client.state import SeenSequence, StoredLicense
 from mooring_client.telemetry import telemetry_block
@@ -181,11 +181,11 @@ def _running(state: Vector) -> Running:
     return Running(state["product"], state["app_version"], license is not None, expires_at, now)
 
 
-def _check_manifest(test: unittest.TestCase, vector: Vector) -> None:
+def _check_manifest_vector(test: unittest.TestCase, vector: Vector) -> None:
     state, body, expected = vector["state"], vector["body"], vector["expected"]
     text = body if isinstance(body, str) else json.dumps(body)
     trusted = [trusted_key(x) for x in state["trusted_keys"]]
-    check, sequences = judge_manifest(text, trusted, _seen(state["seen"]), _running(state))
+    check, sequences = check_manifest(text, trusted, _seen(state["seen"]), _running(state))
     offer = check.offer and {**check.offer.__dict__, "dmg": check.offer.dmg.__dict__}
     test.assertEqual(
         (check.is_available, offer, check.newest_version, check.reason),
@@ -197,7 +197,7 @@ def _check_manifest(test: unittest.TestCase, vector: Vector) -> None:
 _manifests = read_vectors("manifests.json")
 
 
-@for_each(named(_manifests["cases"]), _check_manifest)
+@for_each(named(_manifests["cases"]), _check_manifest_vector)
 class Manifests(unittest.TestCase):
     """manifests.json"""
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { trustedKey } from '../../../client/src/manifest-signature.js';
-import { judgeManifest } from '../../../client/src/update.js';
+import { checkManifest } from '../../../client/src/update.js';
 import {
   parseSigned,
   type ManifestContent,
@@ -74,7 +74,7 @@ function checkByClient(
 ) {
   const running = { product: 'com.example.app', app_version, license_expires_at, now: Date.now() };
   const text = JSON.stringify({ signed, signatures });
-  const { check } = judgeManifest(text, [trustedKey(terminal.two)], {}, running);
+  const { check } = checkManifest(text, [trustedKey(terminal.two)], {}, running);
   return check.available ? check.offer.version : check.reason;
 }
 

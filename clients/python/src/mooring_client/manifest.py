@@ -86,7 +86,7 @@ class _Signed:
     also_available: List[Offer]
 
 
-def judge_manifest(
+def check_manifest(
     text: str, trusted: Sequence[TrustedKey], sequences: Mapping[str, SeenSequence], running: Running
 ) -> Tuple[UpdateCheck, Mapping[str, SeenSequence]]:
     """Makes the checks, and returns the result with the highest sequences seen, by key. Reads only signed content. Never raises."""

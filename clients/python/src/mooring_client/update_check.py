@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple, Optional, Sequence, Union
 
 from .answers import Answer, NoAnswer
 from .json_text import parse_object
-from .manifest import NoUpdateReason, Running, UpdateCheck, judge_manifest
+from .manifest import NoUpdateReason, Running, UpdateCheck, check_manifest
 from .store import Store
 from .transport import Transport
 from .trusted_key import TrustedKey
@@ -41,16 +41,16 @@ class UpdateChecker:
         headers = {"if-none-match": self._cached.etag} if self._cached else {}
         answer = self.transport.call("GET", "/v1/manifest", headers=headers)
         text = self._text_of(answer) if isinstance(answer, Answer) else None
-        check = UpdateCheck(reason=_failure_of(answer)) if text is None else self._judge(text)
+        check = UpdateCheck(reason=_failure_of(answer)) if text is None else self._check_manifest(text)
         self._log_reason(check)
         return check
 
-    def _judge(self, text: str) -> UpdateCheck:
+    def _check_manifest(self, text: str) -> UpdateCheck:
         state = self.store.state
         # Coverage depends on the current license, which may have changed since the manifest was cached.
         expires_at = state.license.expires_at if state.license else None
         running = Running(self.product, self.app_version, state.license is not None, expires_at, self.now())
-        check, sequences = judge_manifest(text, self.trusted, state.sequences, running)
+        check, sequences = check_manifest(text, self.trusted, state.sequences, running)
         if sequences is not state.sequences:
             self.store.save(sequences=sequences)
         return check
