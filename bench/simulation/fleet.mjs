@@ -11,7 +11,7 @@ import { DueTimes } from './due-times.mjs';
 import { MachineSchedule } from './machine-schedule.mjs';
 import { ACTIVATION } from './expected-state.mjs';
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 const TIMERS = ['license', 'manifest', 'power', 'install'];
 const [LICENSE, MANIFEST, POWER, INSTALL] = TIMERS.keys();
 export const VERSIONS = ['1.0.0', '1.1.0'];
@@ -165,7 +165,7 @@ export class Fleet {
     this.#states.held[client] = this.#states.highest[client] = sequence;
     // The user installs a new version within eight hours.
     const isNewVersion = sequence - 1 > this.#states.version[client] && this.#states.isOn[client];
-    if (isNewVersion) this.#setIn(client, INSTALL, this.#context.random.span(5 * 60_000, 8 * HOUR));
+    if (isNewVersion) this.#setIn(client, INSTALL, this.#context.random.span(5 * 60_000, 8 * HOUR_MS));
   }
 
   #switchPower(client) {

@@ -1,8 +1,8 @@
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** The percentage of clients that start during the launch, and the duration of the launch. */
 const LAUNCH_PERCENT = 80;
-const LAUNCH_MS = 6 * HOUR;
+const LAUNCH_MS = 6 * HOUR_MS;
 /** The simulation begins on a Thursday, so that offices are closed on its third day. */
 const THURSDAY = 4;
 const WEEKEND = [6, 0];
@@ -54,9 +54,9 @@ export class MachineSchedule {
     if (this.#random.below(100) < LAUNCH_PERCENT) return this.#random.between(0, LAUNCH_MS);
     const day = this.#random.below(Math.max(days - 1, 1));
     const [from, to] = HABITS[this.#habit[machine]].hours ?? [8, 22];
-    const local = this.#random.between(from, to) * HOUR;
-    const moment = local - REGIONS[this.#zone[machine]][0] * HOUR;
-    return day * DAY + ((moment + DAY) % DAY);
+    const local = this.#random.between(from, to) * HOUR_MS;
+    const moment = local - REGIONS[this.#zone[machine]][0] * HOUR_MS;
+    return day * DAY_MS + ((moment + DAY_MS) % DAY_MS);
   }
 
   /** When the machine is next switched off; Infinity if it is always on. */
@@ -76,10 +76,10 @@ export class MachineSchedule {
   #next(machine, now, edge) {
     const { hours, isOffice } = HABITS[this.#habit[machine]];
     if (!hours) return Infinity;
-    const shift = REGIONS[this.#zone[machine]][0] * HOUR;
-    for (let day = Math.floor((now + shift) / DAY); ; day += 1) {
+    const shift = REGIONS[this.#zone[machine]][0] * HOUR_MS;
+    for (let day = Math.floor((now + shift) / DAY_MS); ; day += 1) {
       const isClosed = isOffice && WEEKEND.includes((day + THURSDAY) % 7);
-      const at = day * DAY + (hours[edge] + this.#random.between(-0.25, 0.25)) * HOUR - shift;
+      const at = day * DAY_MS + (hours[edge] + this.#random.between(-0.25, 0.25)) * HOUR_MS - shift;
       if (at > now && !isClosed) return at;
     }
   }

@@ -1,7 +1,7 @@
 import { quantile } from './counters.mjs';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const [WIDTH, HEIGHT] = [1200, 660];
 const [LEFT, RIGHT] = [76, 1172];
 /** Vertical positions of the two diagrams: latencies above, requests below. */
@@ -79,13 +79,13 @@ function latencyScale() {
 }
 
 function timeScale(days, x) {
-  const step = Math.max(1, Math.ceil(days / 3)) * 6 * HOUR;
+  const step = Math.max(1, Math.ceil(days / 3)) * 6 * HOUR_MS;
   const lines = [];
-  for (let now = 0; now <= days * DAY; now += step) {
-    const isMidnight = now % DAY === 0;
-    const hour = `${String((now / HOUR) % 24).padStart(2, '0')}:00`;
+  for (let now = 0; now <= days * DAY_MS; now += step) {
+    const isMidnight = now % DAY_MS === 0;
+    const hour = `${String((now / HOUR_MS) % 24).padStart(2, '0')}:00`;
     if (isMidnight) lines.push(drawLine(x(now), LATENCIES.top, x(now), REQUESTS.bottom));
-    const label = isMidnight && now < days * DAY ? `day ${now / DAY + 1}` : hour;
+    const label = isMidnight && now < days * DAY_MS ? `day ${now / DAY_MS + 1}` : hour;
     const weight = isMidnight ? '; font-weight: 600; fill: var(--ink)' : '';
     lines.push(text(x(now), REQUESTS.bottom + 20, label, `text-anchor: middle${weight}`));
   }

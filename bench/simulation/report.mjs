@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os';
 import { formatBytes, formatCount, describeMachine, table, formatTime } from '../measure.mjs';
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 /** The names of the routes, in the order of the tables. */
 const ROUTES = {
@@ -118,4 +118,4 @@ function describePhase(name, number, { counters, from, to, fleet }) {
 }
 
 const moment = (now) =>
-  `day ${Math.floor(now / HOUR / 24) + 1}, ${new Date(now).toISOString().slice(11, 16)}`;
+  `day ${Math.floor(now / HOUR_MS / 24) + 1}, ${new Date(now).toISOString().slice(11, 16)}`;

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const OUTAGE_MS = 2 * HOUR;
-const RECONNECTION_MS = HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const OUTAGE_MS = 2 * HOUR_MS;
+const RECONNECTION_MS = HOUR_MS;
 /** When each event happens, as a share of the simulated time; it is rounded to the hour. */
 const EVENT_TIMES = {
   serviceKilled: 0.31,
@@ -32,13 +32,13 @@ export async function runSteps(steps, pace, span, phases) {
 /** Returns the events of the simulation, with their times. Simulated time stops while a process starts. */
 export function scenarioSteps(context) {
   const { environment, vendor, expected, hasPlantedFault, days } = context;
-  const hour = (share) => Math.round(share * days * 24) * HOUR;
+  const hour = (share) => Math.round(share * days * 24) * HOUR_MS;
   return [
     ...serviceOutage(hour(EVENT_TIMES.serviceKilled), context),
     {
       name: 'update',
       at: hour(EVENT_TIMES.update),
-      durationMs: DAY,
+      durationMs: DAY_MS,
       async act() {
         if (hasPlantedFault) await environment.withDatabase((client) => plantFault(client, expected));
         await vendor.publish(context);

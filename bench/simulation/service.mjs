@@ -8,7 +8,7 @@ import { AppLogger } from '../../dist/core/logger.js';
 import { BACKLOG } from '../../dist/http/limits/load-shedding.js';
 import { RetentionJob } from '../../dist/retention/retention.job.js';
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 /** Retention runs five minutes past the hour, as `RetentionJob` does. */
 const RETENTION_OFFSET_MS = 5 * 60_000;
 
@@ -36,7 +36,7 @@ const core = { config, clock, log, databaseUrl: config.databaseUrl };
 const app = await createApp(AppModule.forRoot(core), config, log);
 await app.init();
 const retention = app.get(RetentionJob);
-const hourOf = (time) => Math.floor((time - RETENTION_OFFSET_MS) / HOUR);
+const hourOf = (time) => Math.floor((time - RETENTION_OFFSET_MS) / HOUR_MS);
 
 process.on('message', async ({ at, isLast }) => {
   const isDue = hourOf(at) > hourOf(clock.at);

@@ -13,8 +13,8 @@ import { Environment } from './environment.mjs';
 import { Counters } from './counters.mjs';
 import { ExpectedState } from './expected-state.mjs';
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 /** How often the service's clock is set, and the due timers of the clients run. */
 const TICK_MS = 20;
 /** The longest tick that counts in full: a pause of the machine must not end in a burst of simultaneous requests. */
@@ -26,8 +26,8 @@ const MAX_CONNECTIONS = 4_000;
 
 /** Returns the next midnight (UTC) at which a Thursday begins: the third day is a Saturday, on which offices are closed. */
 function nextThursday(now = Date.now()) {
-  const midnight = Math.ceil(now / DAY) * DAY;
-  return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY;
+  const midnight = Math.ceil(now / DAY_MS) * DAY_MS;
+  return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY_MS;
 }
 
 /** Simulates a fleet of clients over several days, and ends the processes that it started. @returns the results */
@@ -50,8 +50,8 @@ async function runSimulation(
 ) {
   const random = new Random(seed);
   const expected = new ExpectedState(clients, random);
-  const span = days * DAY;
-  const pace = new Pace(span / (minutes * MINUTE));
+  const span = days * DAY_MS;
+  const pace = new Pace(span / (minutes * MINUTE_MS));
   const counters = new Counters(span);
   const epoch = nextThursday();
   const checker = new AnswerChecker(expected, { counters, pace, epoch });
@@ -85,7 +85,7 @@ async function runSimulation(
   const elapsed = performance.now() - began;
   for (; connections.inProgress > 0 && !ended.aborted; await pause(TICK_MS));
   // The last run is that of the hour after the end.
-  await environment.runLastRetention(epoch + span + 10 * MINUTE);
+  await environment.runLastRetention(epoch + span + 10 * MINUTE_MS);
   const checks = await environment.withDatabase((client) => checkDatabase(client, expected, epoch + span));
   const version = await postgresVersion(environment.settings.DATABASE_URL);
   return { counters, checker, expected, fleet, phases, checks, elapsed, pace, span, epoch, version };

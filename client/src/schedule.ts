@@ -2,18 +2,18 @@ import type { CallEnd } from './status.js';
 
 /** The times of the client's calls, as pure functions: `random` is from 0 to below 1, results are milliseconds. */
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** Delay until a state file that could not be read, such as a locked one, is read again; it may contain a license. */
-export const START_AGAIN_MS = 30 * SECOND;
+export const START_AGAIN_MS = 30 * SECOND_MS;
 
 /** How long an activation that the machine limit refused is repeated. */
-export const ACTIVATION_REPEAT_DURATION_MS = 10 * MINUTE;
+export const ACTIVATION_REPEAT_DURATION_MS = 10 * MINUTE_MS;
 /** The interval at which it is repeated, and the interval while the service asks to retry later. */
-export const ACTIVATION_REPEAT_INTERVAL_MS = 5 * SECOND;
-export const ACTIVATION_REPEAT_RETRY_MS = MINUTE;
+export const ACTIVATION_REPEAT_INTERVAL_MS = 5 * SECOND_MS;
+export const ACTIVATION_REPEAT_RETRY_MS = MINUTE_MS;
 
 const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
@@ -37,7 +37,7 @@ export function afterCallMs(
  * application in a crash loop sends nothing. The bounds are far apart, so that machines that start together do not all send at once.
  */
 export function firstHeartbeatMs(random: number): number {
-  return between(2.5 * MINUTE, 8 * MINUTE, random);
+  return between(2.5 * MINUTE_MS, 8 * MINUTE_MS, random);
 }
 
 /**
@@ -47,7 +47,7 @@ export function firstHeartbeatMs(random: number): number {
 export function nextHeartbeatMs(heartbeat_after_seconds: number | undefined, random: number): number {
   const requested = heartbeat_after_seconds ?? DEFAULT_HEARTBEAT_SECONDS;
   const seconds = Number.isFinite(requested) ? requested : DEFAULT_HEARTBEAT_SECONDS;
-  return clamp(seconds * SECOND, 5.5 * HOUR, 12 * HOUR) * between(0.95, 1.05, random);
+  return clamp(seconds * SECOND_MS, 5.5 * HOUR_MS, 12 * HOUR_MS) * between(0.95, 1.05, random);
 }
 
 /**
@@ -60,9 +60,9 @@ export function retryHeartbeatMs(
   retry_after_seconds: number | undefined,
   random: number,
 ): number {
-  if (retry_after_seconds === undefined) return between(5.4 * HOUR, 6.6 * HOUR, random);
-  const atLeast = Math.min(MINUTE * 2 ** Math.max(0, failures - 1), HOUR);
-  return clamp(retry_after_seconds * SECOND, atLeast, 6 * HOUR) * between(1, 1.1, random);
+  if (retry_after_seconds === undefined) return between(5.4 * HOUR_MS, 6.6 * HOUR_MS, random);
+  const atLeast = Math.min(MINUTE_MS * 2 ** Math.max(0, failures - 1), HOUR_MS);
+  return clamp(retry_after_seconds * SECOND_MS, atLeast, 6 * HOUR_MS) * between(1, 1.1, random);
 }
 
 /**
@@ -74,19 +74,19 @@ export function retryLateRestartMs(
   retry_after_seconds: number | undefined,
   random: number,
 ): number {
-  const backOff = Math.min(30 * SECOND * 2 ** Math.max(0, failures - 1), 15 * MINUTE);
-  const delay = clamp((retry_after_seconds ?? 0) * SECOND, backOff, 6 * HOUR);
+  const backOff = Math.min(30 * SECOND_MS * 2 ** Math.max(0, failures - 1), 15 * MINUTE_MS);
+  const delay = clamp((retry_after_seconds ?? 0) * SECOND_MS, backOff, 6 * HOUR_MS);
   return delay * between(1, 1.25, random);
 }
 
 /** Delay from the start to the first read of the manifest, independent of the first heartbeat: the two cannot be linked. */
 export function firstManifestMs(random: number): number {
-  return between(2.5 * MINUTE, 20 * MINUTE, random);
+  return between(2.5 * MINUTE_MS, 20 * MINUTE_MS, random);
 }
 
 /** Delay until the next read of the manifest: a day, ±1 hour. */
 export function nextManifestMs(random: number): number {
-  return between(23 * HOUR, 25 * HOUR, random);
+  return between(23 * HOUR_MS, 25 * HOUR_MS, random);
 }
 
 function between(low: number, high: number, random: number): number {

@@ -4,7 +4,7 @@ import { CLAIMS, header, jws } from './tokens.mjs';
 
 const MACHINE_ID = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const OTHER_MACHINE_ID = 'd84ff7a02ff241567cbb80f6670f9360217fa971826966778c6a9d5da1ae45c5';
-const WEEK = 7 * 86_400;
+const WEEK_SECONDS = 7 * 86_400;
 /** The end of the year 9999. */
 const LATEST = 253_402_300_799;
 const at = (seconds) => new Date(seconds * 1000).toISOString();
@@ -82,7 +82,7 @@ export function tokenReadings() {
       readingCase(
         'An exp later than seven days after iat ends seven days after iat.',
         { token: withClaims({ exp: exp + 86_400 }), offline_until: late },
-        { claims: { mch, iat, exp: exp + 86_400 }, offline_until: at(iat + WEEK) },
+        { claims: { mch, iat, exp: exp + 86_400 }, offline_until: at(iat + WEEK_SECONDS) },
       ),
       readingCase(
         'An exp earlier than seven days after iat counts.',
