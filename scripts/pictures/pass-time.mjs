@@ -33,7 +33,7 @@ export async function passDays(client, days) {
   }
 }
 
-/** Moves the publication of a version, and its entry of the audit trail, to a number of weeks before now. */
+/** Moves the publication of a version, and its event of the audit trail, to a number of weeks before now. */
 export async function movePublication(client, version, weeksAgo) {
   await client.query('set session_replication_role = replica');
   // Not each version is published at the same time of day.

@@ -89,7 +89,7 @@ const toReleaseRequestView = ({ asked_at, reason, language, decided_at, decision
 });
 
 /**
- * Reads the audit entries of licenses, newest first. The actor is left out as data about staff. Entries from before a license
+ * Reads the audit events of licenses, newest first. The actor is left out as data about staff. Events from before a license
  * got its current e-mail address are left out as data about a former holder. @returns them by license id
  */
 export async function readHistories(manager: EntityManager, licenseIds: readonly string[]) {

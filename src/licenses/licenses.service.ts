@@ -35,8 +35,8 @@ export interface LicenseChange {
 }
 
 /**
- * Changes licenses. Each change by staff and its audit entry are one transaction. A license that is issued or linked for a
- * purchase gets no audit entry here.
+ * Changes licenses. Each change by staff and its audit event are one transaction. A license that is issued or linked for a
+ * purchase gets no audit event here.
  */
 @Injectable()
 export class LicensesService {
@@ -155,7 +155,7 @@ export class LicensesService {
       };
       await setEventTime(manager, at);
       await manager.update(License, { id }, { ...change, ...emailColumns, ended_at, end_changed_at });
-      // Audit entries are kept after an erasure, so they do not contain the address.
+      // Audit events are kept after an erasure, so they do not contain the address.
       const { email: _, ...terms } = change;
       const names = Object.keys(terms) as (keyof typeof terms)[];
       const auditChange = {

@@ -41,7 +41,7 @@ export class StaffLinks {
   }
 
   /**
-   * Stores a link with a hash of its secret, and an audit entry. The secret of a mailed link is derived from its nonce.
+   * Stores a link with a hash of its secret, and an audit event. The secret of a mailed link is derived from its nonce.
    * @returns when the link expires
    */
   async store(

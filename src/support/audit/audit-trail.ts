@@ -2,16 +2,16 @@ import { DataSource } from 'typeorm';
 import { rfc3339 } from '../../core/clock.js';
 import { queryRows } from '../../database/sql.js';
 
-/** An entry of the audit trail in responses to staff. */
+/** An event of the audit trail in responses to staff. */
 export interface AuditEvent {
   readonly id: string;
   readonly at: string;
   readonly actor: string;
   readonly action: string;
   readonly license_id: string | null;
-  /** The last two symbols of the license key; null if the entry has no license, or the license was deleted. */
+  /** The last two symbols of the license key; null if the event has no license, or the license was deleted. */
   readonly key_hint: string | null;
-  /** The label of the machine; null if the entry has no machine, or no label is stored for it any more. */
+  /** The label of the machine; null if the event has no machine, or no label is stored for it any more. */
   readonly hostname_hint: string | null;
   /** The address of the staff member whom the action changed; null if there is none, or if this person was removed. */
   readonly staff_email: string | null;
@@ -19,17 +19,17 @@ export interface AuditEvent {
   readonly change: Readonly<Record<string, unknown>>;
 }
 
-/** Limits the entries. A member that is undefined limits nothing. */
+/** Limits the events. A member that is undefined limits nothing. */
 export interface AuditFilter {
   readonly license_id?: string | undefined;
-  /** Null for an unknown actor, who has no entries. */
+  /** Null for an unknown actor, who has no events. */
   readonly actor?: string | null | undefined;
   readonly action?: string | undefined;
   /** The first time. */
   readonly from?: Date | undefined;
   /** The time after the last one. */
   readonly to?: Date | undefined;
-  /** The id of an entry: only older ones are read. */
+  /** The id of an event: only older ones are read. */
   readonly cursor?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ const CONDITIONS: { readonly [Name in keyof AuditFilter]-?: (parameter: string) 
   cursor: (parameter) => `(e.at, e.id) < (select at, id from audit_event where id = ${parameter})`,
 };
 
-/** Reads the newest entries that a filter selects, newest first. The trail contains ids, so names are read from other tables. */
+/** Reads the newest events that a filter selects, newest first. The trail contains ids, so names are read from other tables. */
 export async function readAuditTrail(
   dataSource: DataSource,
   filter: AuditFilter,
@@ -66,10 +66,10 @@ export async function readAuditTrail(
   return rows.map(({ at, ...row }) => ({ ...row, at: rfc3339(at) }));
 }
 
-/** The number of entries in a response. */
+/** The number of events in a response. */
 const AUDIT_PAGE_SIZE = 50;
 
-/** Reads a page of the entries that a filter selects. @returns also the cursor of the next page; null after the last one */
+/** Reads a page of the events that a filter selects. @returns also the cursor of the next page; null after the last one */
 export async function readAuditPage(
   dataSource: DataSource,
   filter: AuditFilter,
@@ -79,11 +79,11 @@ export async function readAuditPage(
   return { events: page, next_cursor: events.length > page.length ? page.at(-1)!.id : null };
 }
 
-/** The number of entries that an export reads at once. */
+/** The number of events that an export reads at once. */
 const EXPORT_BATCH_ROWS = 500;
 
 /**
- * Yields all entries that a filter selects, newest first, in batches. Each batch is a short statement of its own, so that an
+ * Yields all events that a filter selects, newest first, in batches. Each batch is a short statement of its own, so that an
  * export never needs more memory or a longer statement than other requests, and holds no connection while its client reads.
  */
 export async function* readAuditBatches(

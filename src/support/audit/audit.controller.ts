@@ -25,7 +25,7 @@ export class AuditController {
     return readAuditPage(this.dataSource, await this.toFilter(query));
   }
 
-  /** The values for `actor_id` and `action` with which entries are stored. */
+  /** The values for `actor_id` and `action` with which events are stored. */
   @Get('filters')
   async filters() {
     const actors = await readActors(this.dataSource);
@@ -35,7 +35,7 @@ export class AuditController {
     };
   }
 
-  /** Sends all entries that the filter selects. If the client leaves, no further batch is read. */
+  /** Sends all events that the filter selects. If the client leaves, no further batch is read. */
   @Get('export')
   async export(@Query() query: AuditQuery): Promise<StreamableFile> {
     const batches = readAuditBatches(this.dataSource, await this.toFilter(query));

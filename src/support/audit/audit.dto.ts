@@ -7,7 +7,7 @@ const momentField = textField('must be a time in RFC 3339, or a day in UTC', par
 const matching = (sentence: string, pattern: RegExp) =>
   textField(sentence, (text) => (pattern.test(text) ? text : null));
 
-/** Query of `GET /support/api/audit` and of its export: what limits the entries of the audit trail. */
+/** Query of `GET /support/api/audit` and of its export: what limits the events of the audit trail. */
 export class AuditQuery {
   @Member(optional(uuidField('must be a license id')))
   license_id?: string;
@@ -27,7 +27,7 @@ export class AuditQuery {
   @Member(optional(momentField))
   to?: Date;
 
-  /** The id of an entry: only older ones are read. */
+  /** The id of an event: only older ones are read. */
   @Member(optional(uuidField('must be a `next_cursor`')))
   cursor?: string;
 }

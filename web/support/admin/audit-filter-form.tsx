@@ -13,7 +13,7 @@ import { actionText, actorText } from './event-texts.js';
 const { audit: texts } = messages;
 
 interface Props {
-  /** The filters of the URL, and the cursor of a page of older entries. */
+  /** The filters of the URL, and the cursor of a page of older events. */
   readonly query: string;
   readonly choices: AuditFiltersAnswer;
 }
@@ -77,7 +77,7 @@ export function AuditFilterForm({ query, choices }: Props) {
   );
 }
 
-/** The options of a choice, also for a value of the URL that has no entries any more. */
+/** The options of a choice, also for a value of the URL that has no events any more. */
 function optionsOf(
   any: string,
   options: readonly (readonly [value: string, text: string])[],

@@ -12,7 +12,7 @@ import { Events } from './events.js';
 const { audit: texts } = messages;
 
 interface Props extends AuditAnswer {
-  /** The filters of the URL, and the cursor of a page of older entries. */
+  /** The filters of the URL, and the cursor of a page of older events. */
   readonly query: string;
   /** The parameters with which the service was asked. */
   readonly parameters: string;

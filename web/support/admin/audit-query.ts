@@ -16,12 +16,12 @@ export function readFilter(query: string): AuditFilter {
   return { actor_id: read('actor_id'), action: read('action'), from: readDay('from'), to: readDay('to') };
 }
 
-/** Writes the filters into the part of the URL after `#audit/`, and the cursor of a page of older entries. */
+/** Writes the filters into the part of the URL after `#audit/`, and the cursor of a page of older events. */
 export function toQuery(filter: AuditFilter, cursor = ''): string {
   return withoutEmpty({ ...filter, cursor });
 }
 
-/** Whether the URL names a page of older entries. */
+/** Whether the URL names a page of older events. */
 export const isOlderPage = (query: string) => new URLSearchParams(query).has('cursor');
 
 /** The parameters of the API. It receives times instead of days, because it does not know the time zone of the reader. */

@@ -7,7 +7,7 @@ import { problemText } from '../parts/problem-text.js';
 
 const { audit: texts } = messages;
 
-/** A button that downloads the entries which the parameters select, without the limit of a page. */
+/** A button that downloads the events which the parameters select, without the limit of a page. */
 export function DownloadAudit({ parameters }: { parameters: string }) {
   const { busy, run } = useAction((error) => toastError(problemText(error)));
   const download = () =>

@@ -8,10 +8,10 @@ type Values = Readonly<Record<string, unknown>>;
 
 const { history: texts } = messages;
 
-/** The names of members that the sentence of the entry already expresses: the ids of what it names, and the decision. */
+/** The names of members that the sentence of the event already expresses: the ids of what it names, and the decision. */
 const MEMBER_OF_SENTENCE = /(^|_)id$|^decision$/;
 
-/** Describes what an entry changed: `machines: 1 → 3`. */
+/** Describes what an event changed: `machines: 1 → 3`. */
 export function changeText({ change }: AuditEvent): string {
   const { before = {}, ...after } = change as Values & { before?: Values };
   // What the application does after the expiry has no meaning for a new license that never expires.

@@ -12,7 +12,7 @@ interface Props {
   readonly isOfLicense: boolean;
 }
 
-/** An entry as a sentence: who did what, to which license, machine or person. */
+/** An event as a sentence: who did what, to which license, machine or person. */
 export function EventSentence({ event, isOfLicense }: Props) {
   const { actor, action } = event;
   return (
@@ -28,7 +28,7 @@ export function EventSentence({ event, isOfLicense }: Props) {
   );
 }
 
-/** The sentence of the action, or of the decision that the entry records. */
+/** The sentence of the action, or of the decision that the event records. */
 function sentenceOf({ action, change }: AuditEvent): string {
   const { decision = '' } = change as { decision?: string };
   return texts.decisions[decision] ?? texts.sentences[action] ?? texts.otherSentence;
@@ -40,7 +40,7 @@ function ConcernedLicense({ event: { license_id, key_hint } }: { event: AuditEve
   return <a href={hrefOf('license', license_id)}>{t(texts.license, { hint: key_hint })}</a>;
 }
 
-// A page of entries does not know all machines, so each one has the end of its id, by which the table of machines lists it too.
+// A page of events does not know all machines, so each one has the end of its id, by which the table of machines lists it too.
 function ConcernedMachine({ event: { hostname_hint: label, change } }: { event: AuditEvent }) {
   const { activation_id: id } = change as { activation_id?: string };
   return (
@@ -52,7 +52,7 @@ function ConcernedMachine({ event: { hostname_hint: label, change } }: { event: 
   );
 }
 
-// The address of a person who was removed is not stored. The end of the id shows which entries concern the same person.
+// The address of a person who was removed is not stored. The end of the id shows which events concern the same person.
 function ConcernedPerson({ event: { staff_email, change } }: { event: AuditEvent }) {
   if (staff_email) return <UntrustedText text={staff_email} />;
   const { staff_id = '' } = change as { staff_id?: string };

@@ -12,13 +12,13 @@ interface Props {
   readonly events: readonly AuditEvent[];
   readonly caption: string;
   /**
-   * Whether all entries concern one license and are shown on its page. They then call it "this license", without a
+   * Whether all events concern one license and are shown on its page. They then call it "this license", without a
    * link.
    */
   readonly isOfLicense?: boolean;
 }
 
-/** Entries of the audit trail: when, who did what, why. */
+/** Events of the audit trail: when, who did what, why. */
 export function Events({ events, caption, isOfLicense = false }: Props) {
   const columns: Column<AuditEvent>[] = [
     {
@@ -48,7 +48,7 @@ export function Events({ events, caption, isOfLicense = false }: Props) {
   );
 }
 
-/** An entry of the audit trail: its sentence, and below it what changed. */
+/** An event of the audit trail: its sentence, and below it what changed. */
 export function SentenceAndChange({ event, isOfLicense }: { event: AuditEvent; isOfLicense: boolean }) {
   const change = changeText(event);
   return (
