@@ -50,7 +50,7 @@ export async function checkPublicAddress(published: Published): Promise<string |
  */
 async function readServed({ url, signed, sequence, trusted }: Published): Promise<string | null> {
   const document = await fetchManifest(url);
-  if (document === null) return 'none';
+  if (document === null) return 'no manifest';
   const served = verifyManifest(document, trusted);
   if (findDifferingUnsignedMember(document, served) !== null)
     throw new CommandError(`${url} serves the manifest with changed unsigned copies.`);

@@ -121,7 +121,7 @@ describe('after publishing, the public URL is read:', () => {
       expect(kept).toMatchObject({ code: 1, json: { sequence: 3, served: false } });
       expect(kept.stderr).toBe(notServedYet(old.url, 'the manifest of sequence 2'));
       expect(empty).toMatchObject({ code: 1, json: { sequence: 1, served: false } });
-      expect(empty.stderr).toBe(notServedYet(none.url, 'none'));
+      expect(empty.stderr).toBe(notServedYet(none.url, 'no manifest'));
     } finally {
       await other.drop();
     }
