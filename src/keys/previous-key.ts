@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { deriveId } from './purchase-ids.js';
 
-/** The inputs from which the key of the hash and the ids are derived. No other use of the secret has one of them. */
-const HASH_SEPARATOR = 'mooring previous key v1\0';
-const LICENSE_SEPARATOR = 'mooring imported license id v1\0';
+/** The beginnings of the inputs of the HMACs with the secret. No other use of the secret has one of them. */
+const HASH_KEY_SEPARATOR = 'mooring previous key v1\0';
+const LICENSE_ID_SEPARATOR = 'mooring imported license id v1\0';
 
 /**
  * Returns the keyed hash of a previous key: HMAC-SHA256 with a key that is derived from LICENSE_KEY_SECRET for this use only. A
@@ -11,7 +11,7 @@ const LICENSE_SEPARATOR = 'mooring imported license id v1\0';
  * @param key the result of `readPreviousKey`
  */
 export function hashPreviousKey(secret: Buffer, key: string): Buffer {
-  const hashKey = createHmac('sha256', secret).update(HASH_SEPARATOR).digest();
+  const hashKey = createHmac('sha256', secret).update(HASH_KEY_SEPARATOR).digest();
   return createHmac('sha256', hashKey).update(key).digest();
 }
 
@@ -20,4 +20,4 @@ export function hashPreviousKey(secret: Buffer, key: string): Buffer {
  * key in each import, also after a restore from a backup. @param key the result of `readPreviousKey`
  */
 export const deriveImportedLicenseId = (secret: Buffer, key: string): string =>
-  deriveId(secret, LICENSE_SEPARATOR, key);
+  deriveId(secret, LICENSE_ID_SEPARATOR, key);

@@ -1,6 +1,6 @@
 /**
- * An SQL expression for the status of a license, from the columns `staff_status` and `purchase_state`. `licenseStatus` computes
- * the same.
+ * An SQL expression for the status of a license, from the columns `staff_status` and `purchase_state`. `licenseStatus`
+ * (license.rules.ts) computes the same.
  */
 export const LICENSE_STATUS = `case
     when purchase_state = 'refunded' then 'refunded'

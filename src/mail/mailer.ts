@@ -114,7 +114,7 @@ export class Mailer {
     try {
       await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
-      // The worker, which aborts, knows why.
+      // The worker that aborts the delivery gives the reason.
       signal.throwIfAborted();
       throw new JobFailure(timeout.aborted ? 'the mail server is too slow' : describeFailure(error));
     } finally {

@@ -4,11 +4,11 @@ import { trustedKeys, verifyManifest } from '../keys/manifests/signed-manifest.j
 import type { LiveManifest } from './manifest.service.js';
 
 /**
- * Returns the settings that do not fit the live manifest, a sentence each: a typing error in one would otherwise be noticed at the next
- * publication. Keys that are generated in development are not compared.
- * @param live null if nothing is published, which fits all settings
+ * Finds the settings that contradict the live manifest, and describes each in a sentence. Without this check, a typing error in one
+ * would be noticed only at the next publication. Keys that are generated in development are not compared.
+ * @param live null if nothing is published, which contradicts no setting
  */
-export function unfittingManifestSettings(live: LiveManifest | null, config: Config): string[] {
+export function findManifestContradictions(live: LiveManifest | null, config: Config): string[] {
   if (!live) return [];
   const { product } = live.content;
   return [

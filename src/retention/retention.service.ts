@@ -123,6 +123,7 @@ export class RetentionService {
     const endedActivationCount = await steps.run('activation', () =>
       endActivations(runner, minDate(asOf, now), now),
     );
+    // The oldest day that remains in each table, which `/privacy/data` shows.
     const oldest: Record<string, string> = {};
     const deleted = await this.forEachRule(steps, onProgress, async (rule) => {
       const rows = await deleteExpired(runner, rule, { asOf, now });
@@ -182,6 +183,7 @@ export class RetentionService {
   }
 }
 
+/** Two steps use the earlier time, so that an `asOf` in the future neither counts a running week nor ends an activation early. */
 const minDate = (a: Date, b: Date): Date => (a < b ? a : b);
 
 /** Runs steps and collects their errors, so that a failed step does not delay deletions in other tables. */

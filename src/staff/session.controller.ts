@@ -20,7 +20,7 @@ export class StaffSessionController {
     private readonly config: Config,
   ) {}
 
-  /** Returns who is signed in; 204 without a session. A cookie stays, because another tab may have just replaced it. */
+  /** Returns who is signed in; 204 without a session. An invalid cookie is kept, because another tab may have just replaced it. */
   @Get()
   @SessionOptional()
   async read(

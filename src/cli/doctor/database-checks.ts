@@ -12,7 +12,7 @@ import { databaseFailure } from '../../database/open-database.js';
 import { queryOne, queryPrepared } from '../../database/sql.js';
 import { readExistingLicenseKeys } from '../../keys/key-material.js';
 import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
-import { unfittingManifestSettings } from '../../manifest/manifest-settings.js';
+import { findManifestContradictions } from '../../manifest/manifest-settings.js';
 import { createWarningsService } from '../context/warnings.js';
 import { COMMAND_ENTITIES, loadManifestService, type CommandContext } from '../context/command-context.js';
 import { CommandError } from '../terminal/output.js';
@@ -128,12 +128,12 @@ async function checkContent(checked: CommandContext, report: Report): Promise<vo
   const warnings = await createWarningsService(checked, manifests, { lastError: null });
   const texts = warnings.derive(await warnings.readState());
   // These warnings are failures here, because a setting must be corrected. That of the secret was reported before.
-  const unfitting = unfittingManifestSettings(manifests.live, checked.config);
-  for (const text of texts) if (!unfitting.includes(text)) report.warn('warning', text);
-  for (const text of unfitting) report.fail('manifest', new ConfigError(text));
+  const contradictions = findManifestContradictions(manifests.live, checked.config);
+  for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
+  for (const text of contradictions) report.fail('manifest', new ConfigError(text));
   const content = manifests.live?.content;
   const manifest = content && `version ${content.version}, valid until ${content.expires_at}`;
-  if (unfitting.length === 0)
+  if (contradictions.length === 0)
     report.ok(
       'manifest',
       manifest ? `The live manifest offers ${manifest}.` : 'No manifest is published yet.',

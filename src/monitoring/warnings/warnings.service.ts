@@ -15,7 +15,7 @@ import { readEventBacklog, type EventBacklog } from '../../events/event-backlog.
 import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
-import { unfittingManifestSettings } from '../../manifest/manifest-settings.js';
+import { findManifestContradictions } from '../../manifest/manifest-settings.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
 
 /** A mail or an event is reported as undelivered after this many attempts: servers often ask for a retry once or twice. */
@@ -245,11 +245,11 @@ export class WarningsService {
 
   private manifestWarnings(): string[] {
     const { live } = this.manifests;
-    const unfitting = unfittingManifestSettings(live, this.config);
+    const contradictions = findManifestContradictions(live, this.config);
     const days = this.daysUntilManifestExpires();
-    if (days === null || days >= MANIFEST_WARNING_DAYS) return unfitting;
+    if (days === null || days >= MANIFEST_WARNING_DAYS) return contradictions;
     return [
-      ...unfitting,
+      ...contradictions,
       `The live manifest ${days <= 0 ? 'expired' : 'expires'} at ${live!.content.expires_at}.`,
     ];
   }
