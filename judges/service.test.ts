@@ -15,8 +15,8 @@ import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../test/support/ht
 import { accepted, Prism, proxiedService } from './prism.js';
 
 /*
- * The requests to the service go through Prism; `sendThrough` throws Prism's objections. The file is longer than 200 lines
- * because it has one call of each route, and one case for each code of the catalogue.
+ * The requests to the service go through Prism; `sendThrough` throws Prism's objections.
+ * The file is long, because it has one call of each route, and one case for each code of the catalogue.
  */
 
 const LOGO_FILE = fileURLToPath(new URL('../web/shared/page/icon.svg', import.meta.url));

@@ -1,5 +1,5 @@
 // The test runner of Stryker. It keeps a process in which the sources are loaded, and runs the tests that cover a mutant.
-// This file is long because choosing the tests, replacing the process and deciding the status of a mutant use the same state:
+// The file is long, because choosing the tests, replacing the process and deciding the status of a mutant use the same state:
 // the durations of the dry run, the test files that last killed a mutant, and the test process.
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -19,6 +19,8 @@ import pg from 'pg';
 import { freePort } from '../../scripts/demo-output.mjs';
 import { ScriptError } from '../../scripts/prepare.mjs';
 
+// The file is long, because etcd, Patroni and PostgreSQL are started as one cluster.
+
 /** Where Debian's packages have the programs of PostgreSQL, by major version. */
 const POSTGRES_FOLDER = '/usr/lib/postgresql';
 const [PATRONI, ETCD] = ['/usr/bin/patroni', '/usr/bin/etcd'];

@@ -1,4 +1,5 @@
 // Makes exports in the formats that the vendors document (docs/operations/license-import.md), from a seed.
+// The file is long, because it has the columns of each vendor.
 import { Random } from '../../test/client/random.ts';
 
 /** The moment to which the ages of the licenses refer; every purchase is before it, and every coming expiry long after it. */

@@ -18,7 +18,10 @@ export const VERSIONS = ['1.0.0', '1.1.0'];
 /** In a power cut, each machine whose number is a multiple of this loses power. */
 const POWER_CUT_EVERY = 4;
 
-/** The clients of the simulation. They use the schedule of the reference client (client/src/schedule.ts). */
+/**
+ * The clients of the simulation. They use the schedule of the reference client (client/src/schedule.ts).
+ * The file is long, because the state of a client is one byte in each of several arrays, which no other file should know.
+ */
 export class Fleet {
   #expected;
   #context;

@@ -1,4 +1,4 @@
-// The cases of token-reading.json.
+// The cases of token-reading.json. The file is long, because it is a table of cases.
 import { CURRENT, NEXT, UNKNOWN, base64url, replaceAt } from './keys.mjs';
 import { CLAIMS, header, jws } from './tokens.mjs';
 

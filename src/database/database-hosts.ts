@@ -35,7 +35,8 @@ interface CurrentHost {
 
 /**
  * The hosts of a database URL with several hosts (docs/decisions/0054). All connections of a process that use the URL share
- * this object: when one of them finds a new primary, the connections to the former one are closed.
+ * this object: when one of them finds a new primary, the connections to the former one are closed. The file is long, because
+ * searches and connections change the same state.
  */
 export class DatabaseHosts {
   static readonly #byUrl = new Map<string, DatabaseHosts>();

@@ -36,8 +36,8 @@ export const ERASURE_TASK = 'erasure';
 const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 
 /**
- * Erasure requests: creates, cancels and carries them out, and repeats them after the restore of a backup. The file exceeds
- * 200 lines because these operations share the same state changes.
+ * Erasure requests: creates, cancels and carries them out, and repeats them after the restore of a backup.
+ * The file is long, because these operations share the same state changes.
  */
 @Injectable()
 export class ErasureService {

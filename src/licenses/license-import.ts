@@ -20,6 +20,8 @@ const BATCH_ROWS = 2_000;
 /** The number of faults that are listed; further ones are counted. */
 const MAX_REPORTED_FAULTS = 20;
 
+// The file is long, because a row has faults of its own and others that only the database shows, and both are reported together.
+
 /** The columns that a file may have, in any order. */
 const COLUMNS = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
 const REQUIRED_COLUMNS = ['license_key', 'email'] as const;

@@ -36,7 +36,7 @@ export interface LicenseChange {
 
 /**
  * Changes licenses. Each change by staff and its audit event are one transaction. A license that is issued or linked for a
- * purchase gets no audit event here.
+ * purchase gets no audit event here. The file is long, because all changes lock and record a license in the same way.
  */
 @Injectable()
 export class LicensesService {

@@ -17,6 +17,8 @@ import {
   type RowPlan,
 } from './plan-batch.js';
 
+// The file is long, because the dry run and the import must decide in the same way.
+
 /** What all batches of an import share. */
 export interface ImportParts {
   readonly keys: LicenseKeys;

@@ -31,7 +31,10 @@ type SignInReason = 'ended' | 'later' | { readonly focusAfterwards: string };
 
 type Stage = 'waiting' | 'offline' | 'unavailable' | 'failed' | 'signed-out' | HolderLicensesAnswer;
 
-/** The page, depending on whether the holder is signed in and whether the service can be reached. */
+/**
+ * The page, depending on whether the holder is signed in and whether the service can be reached. The file is long, because all
+ * stages of the page share the session and the way back to it.
+ */
 export function Portal() {
   const [stage, setStage] = useState<Stage>('waiting');
   const [signInReason, setSignInReason] = useState<SignInReason | null>(null);

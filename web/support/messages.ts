@@ -1,6 +1,6 @@
 import { KEPT_MONTHS } from '../../src/retention/kept-months.js';
 
-/** All texts of this page, in one file so that they can be translated. `{name}` is filled in, `#` is a number. */
+/** All texts of this page. The file is long, because they are translated together. `{name}` is filled in, `#` is a number. */
 export const messages = {
   support: 'Support',
   retry: 'Try again',

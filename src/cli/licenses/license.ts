@@ -59,7 +59,7 @@ interface SetOptions extends Omit<IssueOptions, 'email' | 'expires'> {
   readonly reason: string;
 }
 
-/** Adds the commands of `license`. */
+/** Adds the commands of `license`. The file is long, because it declares all of them with their options and texts. */
 export function licenseCommands(license: Command): void {
   license
     .command('issue')

@@ -1,5 +1,7 @@
 import { rfc3339 } from '../../core/clock.js';
 
+// The file is long, because it is the catalogue of all problems.
+
 /**
  * The instruction to the client. Nothing stops a paid application but `stop`, or a restart after seven days offline
  * (docs/contract.md#errors). So a code has `stop` only if the license is not valid on this machine, or not for the version that

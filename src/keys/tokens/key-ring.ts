@@ -40,7 +40,10 @@ interface Ring {
   byHeader: Map<string, TokenKey>;
 }
 
-/** The token key ring of a directory (docs/keys.md#token-key-ring). */
+/**
+ * The token key ring of a directory (docs/keys.md#token-key-ring). The file is long, because a ring is valid only as a whole:
+ * ring.json and its key files are read, checked and reloaded together.
+ */
 export class KeyRing {
   #lastError: string | null = null;
   #reloading: Promise<unknown> = Promise.resolve();

@@ -35,7 +35,7 @@ export interface MonitoredState {
 
 /**
  * The warnings of `/health/ready`, `mooring status`, the support page and the metrics. They report the age of the data rather than
- * the success of jobs.
+ * the success of jobs. The file is long, because it has the sentences of all warnings.
  */
 @Injectable()
 export class WarningsService {
