@@ -1,5 +1,5 @@
 // Runs the image and its database as docker-compose.yml says, in the network of this process, which has a loopback device only.
-// image.mjs starts this file, and gives it the trees as JSON.
+// image.mjs starts this file with the image, the file tree of PostgreSQL and a folder for the data as JSON.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
