@@ -23,6 +23,10 @@ import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
 import { addSecurityHeaders, SECURITY_HEADERS } from './responses/security-headers.js';
 
+function refuseSchema(): never {
+  throw new Error('A route has a schema for Fastify.');
+}
+
 /** The largest request body; routes with `RAW_BODY` have a limit of their own (docs/contract.md#common-rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
@@ -60,6 +64,8 @@ export async function createApp(
     clientErrorHandler: (error: Error, socket: Socket) =>
       refuseMalformed(error, socket, config, log, requestCounts),
     skipMiddie: true,
+    // Fastify would load Ajv and a serializer, two dozen modules. Requests are parsed by `MembersPipe`, and no route has a schema.
+    schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
   });
   const fastify = adapter.getInstance();
   const filter = new ProblemFilter(config, log, requestCounts);
