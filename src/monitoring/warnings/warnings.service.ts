@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DAY_MS, rfc3339, utcDay } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
@@ -38,7 +38,7 @@ export interface MonitoredState {
  * the success of jobs. The file is long, because it has the sentences of all warnings.
  */
 @Injectable()
-export class WarningsService {
+export class WarningsService implements OnModuleInit {
   readonly #sharedState = new SharedResult(
     () => this.readState(),
     () => this.clock.monotonic(),
@@ -55,6 +55,11 @@ export class WarningsService {
     private readonly config: Config,
   ) {
     this.#policy = createRetentionPolicy(config);
+  }
+
+  /** Reads the state while other modules start, so that the first probe does not wait for queries on a new connection. */
+  onModuleInit(): void {
+    void this.#sharedState.get();
   }
 
   /** The queries run one after the other, so that a probe uses one connection and waits for only one timeout in an outage. */
