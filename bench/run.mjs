@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { ScriptError } from '../scripts/prepare.mjs';
 import { runBench } from './command.mjs';
 
@@ -10,18 +11,18 @@ import { runBench } from './command.mjs';
  * @param {string} url of the calling module
  * @param {object} bench
  * @param {string} bench.page file name of the page, beside the calling module
+ * @param bench.databaseSettings settings of PostgreSQL that differ from those of the embedded server
  * @param bench.parseOptions reads the command line; `write` in its result says whether the page is stored
  * @param bench.measureAll receives the options and `{ url, folder, processes, progress }`: the URL of the PostgreSQL server,
  *   the temporary folder, a `Processes` that starts child processes, and a function that prints a line of progress
  * @param bench.report makes the text of the page from the result of `measureAll` and the options
  */
-export const runPageBench = (url, { page, parseOptions, measureAll, report }) =>
+export const runPageBench = (url, { page, databaseSettings, parseOptions, measureAll, report }) =>
   runBench(url, parseOptions, (options) =>
     withTemporaryFolder('mooring-bench-', async ({ folder, processes, interrupted }) => {
-      const { startEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
       let server;
       try {
-        server = await startEmbeddedPostgres(join(folder, 'data'));
+        server = await startDatabase(join(folder, 'data'), databaseSettings);
         const environment = { url: server.url, folder, processes, progress: progressSince(Date.now()) };
         const measurements = await Promise.race([measureAll(environment, options), interrupted]);
         const text = await formatMarkdown(report(measurements, options));
@@ -35,6 +36,20 @@ export const runPageBench = (url, { page, parseOptions, measureAll, report }) =>
       }
     }),
   );
+
+/** Starts the embedded server; with settings a second time, because some apply only to a server that starts. */
+async function startDatabase(directory, settings) {
+  const { startEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
+  const server = await startEmbeddedPostgres(directory);
+  if (!settings) return server;
+  const client = new pg.Client(server.url);
+  await client.connect();
+  for (const [name, value] of Object.entries(settings))
+    await client.query(`alter system set ${name} = '${value}'`);
+  await client.end();
+  await server.stop();
+  return startEmbeddedPostgres(directory);
+}
 
 /**
  * Calls `work` with a temporary folder, which is removed when `work` ends.

@@ -38,15 +38,9 @@ export async function makeDatabase({ url: server, folder, progress }, name, size
   }
 }
 
-/**
- * Creates a database on a server whose `max_wal_size` is large: with the default, filling the tables would cause a
- * checkpoint every few seconds.
- */
 export async function createDatabase(server, name) {
   const client = new pg.Client({ connectionString: server });
   await client.connect();
-  await client.query(`alter system set max_wal_size = '16GB'`);
-  await client.query('select pg_reload_conf()');
   await client.query(`create database ${name}`);
   await client.end();
   return Object.assign(new URL(server), { pathname: `/${name}` }).href;

@@ -15,9 +15,9 @@ import {
 /**
  * The goal for the slowdown of heartbeats: their time with the largest database, as a multiple of that with the smallest.
  */
-const MAX_SLOWDOWN = 1.25;
+const MAX_SLOWDOWN = 1.1;
 /** The goal for the 99th percentile of heartbeats during the nightly run, as a multiple of that without the run. */
-const MAX_P99_RATIO_DURING_RUN = 2;
+const MAX_P99_RATIO_DURING_RUN = 1.3;
 
 /** The size of a page of PostgreSQL. */
 const PAGE_BYTES = 8192;
@@ -36,8 +36,8 @@ request on a connection as soon as it has the response (a closed loop). Its requ
 spread from the oldest to the newest. Each ratio compares two databases in two neighbouring rounds; the table has the median of these
 ratios, with the minimum and the maximum.
 
-${describeMachine(version)} \`max_wal_size\` is 16 GB, so that checkpoints do not slow the filling of the tables; \`shared_buffers\` has its
-default of 128 MB. Load, services and database share the cores, so absolute measurements are noisy and low (${describeLoad()}); the
+${describeMachine(version)} \`max_wal_size\` is 16 GB, so that checkpoints do not slow the filling of the tables, and \`shared_buffers\` is
+2 GB. Load, services and database share the cores, so absolute measurements are noisy and low (${describeLoad()}); the
 ratios are comparable. ${describeErrors(describeWrongResponses(measurementsByKind))}
 
 ## Slowdown relative to ${formatCount(sizes[0])} licenses
@@ -111,7 +111,7 @@ function diskSpaceSection(databases, sample) {
 Half of the licenses come from a purchase, so there are half as many purchases as licenses. The indexes of a table are indented
 below it. In the largest database, each activation of the load may need five pages of 8 KiB that no other activation of the load needs: one
 page each of the tables \`activation\`, \`license\` and \`purchase\`, and one page each of two of their indexes. Together these are ${formatBytes(PAGES_PER_ACTIVATION * PAGE_BYTES * sample)}, which
-fit in the cache of the operating system but not in \`shared_buffers\`.
+fit in \`shared_buffers\`. With its default of 128 MB, most of them are read from the cache of the operating system.
 
 ${table([
   ['', ...databases.map(({ size }) => `${formatCount(size)} licenses`)],
@@ -175,5 +175,5 @@ ${table([
   ]),
 ])}
 
-The median of the ratios is ${ratio.toFixed(2)}; the goal is less than ${MAX_P99_RATIO_DURING_RUN}: ${reachedOrMissed(ratio < MAX_P99_RATIO_DURING_RUN)}.`;
+The median of the ratios is ${ratio.toFixed(2)}; the goal is at most ${MAX_P99_RATIO_DURING_RUN}: ${reachedOrMissed(ratio <= MAX_P99_RATIO_DURING_RUN)}.`;
 }

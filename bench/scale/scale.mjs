@@ -12,6 +12,8 @@ import { report } from './report.mjs';
 
 await runPageBench(import.meta.url, {
   page: 'scale.md',
+  // With the default, filling the tables would cause a checkpoint every few seconds.
+  databaseSettings: { max_wal_size: '16GB' },
   parseOptions,
   measureAll,
   report: (measurements, options) => report(measurements, computeCosts(measurements), options),
