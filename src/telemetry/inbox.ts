@@ -37,15 +37,18 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
 }
 
 /**
- * Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. PostgreSQL runs the statements of one
- * string in one transaction.
+ * Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. Each gets the comment of its new name, because
+ * the privacy page shows it. PostgreSQL runs the statements of one string in one transaction.
  */
 const SWAP_INBOXES = `
   set local lock_timeout = ${LOCK_TIMEOUT_MS};
   lock table telemetry_inbox, telemetry_inbox_draining;
   alter table telemetry_inbox_draining rename to telemetry_inbox_swap;
   alter table telemetry_inbox rename to telemetry_inbox_draining;
-  alter table telemetry_inbox_swap rename to telemetry_inbox`;
+  alter table telemetry_inbox_swap rename to telemetry_inbox;
+  comment on table telemetry_inbox is 'Telemetry of today. It moves to telemetry after midnight (UTC).';
+  comment on table telemetry_inbox_draining is
+    'Telemetry of past days while it moves to telemetry, after midnight (UTC).'`;
 
 const MOVE_DUE_ROWS =
   'insert into telemetry select * from telemetry_inbox_draining where received_on < $1 order by id';

@@ -94,6 +94,19 @@ test.each([
   }
 });
 
+test('each table keeps its description when the inboxes exchange their names', async () => {
+  const descriptions = async () => [...(await tables())].map(([name, { what }]) => [name, what]);
+  const before = await descriptions();
+  const inbox = () => service.sql(`select 'telemetry_inbox'::regclass::oid as oid`);
+  const oid = await inbox();
+  await service.sql(`insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
+  await run(NOW);
+  expect(await inbox()).not.toEqual(oid);
+  service.clock.advance(60_000);
+  expect(await descriptions()).toEqual(before);
+  await service.sql('truncate telemetry');
+});
+
 test('a description that was changed is in English in each language, and reported as such', async () => {
   const comment = (text: string) => service.sql(`comment on table staff is '${text}'`);
   await comment('People of the vendor.');
