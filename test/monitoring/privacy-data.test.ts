@@ -94,6 +94,17 @@ test.each([
   }
 });
 
+test('a table without comments, such as one of an operator, is described by its names', async () => {
+  await service.sql('create table notes_of_an_operator (note text)');
+  const { json } = await read('?language=de');
+  await service.sql('drop table notes_of_an_operator');
+  expect((json.tables as Table[]).find(({ name }) => name === 'notes_of_an_operator')).toMatchObject({
+    what: 'notes_of_an_operator',
+    kept: null,
+    columns: [{ name: 'note', what: 'note' }],
+  });
+});
+
 test('each table keeps its description when the inboxes exchange their names', async () => {
   const descriptions = async () => [...(await tables())].map(([name, { what }]) => [name, what]);
   const before = await descriptions();

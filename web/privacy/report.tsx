@@ -96,7 +96,7 @@ function TableRow({ table }: { table: Table }) {
       <th scope="row" role="rowheader">
         <Description text={table.what} isTitle />
       </th>
-      <Cell name={messages.columns.kept} text={<Description text={kept} />} />
+      <Cell name={messages.columns.kept} text={kept === null ? '–' : <Description text={kept} />} />
       {leaves ? (
         <>
           <Cell

@@ -18,11 +18,13 @@ interface RetentionRunRow {
   readonly oldest: Readonly<Record<string, string>>;
 }
 
-// Reads the tables and columns, with the comments that the migrations give them.
+// Reads the tables and columns, with the comments that the migrations give them. A table that an operator has added, and a month of
+// telemetry whose deletion was interrupted, have no comments, and are described by their names.
 const TABLES = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as "table",
-    obj_description(c.oid, 'pg_class') as what,
-    (select json_agg(json_build_object('name', attname, 'what', col_description(c.oid, attnum)) order by attnum)
+    coalesce(obj_description(c.oid, 'pg_class'), c.relname) as what,
+    (select coalesce(json_agg(json_build_object('name', attname, 'what', coalesce(col_description(c.oid, attnum), attname))
+                              order by attnum), '[]')
      from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition

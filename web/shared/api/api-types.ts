@@ -430,8 +430,8 @@ export interface PrivacyData {
   readonly tables: readonly {
     readonly name: string;
     readonly what: string;
-    /** For how long and from when, or why no retention rule deletes the rows. */
-    readonly kept: string;
+    /** For how long and from when, or why no retention rule deletes the rows. Null for a table that is none of the service. */
+    readonly kept: string | null;
     /** Whether a retention rule deletes the rows. Otherwise they are kept, moved to another table, removed by people, or deleted together with the rows that they belong to. */
     readonly leaves: boolean;
     readonly oldest: string | null;
