@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { isStorableText } from '../../core/text.js';
 import { isSignature, signText, thumbprint, verifyText } from '../ed25519/ed25519.js';
 import {
   entryOf,
@@ -113,7 +114,8 @@ export function alsoAvailable(newMinimum: string | null, previous: ManifestConte
 
 function isManifestSignature(value: unknown): value is ManifestSignature {
   if (!isObject(value)) return false;
-  return (
-    typeof value.key_id === 'string' && typeof value.signature === 'string' && isSignature(value.signature)
-  );
+  const { key_id, signature } = value;
+  // The service stores all signatures, also those of keys that it does not know.
+  const isId = typeof key_id === 'string' && isStorableText(key_id);
+  return isId && typeof signature === 'string' && isSignature(signature);
 }

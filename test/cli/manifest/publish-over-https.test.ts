@@ -204,6 +204,11 @@ test('a manifest can be sent as it is with curl, and one of over 256 KiB is refu
     status: 422,
     json: { code: 'manifest_refused', reason, detail: reason },
   });
+  for (const key_id of ['\0', '\ud800']) {
+    const { signatures } = refresh as { signatures: { key_id: string; signature: string }[] };
+    const document = { ...refresh, signatures: [...signatures, { ...signatures[0], key_id }] };
+    expect((await send(document)).json.code).toBe('manifest_refused');
+  }
   expect((await send({ ...refresh, note: 'x'.repeat(257 * 1024) })).json.code).toBe('body_too_large');
   expect((await send(refresh, '?dry_run=yes')).json.errors).toEqual([
     { pointer: '/dry_run', detail: 'must be one of true, false' },
