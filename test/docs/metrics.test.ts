@@ -47,6 +47,8 @@ beforeAll(async () => {
   service = await Service.start({ databaseUrl, environment });
   const { json } = await service.activate(await service.issue());
   await service.heartbeat(json.token, { telemetry: { uptime_hours: 1 } });
+  await service.call('GET', '/health/ready');
+  await service.call('POST', '/portal/api/session/code', { email: 'ada@example.com' });
   await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
   await service.sql(`update activation set ended_at = now(), ended_reason = 'released'`);
   served = metricsIn(await scrapeText(service));
@@ -93,10 +95,13 @@ function expectExisting(expr: string): Metric[] {
   expect(names.length).toBeGreaterThan(0);
   for (const name of names) expect([name, metricOf(name)]).toEqual([name, expect.anything()]);
   for (const [, name, selectors] of expr.matchAll(/(mooring_\w+)\{([^}]*)\}/g)) {
-    for (const [, label, operator, value] of selectors!.matchAll(/(\w+)(=~?)"([^"]*)"/g)) {
+    for (const [, label, operator, value] of selectors!.matchAll(/(\w+)(=~?|!=|!~)"([^"]*)"/g)) {
       const values = metricOf(name!)!.labels.get(label!);
       expect([label, values]).toEqual([label, expect.any(Set)]);
       if (operator === '=') expect([...values!]).toContain(value);
+      // Each value that a rule leaves out exists, because a wrong name would leave out nothing.
+      for (const excluded of operator === '!~' ? value!.split('|') : [])
+        expect([...values!].filter((each) => new RegExp(`^(?:${excluded})$`).test(each))).not.toEqual([]);
     }
   }
   for (const [, by] of expr.matchAll(/\bby \(([^)]*)\)/g)) {
