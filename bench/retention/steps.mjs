@@ -34,7 +34,7 @@ export async function measureRollUp({ runner, progress, month, asOf: last }) {
   const { rollUpWeeks } = await import('../../dist/telemetry/roll-up.js');
   const weeks = [];
   for (let asOf = month(0); asOf <= last; asOf = new Date(asOf.getTime() + DAY_MS)) {
-    const { ms, result } = await measureTime(() => rollUpWeeks(runner, asOf));
+    const { ms, result } = await measureTime(() => rollUpWeeks(runner, asOf, asOf));
     if (result === 1) weeks.push(ms);
     if (result === 1 && weeks.length % 20 === 0) progress(`${weeks.length} weeks counted`);
   }

@@ -119,7 +119,7 @@ export class RetentionService {
     await execute(runner, insert, [id, asOf, now]);
     const steps = new StepRunner();
     const movedRowCount = await steps.run('telemetry_inbox', () => moveInbox(runner, asOf, now));
-    const weekCount = await steps.run('fleet_week', () => rollUpWeeks(runner, minDate(asOf, now)));
+    const weekCount = await steps.run('fleet_week', () => rollUpWeeks(runner, minDate(asOf, now), now));
     const endedActivationCount = await steps.run('activation', () =>
       endActivations(runner, minDate(asOf, now), now),
     );

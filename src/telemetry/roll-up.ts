@@ -4,25 +4,36 @@ import { execute, queryOne, queryRows } from '../database/sql.js';
 import { suppressSmallCells, SMALL_CELL_THRESHOLD, type Cell } from './suppress-small-cells.js';
 import { DIMENSIONS } from './telemetry.fields.js';
 
-/** Counts each week that has ended and is not yet counted, oldest first. A week is counted once. @returns the number of weeks */
-export async function rollUpWeeks(runner: QueryRunner, asOf: Date): Promise<number> {
-  const weekEnds = await findWeeksToCount(runner, asOf);
+/**
+ * Counts each week that has ended and is not yet counted, oldest first. A week is counted once.
+ * @param asOf the time for which the retention run applies the policy
+ * @returns the number of weeks
+ */
+export async function rollUpWeeks(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
+  await execute(runner, DELETE_EMPTY_UNENDED_WEEKS, [utcDay(now)]);
+  const weekEnds = await findWeeksToCount(runner, asOf, now);
   for (const weekEnd of weekEnds) await rollUpWeek(runner, weekEnd);
   return weekEnds.length;
 }
 
-// The first week is the one after the last counted week, or the week of the oldest row if none is counted. A week has ended if it
-// is before today and none of its rows waits in an inbox (the view telemetry_waiting).
-async function findWeeksToCount(runner: QueryRunner, asOf: Date): Promise<string[]> {
+// A clock that was ahead has counted weeks that have not ended (docs/decisions/0015). Nearly all are empty, and are counted again.
+const DELETE_EMPTY_UNENDED_WEEKS = `
+  delete from fleet_week w where week_end >= $1::date
+    and not exists (select from fleet_cell where week_end = w.week_end)
+    and not exists (select from crash_week where week_end = w.week_end)`;
+
+// The first week is the one after the last counted week that has ended, or the week of the oldest row if none is counted. A week has
+// ended if it is before today and none of its rows waits in an inbox (the view telemetry_waiting).
+async function findWeeksToCount(runner: QueryRunner, asOf: Date, now: Date): Promise<string[]> {
   const { first_week_end, first_open_day } = await queryOne<{
     first_week_end: string;
     first_open_day: string;
   }>(
     runner,
-    `select coalesce((select max(week_end) + 7 from fleet_week),
+    `select coalesce((select max(week_end) + 7 from fleet_week where week_end < $2::date),
                      (select date_trunc('week', min(received_on))::date + 6 from telemetry), $1::date)::text as first_week_end,
             least((select min(received_on) from telemetry_waiting), $1::date)::text as first_open_day`,
-    [utcDay(asOf)],
+    [utcDay(asOf), utcDay(now)],
   );
   const weekEnds: string[] = [];
   for (let end = first_week_end; end < first_open_day; end = utcDay(new Date(Date.parse(end) + 7 * DAY_MS)))
@@ -92,8 +103,8 @@ const INSERT_CRASH_GROUPS = `
   group by crash_sig, coalesce(crash_app_version, app_version)
   order by count(*) desc, crash_sig limit ${MAX_CRASH_ROWS_PER_WEEK}`;
 
-// Retention deletes the state of a crash group together with the last week in which the group crashed, so `last_week_end` follows. This runs after the insert: a state that staff set meanwhile is
-// then either updated here or set with the new week.
+// Retention deletes the state of a crash group together with the last week in which the group crashed, so `last_week_end` follows.
+// This runs after the insert: a state that staff set meanwhile is then either updated here or set with the new week.
 const UPDATE_CRASH_GROUP_STATES = `
   update crash_group_state set last_week_end = $1::date
   where crash_sig in (select crash_sig from crash_week where week_end = $1::date)`;

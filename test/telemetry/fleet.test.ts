@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Fleet } from './fleet-harness.js';
 
 /** The Monday and the Sunday of a week, and the next Monday, from which on the week is shown. */
@@ -200,6 +200,27 @@ test('a week that has not ended is not counted, although the inbox has a row of 
   await fleet.receive('2026-12-14', 1);
   expect((await fleet.runRetention(NEXT_MONDAY)).weeks_counted).toBe(1);
   expect((await fleet.runRetention('2026-11-17')).weeks_counted).toBe(0);
+});
+
+describe('after a clock that was ahead', () => {
+  test('the empty weeks that it counted are counted again when they have ended', async () => {
+    await fleet.receive(MONDAY, 280, { os_version: 'macOS 26.1' });
+    expect((await fleet.runRetention('2027-01-04')).weeks_counted).toBe(8);
+    await fleet.runRetention('2026-11-17');
+    expect(await weekEnds()).toEqual([SUNDAY]);
+    await fleet.receive('2026-11-22', 281, { os_version: 'macOS 26.2' });
+    expect((await fleet.runRetention('2026-11-23')).weeks_counted).toBe(1);
+    expect((await lastWeek()).os_version).toEqual([{ value: 'macOS 26.2', heartbeats: 281 }]);
+  });
+
+  test('a week that it counted with telemetry of its own time is kept, and the weeks before it are counted', async () => {
+    await fleet.receive('2026-12-28', 280, { os_version: 'macOS 26.3' });
+    await fleet.runRetention('2027-01-04');
+    await fleet.receive(MONDAY, 281, { os_version: 'macOS 26.1' });
+    expect((await fleet.runRetention(NEXT_MONDAY)).weeks_counted).toBe(1);
+    expect(await weekEnds()).toEqual(['2027-01-03', SUNDAY]);
+    expect((await fleet.runRetention('2027-01-11')).weeks_counted).toBe(1);
+  });
 });
 
 test('the counts of a week are deleted exactly 24 months after its end', async () => {
