@@ -173,7 +173,12 @@ test('the response has the last deletion from each table, and the day of its old
   // A run that deletes nothing does not replace the last deletion, and an interrupted run does not count.
   await run('2026-11-20T01:05:00Z');
   await service.sql(
-    `insert into retention_run (id, as_of, started_at) values (gen_random_uuid(), now(), '2027-01-01')`,
+    `insert into retention_run (id, as_of, started_at) values (gen_random_uuid(), now(), '2026-11-20T13:30:00Z')`,
+  );
+  // A run with a time in the future had a wrong clock.
+  await service.sql(
+    `insert into retention_run (id, as_of, started_at, finished_at, deleted, oldest)
+     select gen_random_uuid(), at, at, at, '{"telemetry": 7}', '{"telemetry": "2025-11-20"}' from unnest('{2027-11-20}'::timestamptz[]) at`,
   );
   expect((await tables()).get('telemetry')).toMatchObject({
     oldest: '2024-11-21',

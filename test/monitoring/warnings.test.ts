@@ -8,13 +8,9 @@ beforeAll(async () => {
   service = await Service.start();
   // The job queue uses the real time and would carry requests out at once, but they must wait in these tests.
   jest.spyOn(service.app.get(ErasureService), 'runQueued').mockResolvedValue();
-  // This run is later than every time that a test sets, so that no test gets the warning about a missing run.
-  await service.sql(
-    `insert into retention_run (id, as_of, started_at, finished_at)
-     values (gen_random_uuid(), '2100-01-01', '2100-01-01', '2100-01-01')`,
-  );
-  // Compared with such a run, each recorded file rewrite would be overdue.
-  await service.sql('truncate file_rewrite');
+  // The age of the database is counted from a time after every one that a test sets, so that no test gets the warning about a missing
+  // run.
+  await service.sql(`truncate retention_run; update schema_migration set applied_at = '2100-01-01'`);
 });
 afterEach(() =>
   service.sql('truncate telemetry_inbox, telemetry, activation, license, erasure_request cascade'),
@@ -29,6 +25,14 @@ const warnings = async (): Promise<string[]> => {
 
 const addToInbox = (day: string) =>
   service.sql('insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), $1)', [day]);
+
+/** Adds a retention run that ended when it began. @param failed the tables at which it failed */
+const addRun = (at: string | Date, failed = '{}') =>
+  service.sql(
+    `insert into retention_run (id, as_of, started_at, finished_at, failed)
+     values (gen_random_uuid(), $1, $1, $1, $2)`,
+    [at, failed],
+  );
 
 async function addTelemetry(day: string): Promise<void> {
   await service.sql(`create table if not exists telemetry_${day.slice(0, 7).replace('-', '_')}
@@ -100,13 +104,23 @@ test('an overdue erasure request causes a warning from the day after it was due'
 });
 
 test('a retention run that failed at a table causes a warning while it is the last one', async () => {
-  await service.sql(
-    `insert into retention_run (id, as_of, started_at, finished_at, failed)
-     values (gen_random_uuid(), now(), '2101-01-01', now(), '{telemetry}')`,
-  );
+  service.clock.set('2026-11-20T13:00:00Z');
+  await addRun(service.clock.now(), '{telemetry}');
   expect(await warnings()).toEqual(['The last retention run failed at telemetry; the log says why.']);
-  await service.sql("delete from retention_run where started_at = '2101-01-01'");
+  await service.sql('truncate retention_run');
   expect(await warnings()).toEqual([]);
+});
+
+test('a retention run of a clock that was ahead neither hides nor causes a warning', async () => {
+  service.clock.set('2026-11-20T13:00:00Z');
+  await addRun('2026-11-19T12:59:59Z', '{telemetry}');
+  await addRun('2027-11-20T13:00:00Z');
+  await service.sql(`update file_rewrite set rewritten_at = '2026-11-19T12:59:59Z'`);
+  expect(await warnings()).toEqual([
+    'No retention run has finished since 2026-11-19T12:59:59Z; the log says why.',
+    'The last retention run failed at telemetry; the log says why.',
+  ]);
+  await service.sql('truncate retention_run');
 });
 
 test('the oldest row of each kind is reported, with one sentence each', async () => {

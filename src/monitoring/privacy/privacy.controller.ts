@@ -24,9 +24,10 @@ export class PrivacyController {
   /** @param language of the descriptions */
   @Get()
   async data(@Query('language') language = 'en', @Res({ passthrough: true }) reply: FastifyReply) {
-    const now = this.clock.now().getTime();
-    if (!this.#cached || Math.abs(now - this.#cached.at) >= CACHE_MS) {
-      const cached = { at: now, data: readPrivacyData(this.dataSource, this.config) };
+    const now = this.clock.now();
+    const at = now.getTime();
+    if (!this.#cached || Math.abs(at - this.#cached.at) >= CACHE_MS) {
+      const cached = { at, data: readPrivacyData(this.dataSource, this.config, now) };
       this.#cached = cached;
       // A failure is passed to the callers that wait for it, and not cached.
       cached.data.catch(() => this.#cached === cached && (this.#cached = undefined));

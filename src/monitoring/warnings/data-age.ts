@@ -41,7 +41,8 @@ export interface DataAges {
 // `retention_finished` ignores manual runs for another day: they do not show whether today's data was deleted. `file_rewrite`
 // and `failed` use every finished run, because each run rewrites files and runs every step. The rewrite of a file is overdue
 // after 2 days, or after 25 days for a large one: the intervals of `retention/rewrite.ts` and some days for retries. A table that
-// an earlier version rewrote ($1 does not have it) is never overdue.
+// an earlier version rewrote ($1 does not have it) is never overdue. A run after now ($2) had a clock that was ahead, and is ignored.
+const HAS_FINISHED = 'finished_at is not null and started_at <= $2';
 const AGES = `
   select clock_timestamp() as now,
          (select min(received_on) from telemetry)::text as telemetry,
@@ -51,13 +52,13 @@ const AGES = `
           where ${IS_WAITING})::text as erasure_due,
          (select min(runs_at)::date from erasure_request
           where ${IS_WAITING})::text as erasure_scheduled_for,
-         (select finished_at from retention_run where finished_at is not null and as_of::date = started_at::date
+         (select finished_at from retention_run where ${HAS_FINISHED} and as_of::date = started_at::date
           order by finished_at desc limit 1) as retention_finished,
          (select min(applied_at) from schema_migration) as database_since,
          (select min(rewritten_at)::date from file_rewrite
           where table_name = any($1) and rewritten_at + case when is_large then interval '25 days' else interval '2 days' end
-            < (select max(started_at) from retention_run where finished_at is not null))::text as file_rewrite,
-         coalesce((select failed from retention_run where finished_at is not null
+            < (select max(started_at) from retention_run where ${HAS_FINISHED}))::text as file_rewrite,
+         coalesce((select failed from retention_run where ${HAS_FINISHED}
                    order by started_at desc limit 1), '{}') as failed`;
 
 /**
@@ -71,9 +72,9 @@ export async function readDataAges(
   now: Date,
 ): Promise<DataAges> {
   const yesterday = new Date(now.getTime() - DAY_MS);
-  const queries = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 2}`));
+  const queries = rules.map((rule, index) => createOldestDueQuery(rule, yesterday, `$${index + 3}`));
   const days = queries.map(({ sql }) => `(${sql})`).join(', ');
-  const values = [REWRITTEN_TABLES, ...queries.map(({ value }) => value)];
+  const values = [REWRITTEN_TABLES, now, ...queries.map(({ value }) => value)];
   const { overdue_days, ...ages } = await queryOne<
     Omit<DataAges, 'overdue'> & { overdue_days: (string | null)[] }
   >(dataSource, `${AGES}, array[${days}] as overdue_days`, values);
