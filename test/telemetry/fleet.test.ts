@@ -95,6 +95,20 @@ test('a missing field is counted as null, and the value `other` like any other v
   ]);
 });
 
+test('of many values that one client invents, the 200 most frequent of a table are shown', async () => {
+  await fleet.receive(MONDAY, 300, { os_version: 'macOS 26.1' });
+  await fleet.service.sql(
+    `insert into telemetry_inbox (id, received_on, os_version)
+     select gen_random_uuid(), '${MONDAY}'::date, 'invented ' || value
+     from generate_series(1, 210) value, generate_series(1, 280)`,
+  );
+  await fleet.runRetention(NEXT_MONDAY);
+  const { os_version } = await lastWeek();
+  expect(os_version).toHaveLength(201);
+  expect(os_version[0]).toEqual({ value: 'macOS 26.1', heartbeats: 300 });
+  expect(os_version.at(-1)).toEqual({ other: true, heartbeats: 11 * 280 });
+});
+
 test('a week has counts of single fields, Macs with their chips, and configured with resolved compute units', async () => {
   const fields = { app_version: '3.2.0', os_version: 'macOS 26.1', ram_gb_bucket: '32' };
   const hardware = { mac_model: 'Mac16,8', soc_name: 'Apple M4 Pro' };

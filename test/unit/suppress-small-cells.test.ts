@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  MAX_SHOWN_CELLS,
   suppressSmallCells,
   SMALL_CELL_THRESHOLD,
   type Cell,
@@ -123,4 +124,11 @@ describe('at the threshold of 280 heartbeats:', () => {
   ])('%s', (_what, cells, rest, shown) => {
     expect(valuesOf(suppressSmallCells(cells, rest))).toEqual(shown);
   });
+});
+
+test('of more than 200 values the largest are shown, so that no client can fill the page with invented ones', () => {
+  const counts = Array.from({ length: MAX_SHOWN_CELLS + 2 }, (_, index) => 1_000 - index);
+  const shown = valuesOf(suppressSmallCells(cellsOf(...counts), 5));
+  expect(shown.slice(0, -1)).toEqual(valuesOf(suppressSmallCells(cellsOf(...counts.slice(0, 200)), 0)));
+  expect(shown.at(-1)).toEqual(['other', 800 + 799 + 5]);
 });
