@@ -280,7 +280,7 @@ create table fleet_cell (
   value      text,
   value_2    text,
   is_other   boolean not null,
-  heartbeats integer not null check (heartbeats >= 280)
+  heartbeats bigint not null check (heartbeats >= 280)
 );
 create index fleet_cell_week on fleet_cell (week_end);
 comment on table fleet_cell is 'Weekly counts of heartbeats by value of a telemetry field.';

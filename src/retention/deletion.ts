@@ -70,7 +70,7 @@ export async function countDeletable(
   const counts = tables.map(
     (table) => `(select count(*) from ${table} where ${formatDeletableCondition(rule)})`,
   );
-  const sql = `select (${counts.join(' + ')})::integer as rows`;
+  const sql = `select (${counts.join(' + ')})::float8 as rows`;
   const { rows } = await queryOne<{ rows: number }>(runner, sql, createParameters(rule, times));
   return rows;
 }
@@ -134,11 +134,11 @@ async function dropPastPartitions(runner: QueryRunner, firstKept: string): Promi
 async function estimateRows(runner: QueryRunner, table: string): Promise<number> {
   const estimate = await queryOne<{ rows: number }>(
     runner,
-    'select reltuples::integer as rows from pg_class where oid = $1::regclass',
+    'select reltuples::float8 as rows from pg_class where oid = $1::regclass',
     [table],
   );
   if (estimate.rows >= 0) return estimate.rows;
-  const count = await queryOne<{ rows: number }>(runner, `select count(*)::integer as rows from ${table}`);
+  const count = await queryOne<{ rows: number }>(runner, `select count(*)::float8 as rows from ${table}`);
   return count.rows;
 }
 

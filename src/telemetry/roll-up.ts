@@ -63,11 +63,11 @@ async function countCells(
   const rows = await queryRows<Cell & { is_rest: boolean }>(
     runner,
     `with cell as materialized (
-       select ${field} as value, ${field_2} as value_2, count(*)::integer as heartbeats
+       select ${field} as value, ${field_2} as value_2, count(*) as heartbeats
        from telemetry where ${IN_WEEK} group by 1, 2)
-     select value, value_2, heartbeats, false as is_rest from cell where heartbeats >= ${SMALL_CELL_THRESHOLD}
+     select value, value_2, heartbeats::float8, false as is_rest from cell where heartbeats >= ${SMALL_CELL_THRESHOLD}
      union all
-     select null, null, coalesce(sum(heartbeats), 0)::integer, true from cell where heartbeats < ${SMALL_CELL_THRESHOLD}`,
+     select null, null, coalesce(sum(heartbeats), 0)::float8, true from cell where heartbeats < ${SMALL_CELL_THRESHOLD}`,
     [weekEnd],
   );
   const cells = rows.filter(({ is_rest }) => !is_rest);

@@ -186,6 +186,16 @@ test('the response has the last deletion from each table, and the day of its old
   });
 });
 
+test('more deleted rows than a 32-bit number holds are shown', async () => {
+  const rows = 3_000_000_000;
+  await service.sql(
+    `insert into retention_run (id, as_of, started_at, finished_at, deleted)
+     values (gen_random_uuid(), $1, $1, $1, $2)`,
+    [service.clock.now(), { telemetry: rows }],
+  );
+  expect((await tables()).get('telemetry')!.last_deleted).toMatchObject({ rows });
+});
+
 test('the member `leaves` is true for a table with a retention rule, and false for another table', async () => {
   const all = await tables();
   for (const name of ['telemetry', 'activation', 'session']) expect(all.get(name)!.leaves).toBe(true);

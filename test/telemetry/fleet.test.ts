@@ -109,6 +109,16 @@ test('of many values that one client invents, the 200 most frequent of a table a
   expect(os_version.at(-1)).toEqual({ other: true, heartbeats: 11 * 280 });
 });
 
+test('a count of more heartbeats than a 32-bit number holds is shown', async () => {
+  const heartbeats = 3_000_000_000;
+  await fleet.service.sql('insert into fleet_week values ($1)', [SUNDAY]);
+  await fleet.service.sql(
+    `insert into fleet_cell (week_end, dimension, value, is_other, heartbeats) values ($1, 'os_version', 'macOS 26.1', false, $2)`,
+    [SUNDAY, heartbeats],
+  );
+  expect((await lastWeek()).os_version).toEqual([{ value: 'macOS 26.1', heartbeats }]);
+});
+
 test('a week has counts of single fields, Macs with their chips, and configured with resolved compute units', async () => {
   const fields = { app_version: '3.2.0', os_version: 'macOS 26.1', ram_gb_bucket: '32' };
   const hardware = { mac_model: 'Mac16,8', soc_name: 'Apple M4 Pro' };

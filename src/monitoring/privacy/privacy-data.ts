@@ -41,7 +41,7 @@ const LAST_RUN = `
 
 // Reads, for each table, the last run that deleted rows of it.
 const LAST_DELETED = `
-  select distinct on (key) key as "table", value::integer as rows, (finished_at at time zone 'UTC')::date::text as "on"
+  select distinct on (key) key as "table", value::float8 as rows, (finished_at at time zone 'UTC')::date::text as "on"
   from retention_run, jsonb_each_text(deleted) where ${HAS_FINISHED} and deleted <> '{}' order by key, started_at desc`;
 
 /**
