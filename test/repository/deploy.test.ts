@@ -90,6 +90,10 @@ describe('deploy/mooring@.service', () => {
     ]);
   });
 
+  test('the service starts after the clock is set, because a clock that is wrong at the start is not detected', () => {
+    expect(valueOf('After').split(' ')).toContain('time-sync.target');
+  });
+
   test('no setting is so wrong that the service is started again and again', () => {
     expect(valueOf('RestartPreventExitStatus').split(' ')).toEqual(['2', '9']);
   });
