@@ -12,6 +12,7 @@ import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import {
   assembleManifest,
   findDifferingUnsignedMember,
+  hasWrongSignature,
   parseSigned,
   readDocument,
   verifyManifest,
@@ -148,6 +149,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
 
   private verify(document: unknown): ManifestContent {
     const content = verifyManifest(document, this.keys.trusted);
+    if (hasWrongSignature(document, this.keys.trusted))
+      throw new PublishError('A signature of a trusted key is wrong: applications may trust only this key.');
     const differingMember = findDifferingUnsignedMember(document, content);
     if (differingMember)
       throw new PublishError(`The unsigned copy of ${differingMember} differs from the signed value.`);

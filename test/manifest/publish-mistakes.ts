@@ -65,6 +65,13 @@ export const MISTAKES: Record<string, Mistake> = {
     sentence: changedBytes,
     document: (signedManifest, live) => ({ ...signedManifest, signatures: live.signatures }),
   },
+  'a wrong signature of a trusted key beside a right one': {
+    sentence: 'A signature of a trusted key is wrong: applications may trust only this key.',
+    document: (signedManifest, live) => ({
+      ...signedManifest,
+      signatures: [...signedManifest.signatures, ...live.signatures],
+    }),
+  },
   'bytes changed after they were signed': {
     sentence: changedBytes,
     document: (signedManifest) => ({

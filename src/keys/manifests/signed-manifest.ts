@@ -89,6 +89,18 @@ export function verifyManifest(doc: unknown, trusted: ReadonlyMap<string, KeyObj
   return parseSigned(signed);
 }
 
+/**
+ * Whether a trusted key made a wrong signature of the document, beside a right one of another. A client accepts any right signature,
+ * but an application may trust only the other key. @param trusted the keys by key_id
+ */
+export function hasWrongSignature(doc: unknown, trusted: ReadonlyMap<string, KeyObject>): boolean {
+  const { signed, signatures } = readDocument(doc);
+  return signatures.some(({ key_id, signature }) => {
+    const key = trusted.get(key_id);
+    return key !== undefined && !verifyText(key, signed, signature);
+  });
+}
+
 /** Returns the name of the first unsigned copy that differs from `signed` or `signatures`; null if all copies match. */
 export function findDifferingUnsignedMember(doc: unknown, content: ManifestContent): string | null {
   const outer = isObject(doc) ? doc : {};
