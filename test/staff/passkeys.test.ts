@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { StaffService } from '../../src/staff/staff.service.js';
+import { androidKeyAttestation, selfAttestation } from '../support/http/attestations.js';
 import { Authenticator, type Forgery } from '../support/http/authenticator.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
@@ -145,6 +149,44 @@ describe('enrolling', () => {
     });
     expect([status, json.code]).toEqual([403, 'passkey_invalid']);
   });
+
+  test('sends no request to an address in the certificates of an attestation', async () => {
+    const requested: (string | undefined)[] = [];
+    const server = createServer(({ url }, response) => {
+      requested.push(url);
+      response.end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const { port } = server.address() as AddressInfo;
+      const attestation = androidKeyAttestation(`http://127.0.0.1:${port}/revocation-list`);
+      const browser = await signInNewPerson();
+      const { status, json } = await enrol(browser, new Authenticator(ORIGIN), { attestation });
+      expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+      expect(requested).toEqual([]);
+    } finally {
+      server.close();
+    }
+  });
+
+  test('accepts an attestation that the passkey itself signed, which browsers do not remove', async () => {
+    const authenticator = new Authenticator(ORIGIN);
+    const forgery = { attestation: selfAttestation };
+    expect((await enrol(await signInNewPerson(), authenticator, forgery)).status).toBe(201);
+    expect((await signInWith(authenticator)).status).toBe(204);
+  });
+
+  test.each([undefined, null, 7, '', 'x', 'oA', {}])(
+    'refuses %j in place of an attestation',
+    async (value) => {
+      const browser = await signInNewPerson();
+      const { options } = (await browser.post('passkeys/options', {})).json;
+      const credential = new Authenticator(ORIGIN).create(options);
+      Object.assign(credential['response'] as object, { attestationObject: value });
+      const { status, json } = await browser.post('passkeys', { response: credential });
+      expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+    },
+  );
 
   test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
     'ignores invalid transports: %j',

@@ -16,6 +16,13 @@ const CEREMONY_TIMEOUT_MS = CHALLENGE_LIFETIME_MINUTES * 60_000;
 /** The largest credential id that WebAuthn allows (section 5.1). The library accepts any length, including an empty id. */
 const MAX_CREDENTIAL_ID_BYTES = 1023;
 
+/**
+ * The formats of an attestation that browsers send if none is requested (WebAuthn, section 5.1.3): nothing, or a signature by the
+ * passkey itself. For `android-key` the library sends requests to addresses in the certificates of the answer, to read revocation
+ * lists, before it checks who issued these certificates.
+ */
+const ATTESTATION_FORMATS: readonly unknown[] = ['none', 'packed'];
+
 /** Loads the library at the first use of a passkey, because its 300 modules would slow the start of the service down. */
 const loadWebAuthn = () => import('@simplewebauthn/server');
 
@@ -69,11 +76,16 @@ export class RelyingParty {
     });
   }
 
-  /** Verifies a registration. @returns the credential; null if challenge, origin, user verification or answer is wrong */
+  /**
+   * Verifies a registration.
+   * @returns the credential; null if challenge, origin, user verification, format of the attestation or answer is wrong
+   */
   async verifyRegistration(
     response: RegistrationResponseJSON,
     challenge: Buffer,
   ): Promise<WebAuthnCredential | null> {
+    const format = await readAttestationFormat(response).catch(() => undefined);
+    if (!ATTESTATION_FORMATS.includes(format)) return null;
     const { verifyRegistrationResponse } = await loadWebAuthn();
     const verified = await verifyRegistrationResponse({
       response,
@@ -107,4 +119,10 @@ export class RelyingParty {
     }).catch(() => null);
     return verified?.verified ? verified.authenticationInfo.newCounter : null;
   }
+}
+
+/** Reads the format of the attestation in an answer that is not verified yet. @throws Error if the answer has none */
+async function readAttestationFormat({ response }: RegistrationResponseJSON): Promise<unknown> {
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
+  return decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject)).get('fmt');
 }

@@ -11,6 +11,21 @@ export interface Forgery {
   readonly flags?: number;
   readonly key?: KeyObject;
   readonly credentialId?: Buffer;
+  readonly attestation?: (credential: NewCredential) => Attestation;
+}
+
+/** What an attestation is about: a new credential, and its signature of the answer. */
+export interface NewCredential {
+  readonly publicKey: KeyObject;
+  readonly clientDataHash: Buffer;
+  readonly signature: Buffer;
+}
+
+/** A statement about a new credential. */
+export interface Attestation {
+  readonly format: string;
+  /** A map in CBOR. */
+  readonly statement: Buffer;
 }
 
 interface CreationOptions {
@@ -25,6 +40,8 @@ interface RequestOptions {
 
 const PRESENT_AND_VERIFIED = 0x05;
 const HAS_CREDENTIAL = 0x40;
+/** No statement: an empty map. */
+const NO_ATTESTATION: Attestation = { format: 'none', statement: Buffer.from([0xa0]) };
 
 /** A software authenticator (WebAuthn, ES256) with one discoverable credential and a signature counter. */
 export class Authenticator {
@@ -49,12 +66,17 @@ export class Authenticator {
     const credential = Buffer.concat([aaguid, length, id, this.#coseKey()]);
     const flags = (forgery.flags ?? PRESENT_AND_VERIFIED) | HAS_CREDENTIAL;
     const authData = Buffer.concat([this.#head(forgery.rpId ?? options.rp.id, flags), credential]);
+    const clientDataHash = hash('sha256', clientDataJSON, 'buffer');
+    const signature = sign('sha256', Buffer.concat([authData, clientDataHash]), this.#keys.privateKey);
+    const { publicKey } = this.#keys;
+    const { format, statement } =
+      forgery.attestation?.({ publicKey, clientDataHash, signature }) ?? NO_ATTESTATION;
     const attestationObject = Buffer.concat([
       Buffer.from([0xa3]),
       cborText('fmt'),
-      cborText('none'),
+      cborText(format),
       cborText('attStmt'),
-      Buffer.from([0xa0]),
+      statement,
       cborText('authData'),
       cborBytes(authData),
     ]);
@@ -111,11 +133,11 @@ function credentialBody(id: Buffer, response: Record<string, unknown>): Record<s
   return { id: text, rawId: text, type: 'public-key', clientExtensionResults: {}, response };
 }
 
-function cborText(text: string): Buffer {
+export function cborText(text: string): Buffer {
   return Buffer.from([0x60 | text.length, ...Buffer.from(text)]);
 }
 
-function cborBytes(bytes: Buffer): Buffer {
+export function cborBytes(bytes: Buffer): Buffer {
   const { length } = bytes;
   const head = length < 256 ? [0x58, length] : [0x59, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from(head), bytes]);
