@@ -8,7 +8,7 @@ import { androidKeyAttestation, selfAttestation } from '../support/http/attestat
 import { Authenticator, type Forgery } from '../support/http/authenticator.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service, type Answer } from '../support/harness.js';
 import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
@@ -53,6 +53,21 @@ async function signInWith(
 ) {
   const { options } = (await browser.post('session/options', {})).json;
   return browser.post('session', { response: authenticator.get(options, forgery) });
+}
+
+/** Removes a staff member while a request is answered: the removal is committed when the request waits for its lock. */
+async function duringRemoval(id: string, request: () => Promise<Answer>): Promise<Answer> {
+  const removal = await service.database.connect();
+  await removal.query('begin');
+  await removal.query('delete from staff where id = $1', [id]);
+  const state = { isFinished: false };
+  const answer = request().finally(() => (state.isFinished = true));
+  const waitingForLock = `select 1 from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database()`;
+  await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
+  await removal.query('commit');
+  removal.release();
+  return answer;
 }
 
 describe('enrolling', () => {
@@ -187,6 +202,13 @@ describe('enrolling', () => {
       expect([status, json.code]).toEqual([403, 'passkey_invalid']);
     },
   );
+
+  test('is refused for a person who is being removed', async () => {
+    const browser = await signInNewPerson();
+    const { id } = (await browser.get('session')).json;
+    const { status, json } = await duringRemoval(id, () => browser.post('passkeys/options', {}));
+    expect([status, json.code]).toEqual([401, 'sign_in_required']);
+  });
 
   test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(
     'ignores invalid transports: %j',
@@ -336,17 +358,7 @@ describe('signing in', () => {
 
   test('refuses a passkey whose owner is being removed', async () => {
     const { authenticator, id } = await createEnrolledPerson();
-    const removal = await service.database.connect();
-    await removal.query('begin');
-    await removal.query('delete from staff where id = $1', [id]);
-    const state = { isFinished: false };
-    const signingIn = signInWith(authenticator).finally(() => (state.isFinished = true));
-    const waitingForLock = `select 1 from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
-    await removal.query('commit');
-    removal.release();
-    const { status, json } = await signingIn;
+    const { status, json } = await duringRemoval(id, () => signInWith(authenticator));
     expect([status, json.code]).toEqual([403, 'passkey_invalid']);
   });
 

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { Clock } from '../../core/clock.js';
 import { execute, queryRow } from '../../database/sql.js';
+import { problem } from '../../http/problems/problem.js';
 
 export const CHALLENGE_LIFETIME_MINUTES = 5;
 
@@ -19,6 +20,7 @@ export class PasskeyChallenges {
    * Creates a challenge.
    * @param staffId of the staff member who registers a passkey; null for a sign-in
    * @returns the challenge, and its id for the cookie of the browser
+   * @throws Problem `sign_in_required` if the staff member was removed meanwhile
    */
   async create(staffId: string | null): Promise<{ id: string; challenge: Buffer }> {
     const id = randomUUID();
@@ -31,11 +33,15 @@ export class PasskeyChallenges {
          (select id from passkey_challenge where expires_at <= $1 limit 100 for update skip locked)`,
       [now],
     );
-    await execute(
+    // The lock makes this wait for a removal of the person, which would otherwise violate the foreign key.
+    const created = await queryRow<unknown>(
       this.dataSource,
-      'insert into passkey_challenge (id, challenge, staff_id, expires_at) values ($1, $2, $3, $4)',
+      `insert into passkey_challenge (id, challenge, staff_id, expires_at)
+       select $1, $2, $3, $4 where $3::uuid is null or exists (select 1 from staff where id = $3 for key share)
+       returning id`,
       [id, challenge, staffId, new Date(now.getTime() + CHALLENGE_LIFETIME_MINUTES * 60_000)],
     );
+    if (!created) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
     return { id, challenge };
   }
 
