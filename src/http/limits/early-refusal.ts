@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 const BACKGROUND_REQUEST = 'POST /v1/heartbeat ';
 const END_OF_HEADERS = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d{1,9})\r\n/i;
-/** A larger request is parsed, and one that is not complete within this time. */
+/** A larger request is parsed, and one that is not complete within this time: Node's own limit for slow senders then applies. */
 const MAX_REQUEST_BYTES = 16 * 1024;
 const MAX_ARRIVAL_MS = 1_000;
 
@@ -60,14 +60,16 @@ function readHeartbeat(
   const end = (isHeartbeat: boolean) => {
     if (isEnded || socket.destroyed) return;
     isEnded = true;
-    socket.off('data', read).off('timeout', giveUp).off('end', close).setTimeout(0);
+    clearTimeout(timer);
+    socket.off('data', read).off('end', close);
     if (decide(isHeartbeat)) return;
     socket.off('error', ignore);
     // The socket has no listener for data until the parser adds its own, so these bytes are kept for it.
     if (received) socket.unshift(Buffer.from(received, 'latin1'));
     parse(socket);
   };
-  const giveUp = () => end(false);
+  // The timeout of a socket would start again with each byte.
+  const timer = setTimeout(() => end(false), MAX_ARRIVAL_MS).unref();
   // The client does not wait for a response any more.
   const close = () => void socket.destroy();
   const read = (chunk: Buffer) => {
@@ -82,7 +84,6 @@ function readHeartbeat(
     }
   };
   socket.on('error', ignore).on('data', read).on('end', close);
-  socket.setTimeout(MAX_ARRIVAL_MS, giveUp);
 }
 
 const ignore = () => undefined;
