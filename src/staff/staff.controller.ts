@@ -25,7 +25,7 @@ export class StaffController {
   @AdminOnly()
   async add(@Body() { email, role }: StaffRequest, @CurrentStaff() staff: AuthenticatedStaff) {
     const audit = { actor: staff.email, reason: null };
-    const { staff_id } = await this.staffService.add(email, role, audit);
+    const { staff_id } = await this.staffService.add(email, role, audit, staff.id);
     return { staff: await this.staffService.getView(staff_id) };
   }
 
@@ -36,7 +36,7 @@ export class StaffController {
     @Body() { role, reason }: RoleRequest,
     @CurrentStaff() staff: AuthenticatedStaff,
   ) {
-    await this.staffService.setRole(id, role, { actor: staff.email, reason });
+    await this.staffService.setRole(id, role, { actor: staff.email, reason }, staff.id);
     return { staff: await this.staffService.getView(id) };
   }
 
@@ -48,7 +48,7 @@ export class StaffController {
     @Body() { reason }: ReasonRequest,
     @CurrentStaff() staff: AuthenticatedStaff,
   ) {
-    await this.staffService.remove(id, { actor: staff.email, reason });
+    await this.staffService.remove(id, { actor: staff.email, reason }, staff.id);
   }
 
   /** Mails a sign-in link to the staff member. The response does not contain the link. */
@@ -56,6 +56,6 @@ export class StaffController {
   @AdminOnly()
   @HttpCode(202)
   async link(@Param('id') id: string, @CurrentStaff() staff: AuthenticatedStaff) {
-    await this.linkMails.send(id, { actor: staff.email, reason: null });
+    await this.linkMails.send(id, { actor: staff.email, reason: null }, staff.id);
   }
 }

@@ -5,6 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { execute, queryRow, queryRows } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
+import { lockAdmins, refuseLastAdmin } from './identity/admins.js';
 import type { Role, Staff } from './identity/staff.entity.js';
 
 /** A staff member in responses to admins. */
@@ -21,7 +22,10 @@ const SELECT_STAFF = `
   select id, email, role, created_at, (select count(*)::int from passkey where staff_id = s.id) as passkeys
   from staff s`;
 
-/** Staff accounts of the vendor (docs/contract.md#staff). */
+/**
+ * Staff accounts of the vendor (docs/contract.md#staff). A change of the support API names the admin who makes it
+ * (`actingAdminId`), and is `forbidden` if this admin was removed or got another role meanwhile. A command names none.
+ */
 @Injectable()
 export class StaffService {
   constructor(
@@ -61,10 +65,16 @@ export class StaffService {
   /**
    * Adds a staff member.
    * @param email in the form of `canonicalEmail`
-   * @throws Problem `invalid_request` if the address belongs to a staff member already
+   * @throws Problem `forbidden`, `invalid_request` if the address belongs to a staff member already
    */
-  async add(email: string, role: Role, audit: AuditContext): Promise<{ staff_id: string }> {
+  async add(
+    email: string,
+    role: Role,
+    audit: AuditContext,
+    actingAdminId?: string,
+  ): Promise<{ staff_id: string }> {
     return this.dataSource.transaction(async (manager) => {
+      await lockAdmins(manager, actingAdminId);
       const staff_id = await this.insert(manager, email, role, audit);
       // An existing role is not changed here: the support API asks for a reason to change one (`setRole`).
       if (!staff_id) throw invalidMembers({ email: 'is staff already' });
@@ -83,20 +93,23 @@ export class StaffService {
     });
   }
 
-  /** Changes the role of a staff member; it applies to their next request. @throws Problem `not_found`, `last_admin` */
-  async setRole(id: string, role: Role, audit: AuditContext): Promise<void> {
+  /**
+   * Changes the role of a staff member; it applies to their next request.
+   * @throws Problem `not_found`, `forbidden`, `last_admin`
+   */
+  async setRole(id: string, role: Role, audit: AuditContext, actingAdminId?: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
-    await this.dataSource.transaction((manager) => this.changeRole(manager, id, role, audit));
+    await this.dataSource.transaction((manager) => this.changeRole(manager, id, role, audit, actingAdminId));
   }
 
   /**
    * Removes a staff member with all sessions, passkeys, links and tokens. The audit trail is kept.
-   * @throws Problem `not_found`, `last_admin`
+   * @throws Problem `not_found`, `forbidden`, `last_admin`
    */
-  async remove(id: string, audit: AuditContext): Promise<void> {
+  async remove(id: string, audit: AuditContext, actingAdminId?: string): Promise<void> {
     if (!isUuid(id)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
-      await requireAnotherAdmin(manager, id);
+      refuseLastAdmin(await lockAdmins(manager, actingAdminId), id);
       const sql = 'delete from staff where id = $1 returning role';
       const removed = await queryRow<{ role: Role }>(manager, sql, [id]);
       if (!removed) throw problem('not_found');
@@ -129,8 +142,10 @@ export class StaffService {
     id: string,
     role: Role,
     audit: AuditContext,
+    actingAdminId?: string,
   ): Promise<void> {
-    if (role !== 'admin') await requireAnotherAdmin(manager, id);
+    const admins = await lockAdmins(manager, actingAdminId);
+    if (role !== 'admin') refuseLastAdmin(admins, id);
     const staff = await queryRow<{
       role: Role;
     }>(manager, 'select role from staff where id = $1 for update', [id]);
@@ -140,15 +155,4 @@ export class StaffService {
     const change = { staff_id: id, role, before: { role: staff.role } };
     await recordAudit(manager, audit, { action: 'staff.role', change, at: this.clock.now() });
   }
-}
-
-/**
- * Refuses to remove the last admin or to change the role of the last admin, because the support API lets only admins manage
- * staff. It locks the rows of all admins in one order. If two admins remove each other at the same time, one is refused.
- * @throws Problem `last_admin`
- */
-async function requireAnotherAdmin(manager: EntityManager, id: string): Promise<void> {
-  const sql = "select id from staff where role = 'admin' order by id for update";
-  const admins = await queryRows<{ id: string }>(manager, sql);
-  if (admins.length === 1 && admins[0]!.id === id) throw problem('last_admin');
 }

@@ -4,7 +4,7 @@ import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
-import type { Service } from '../support/harness.js';
+import type { Answer, Service } from '../support/harness.js';
 import { MailHarness } from '../mail/harness.js';
 import {
   Browser,
@@ -14,6 +14,7 @@ import {
   signInStaff,
 } from '../support-api/harness.js';
 import { AUDIT_CONTEXT, NOW } from '../support/harness.js';
+import { until } from '../support/until.js';
 
 const ORIGIN = 'https://licenses.example.org';
 const REASON = { reason: 'Joined the team.' };
@@ -182,6 +183,62 @@ describe('the last admin', () => {
       expect(await admins()).toHaveLength(1);
     }
     await setAdmins(first);
+  });
+});
+
+describe('an admin who loses the role at the same moment', () => {
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  /** Runs statements in a transaction, which is committed when the requests wait for its locks, or are answered. */
+  async function during(sql: string, ...requests: (() => Promise<Answer>)[]): Promise<Answer[]> {
+    const transaction = await service.database.connect();
+    await transaction.query(`begin; ${sql}`);
+    let answered = 0;
+    const answers = Promise.all(requests.map((send) => send().finally(() => (answered += 1))));
+    const isWaiting = async () => answered + (await service.sql(waiting)).length >= requests.length;
+    await until(isWaiting);
+    await transaction.query('commit');
+    transaction.release();
+    return answers;
+  }
+
+  const requests: Record<
+    string,
+    (browser: Browser, other: { id: string; email: string }) => Promise<Answer>
+  > = {
+    'adds no person': (browser) => browser.post('staff', { email: newEmail(), role: 'admin' }),
+    'changes no role': (browser, { id }) =>
+      browser.call('PATCH', `staff/${id}`, { role: 'admin', ...REASON }),
+    'removes no person': (browser, { id }) => browser.post(`staff/${id}/remove`, REASON),
+    'sends no link': (browser, { id }) => browser.post(`staff/${id}/link`),
+  };
+  describe.each(['delete from staff', `update staff set role = 'support'`])('by %s', (statement) => {
+    test.each(Object.keys(requests))('%s', async (name) => {
+      const acting = await addStaff('admin');
+      const browser = await signInStaff(service, 'admin', acting.email, ORIGIN);
+      const other = await addStaff();
+      const read = () => service.sql(`select id, role from staff where id <> '${acting.id}' order by id`);
+      const before = await read();
+      const [answer] = await during(`${statement} where id = '${acting.id}'`, () =>
+        requests[name]!(browser, other),
+      );
+      expect([answer!.status, answer!.json?.code]).toEqual([403, 'forbidden']);
+      expect(await read()).toEqual(before);
+      expect(await service.sql('select 1 from staff_link where staff_id = $1', [other.id])).toEqual([]);
+    });
+  });
+
+  test('cannot remove the admin who removes them, also if a third one remains', async () => {
+    const people = [await addStaff('admin'), await addStaff('admin')] as const;
+    const [one, two] = people;
+    const browsers = await Promise.all(
+      people.map(({ email }) => signInStaff(service, 'admin', email, ORIGIN)),
+    );
+    const answers = await during(
+      `select 1 from staff where id in ('${one.id}', '${two.id}') for update`,
+      () => browsers[0]!.post(`staff/${two.id}/remove`, REASON),
+      () => browsers[1]!.post(`staff/${one.id}/remove`, REASON),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 403]);
   });
 });
 

@@ -11,6 +11,7 @@ import { newNonce, type DerivationInput } from '../../keys/mailed-secrets.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import type { MailMessage } from '../../mail/mail-message.js';
 import { enqueueMail, MailService } from '../../mail/mail.service.js';
+import { lockAdmins } from '../identity/admins.js';
 import { hasPasskey, LINK_LIFETIME_MINUTES, lockStaff, StaffLinks } from './staff-links.js';
 
 /** Mails a sign-in link to a staff member without a passkey. */
@@ -28,10 +29,11 @@ export class StaffLinkMails implements OnModuleInit {
     this.mail.register('staff_link', (id) => this.compose(id), { isForStaff: true });
   }
 
-  /** @throws Problem `not_found`, `has_passkey` */
-  async send(staffId: string, audit: AuditContext): Promise<void> {
+  /** @param actingAdminId the admin who requests the link @throws Problem `not_found`, `forbidden`, `has_passkey` */
+  async send(staffId: string, audit: AuditContext, actingAdminId: string): Promise<void> {
     if (!isUuid(staffId)) throw problem('not_found');
     await this.dataSource.transaction(async (manager) => {
+      await lockAdmins(manager, actingAdminId);
       await lockStaff(manager, staffId);
       if (await hasPasskey(manager, staffId)) throw problem('has_passkey');
       const [id, nonce] = [randomUUID(), newNonce()];
