@@ -339,7 +339,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     const { options } = (await browser.post('passkeys/options')).json;
     await browser.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
     const { id } = (await browser.get('session')).json;
-    return service.call('POST', `/support/api/staff/${id}/link`, undefined, await bearer('admin'));
+    return (await signInStaff(service, 'admin')).post(`staff/${id}/link`);
   },
   last_admin: async () => {
     const headers = await bearer('admin');
@@ -347,7 +347,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     await direct.sql(`update staff set role = 'support' where email <> 'admin-script@example.com'`);
     const { staff } = (await service.call('GET', '/support/api/staff', undefined, headers)).json;
     const { id } = staff.find(({ role }: { role: string }) => role === 'admin');
-    return service.call('PATCH', `/support/api/staff/${id}`, { role: 'support', reason: 'Less.' }, headers);
+    return service.call('POST', `/support/api/staff/${id}/remove`, { reason: 'Left.' }, headers);
   },
   webhook_signature_invalid: () => {
     const body = { transaction_id: 'tx-2', status: 'refunded' };

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, UseGuards } from '
 import type { AuthenticatedStaff } from './identity/staff-identity.js';
 import { StaffLinkMails } from './links/staff-link-mails.js';
 import { RoleRequest, StaffRequest } from './staff.dto.js';
-import { AdminOnly, CurrentStaff, StaffGuard } from './identity/staff.guard.js';
+import { AdminOnly, CurrentStaff, SessionOnly, StaffGuard } from './identity/staff.guard.js';
 import { StaffService } from './staff.service.js';
 import { ReasonRequest } from '../audit/reason.dto.js';
 
@@ -23,6 +23,7 @@ export class StaffController {
 
   @Post()
   @AdminOnly()
+  @SessionOnly()
   async add(@Body() { email, role }: StaffRequest, @CurrentStaff() staff: AuthenticatedStaff) {
     const audit = { actor: staff.email, reason: null };
     const { staff_id } = await this.staffService.add(email, role, audit, staff.id);
@@ -31,6 +32,7 @@ export class StaffController {
 
   @Patch(':id')
   @AdminOnly()
+  @SessionOnly()
   async change(
     @Param('id') id: string,
     @Body() { role, reason }: RoleRequest,
@@ -54,6 +56,7 @@ export class StaffController {
   /** Mails a sign-in link to the staff member. The response does not contain the link. */
   @Post(':id/link')
   @AdminOnly()
+  @SessionOnly()
   @HttpCode(202)
   async link(@Param('id') id: string, @CurrentStaff() staff: AuthenticatedStaff) {
     await this.linkMails.send(id, { actor: staff.email, reason: null }, staff.id);

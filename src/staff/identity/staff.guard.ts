@@ -15,7 +15,10 @@ type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };
 /** Marks a route that only admins may use. */
 export const AdminOnly = Reflector.createDecorator<object>();
 
-/** Marks a controller that accepts no access token, so that a stolen token cannot register a passkey. */
+/**
+ * Marks a controller or a route that accepts no access token, so that a stolen token cannot register a passkey or give another person
+ * access, which would last after the token is revoked.
+ */
 export const SessionOnly = Reflector.createDecorator<object>();
 
 /**
@@ -41,7 +44,7 @@ export class StaffGuard implements CanActivate {
     requireSameOrigin(request, this.config);
     const route = context.getHandler();
     if (this.reflector.get(AllowedWithoutSession, route)) return true;
-    const isSessionOnly = this.reflector.get(SessionOnly, context.getClass());
+    const isSessionOnly = this.reflector.getAllAndOverride(SessionOnly, [route, context.getClass()]);
     const staff =
       (await this.identity.findBySession(request)) ??
       (!isSessionOnly && (await this.identity.findByToken(request)));
