@@ -67,6 +67,19 @@ test('the secret of a link is removed from the URL at once, and a link works onc
   await title(first, 'Sign in').waitFor();
 });
 
+test('a link that has signed in is not sent again if the session could not be read after it', async () => {
+  const page = await browser.openPage(origin);
+  await page.goto(await createSignInLink(service, 'support', 'read-again@example.com'));
+  await title(page, 'Sign in with this link').waitFor();
+  const session = '**/support/api/session';
+  await page.route(session, (route) => route.fulfill({ status: 503 }));
+  await button(page, 'Sign in with this link').click();
+  await page.getByRole('alert').waitFor();
+  await page.unroute(session);
+  await button(page, 'Sign in with this link').click();
+  await title(page, 'Make a passkey').waitFor();
+});
+
 test('a link that is pasted into the open page works too', async () => {
   const page = await browser.openPage(origin);
   await page.goto('/support/');

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import { Button } from '../../shared/forms/button.js';
 import { call } from '../call.js';
 import { focusSoon } from '../../shared/notices/announcer.js';
@@ -23,6 +24,12 @@ export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
       await method();
       await onSignedIn();
     });
+  const usedLink = useRef<string | undefined>(undefined);
+  const sendLink = async () => {
+    // The link works once. If only the session could not be read after it, the next click does not send the link again.
+    if (usedLink.current !== link) await call('POST', 'session/link', { link });
+    usedLink.current = link;
+  };
   const discardLink = () => {
     onDiscardLink();
     focusSoon(document.body, '.sign-in .primary');
@@ -34,11 +41,7 @@ export function SignIn({ link, onSignedIn, onDiscardLink }: Props) {
         <p class="lead">{signIn.linkLead}</p>
         <Failure error={action.error} texts={signIn} />
         <div class="actions">
-          <Button
-            kind="primary"
-            busy={action.busy}
-            onClick={() => signInBy(() => call('POST', 'session/link', { link }))}
-          >
+          <Button kind="primary" busy={action.busy} onClick={() => signInBy(sendLink)}>
             {signIn.linkButton}
           </Button>
           <Button kind="link" onClick={discardLink}>
