@@ -21,8 +21,11 @@ function rangesOf(tag: string): string[] {
   return parts.map((_part, index) => parts.slice(0, parts.length - index).join('-'));
 }
 
-/** The direction of the script of a language: `ltr` or `rtl`; `ltr` in browsers that cannot tell. */
+/** The scripts of living languages that are written from right to left. */
+const RIGHT_TO_LEFT_SCRIPTS = 'Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa Yezi'.split(' ');
+
+/** Returns the direction of the script of a language. `Intl.Locale` has a method for this, but not in all browsers. */
 export function directionOf(tag: string): 'ltr' | 'rtl' {
-  const locale = new Intl.Locale(tag) as Intl.Locale & { getTextInfo?: () => { direction: 'ltr' | 'rtl' } };
-  return locale.getTextInfo?.().direction ?? 'ltr';
+  const { script } = new Intl.Locale(tag).maximize();
+  return script !== undefined && RIGHT_TO_LEFT_SCRIPTS.includes(script) ? 'rtl' : 'ltr';
 }

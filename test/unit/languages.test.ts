@@ -145,7 +145,18 @@ test('a tag is canonical or invalid', () => {
 });
 
 test('the direction of a language is that of its script', () => {
-  expect(['de', 'ja', 'ar', 'he'].map(directionOf)).toEqual(['ltr', 'ltr', 'rtl', 'rtl']);
+  expect(['de', 'ja', 'pa', 'ku'].map(directionOf)).toEqual(['ltr', 'ltr', 'ltr', 'ltr']);
+  expect(['ar', 'he', 'pa-PK', 'ku-Arab'].map(directionOf)).toEqual(['rtl', 'rtl', 'rtl', 'rtl']);
+});
+
+test('the direction of a language is found in a browser whose Intl.Locale has no getTextInfo', () => {
+  const method = Object.getOwnPropertyDescriptor(Intl.Locale.prototype, 'getTextInfo')!;
+  Reflect.deleteProperty(Intl.Locale.prototype, 'getTextInfo');
+  try {
+    expect(directionOf('ar')).toBe('rtl');
+  } finally {
+    Object.defineProperty(Intl.Locale.prototype, 'getTextInfo', method);
+  }
 });
 
 test('values are filled in as they are, and are not searched for placeholders', () => {
