@@ -137,7 +137,12 @@ test('license list filters by status, transaction and activation', async () => {
 });
 
 test.each([
-  [1, 'No license has this e-mail address, or no more have it.', ['show', 'unknown@example.com']],
+  [1, 'No license has this e-mail address.', ['show', 'unknown@example.com']],
+  [
+    1,
+    'The list of this e-mail address has no license after this cursor.',
+    ['show', ADA, '--cursor', '0_0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6'],
+  ],
   [2, '--limit and --cursor are for the licenses of an e-mail address.', ['show', 'pi_42', '--limit', '3']],
   [2, '--limit must be a whole number from 1 to 1000.', ['list', '--limit', '0']],
   [2, '--cursor must be the next_cursor of a page.', ['list', '--cursor', 'x']],

@@ -122,12 +122,12 @@ async function issue(options: IssueOptions, command: Command): Promise<void> {
 }
 
 async function show(argument: string | undefined, options: PageOptions, command: Command): Promise<void> {
-  const idOrKey = await argumentOrInput(argument, 'License id, key, transaction or e-mail address');
-  const email = emailField.parse(idOrKey);
+  const typed = await argumentOrInput(argument, 'License id, key, transaction or e-mail address');
+  const email = emailField.parse(typed);
   if (!(email instanceof Invalid)) return showOfHolder(email, options, command);
   if (options.limit !== undefined || options.cursor !== undefined)
     throw new UsageError('--limit and --cursor are for the licenses of an e-mail address.');
-  const view = await withDatabase((context) => findLicense(context, idOrKey));
+  const view = await withDatabase((context) => findLicense(context, typed));
   print(command, toValue(view), licenseText(view));
 }
 
@@ -137,13 +137,17 @@ async function showOfHolder(email: string, options: PageOptions, command: Comman
     readLicensePage(dataSource, { email, ...options }),
   );
   if (licenses.length === 0)
-    throw new CommandError('No license has this e-mail address, or no more have it.');
+    throw new CommandError(
+      options.cursor === undefined
+        ? 'No license has this e-mail address.'
+        : 'The list of this e-mail address has no license after this cursor.',
+    );
   const text = licenses.map(licenseText).join('\n\n');
   const next = nextPageText(['license', 'show', email], options, next_cursor);
   print(command, { licenses: licenses.map(toValue), next_cursor }, text + next);
 }
 
-/** A license as --json prints it. */
+/** Returns a license in the form that --json prints. */
 function toValue({ activations, ...license }: LicenseView) {
   return {
     ...withIdName('license', license),
@@ -200,16 +204,16 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
 }
 
 /** Finds a license by its id, its key or the transaction id of its purchase. @throws CommandError if no license is found */
-async function findLicense(context: CommandContext, idOrKey: string): Promise<LicenseView> {
+async function findLicense(context: CommandContext, text: string): Promise<LicenseView> {
   const { config, dataSource } = context;
-  const key = readLicenseKey(idOrKey);
+  const key = readLicenseKey(text);
   const key_hash = key && licenseKeyHash(withServicePrefix(key, config.licenseKeyPrefix));
-  const query = isUuid(idOrKey) ? { id: idOrKey } : key_hash && { key: [key_hash, null] as const };
+  const query = isUuid(text) ? { id: text } : key_hash && { key: [key_hash, null] as const };
   const found = query ? await findLicenses(dataSource, query) : [];
   // A transaction id can have the form of a license id or of a key.
-  const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: idOrKey });
+  const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: text });
   // The hash of a previous key needs LICENSE_KEY_SECRET, which no other search reads.
-  const [imported] = view ? [view] : await findByPreviousKey(context, idOrKey);
+  const [imported] = view ? [view] : await findByPreviousKey(context, text);
   if (imported) return imported;
   const hasTypo = key !== null && !hasValidCheckSymbol(key);
   throw new CommandError(
