@@ -86,7 +86,7 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     });
     if (document !== null) return { document, from: url };
   }
-  const document = isStored ? await readLiveManifest(config) : null;
+  const document = isStored ? await readStoredManifest(config) : null;
   if (document !== null) return { document, from: 'the database' };
   throw new CommandError(
     `No live manifest was found ${url === null ? '' : `at ${url} or `}in a database. Give its file or URL with --previous, or sign the first manifest with --first.`,
@@ -94,13 +94,13 @@ export async function findLive(previous: string | undefined, config: Config): Pr
 }
 
 /** Reads the live manifest from the database, or from PUBLIC_URL if there is none; null if no manifest is live. @throws ConfigError */
-export async function readCurrentManifest(): Promise<unknown> {
+export async function readLiveManifest(): Promise<unknown> {
   const config = publisherConfig();
-  return hasDatabase(config) ? readLiveManifest() : fetchManifest(liveAddress(config));
+  return hasDatabase(config) ? readStoredManifest() : fetchManifest(liveAddress(config));
 }
 
 /** Reads the live manifest, as it is served, from the database; null if there is none. */
-function readLiveManifest(config?: Config): Promise<unknown> {
+function readStoredManifest(config?: Config): Promise<unknown> {
   return withManifests(async ({ live }) => live && (JSON.parse(live.body) as unknown), config);
 }
 

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { parseSigned, readDocument } from '../../keys/manifests/signed-manifest.js';
-import { readCurrentManifest, readDocumentAt } from './live-manifest.js';
+import { readLiveManifest, readDocumentAt } from './live-manifest.js';
 import { makeKeyFile } from './signing-keys.js';
 import { publish } from './publish.js';
 import { refresh, withdraw } from './refresh.js';
@@ -150,7 +150,7 @@ async function keygen({ out, passphrase, passphraseFd }: KeygenOptions, command:
 }
 
 async function show(file: string | undefined, _options: unknown, command: Command): Promise<void> {
-  const document = file === undefined ? await readCurrentManifest() : await readDocumentAt(file);
+  const document = file === undefined ? await readLiveManifest() : await readDocumentAt(file);
   if (document === null) throw new CommandError('No manifest is live.');
   parseSigned(readDocument(document).signed);
   print(command, document, manifestText(document));

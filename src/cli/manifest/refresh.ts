@@ -5,7 +5,7 @@ import { readWithdrawalTarget, readManifestFile, type FoundManifest } from './li
 import {
   checkSigningOptions,
   makeManifest,
-  liveManifest,
+  loadLiveManifest,
   openSigningContext,
   verifyFound,
   type SigningOptions,
@@ -17,7 +17,7 @@ import { CommandError, printMessage } from '../terminal/output.js';
 export async function refresh(options: SigningOptions, command: Command): Promise<void> {
   checkSigningOptions(options);
   const context = await openSigningContext(options);
-  const live = await liveManifest(options, context);
+  const live = await loadLiveManifest(options, context);
   const { also_available, expires_at } = live.content;
   if (context.expires.getTime() <= Date.parse(expires_at))
     throw new CommandError(`The live manifest expires at ${expires_at}: --expires must be later.`);
@@ -38,7 +38,7 @@ export async function withdraw(
 ): Promise<void> {
   checkSigningOptions(options);
   const context = await openSigningContext(options);
-  const live = await liveManifest(options, context);
+  const live = await loadLiveManifest(options, context);
   const target = verifyFound(await findTarget(options.backTo, context), context);
   const { also_available } = target.content;
   const versions = PublishedVersions.of(target.content);

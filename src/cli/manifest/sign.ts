@@ -8,7 +8,7 @@ import { attachSignatures, type AttachOptions } from './attach.js';
 import {
   checkSigningOptions,
   makeManifest,
-  liveManifest,
+  loadLiveManifest,
   openSigningContext,
   type SigningOptions,
 } from './signing.js';
@@ -38,7 +38,7 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const url = options.url ?? throwMissingOption('--url <url>');
   checkSigningOptions(options);
   const context = await openSigningContext(options);
-  const live = first ? null : await liveManifest(options, context);
+  const live = first ? null : await loadLiveManifest(options, context);
   // The disk image is read last, because reading it takes longest.
   const { isDiskImage, ...image } = await readImage(fromWorkingDirectory(dmg), progressBar(basename(dmg)));
   const minimum = rfc3339OrNull(options.minimumLicenseExpiry ?? null);

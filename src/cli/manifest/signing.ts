@@ -94,7 +94,7 @@ export async function openSigningContext(options: SigningOptions): Promise<Signi
 }
 
 /** Finds and verifies the live manifest, and prints where it was found. */
-export async function liveManifest(
+export async function loadLiveManifest(
   { previous }: SigningOptions,
   context: SigningContext,
 ): Promise<LiveContent> {

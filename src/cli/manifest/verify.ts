@@ -36,13 +36,13 @@ export async function verify(
     throw new CommandError(`The signature holds, but the manifest expired at ${content.expires_at}.`);
   }
   const { signed, signatures } = readDocument(document);
-  const isVerified = signatures.map(({ key_id, signature }) => {
+  const signed_by: string[] = [];
+  const not_verified: string[] = [];
+  for (const { key_id, signature } of signatures) {
     const key = trusted.get(key_id);
-    return key !== undefined && verifyText(key, signed, signature);
-  });
-  const [signed_by, not_verified] = [true, false].map((wanted) =>
-    signatures.filter((_, i) => isVerified[i] === wanted).map(({ key_id }) => key_id),
-  ) as [string[], string[]];
+    const isVerified = key !== undefined && verifyText(key, signed, signature);
+    (isVerified ? signed_by : not_verified).push(key_id);
+  }
   const text = aligned([
     ...signed_by.map((key_id) => ['Signed by', key_id]),
     ...not_verified.map((key_id) => ['Not verified', key_id]),
