@@ -53,7 +53,7 @@ export const ACTIVATION_BUGS: readonly PlantedBug[] = [
       planting.trigger(
         'activation',
         'insert',
-        `USED new.machine_id = sha256(new.machine_id || new.id::text::bytea);`,
+        (recordUse) => `${recordUse} new.machine_id = sha256(new.machine_id || new.id::text::bytea);`,
       ),
   },
   {

@@ -76,13 +76,12 @@ export const CHANGE_BUGS: readonly PlantedBug[] = [
     name: 'a lower machine limit ends activations',
     seed: 1,
     shape: { ...ONE_CLIENT, kinds: { activate: 20, machines: 8 } },
-    // `Planting.trigger` replaces USED by the statement that records that the bug had its effect.
     plant: (planting) =>
       planting.trigger(
         'license',
         'update',
-        `if new.machines_allowed < old.machines_allowed then
-           USED update activation set ended_at = now(), ended_reason = 'released'
+        (recordUse) => `if new.machines_allowed < old.machines_allowed then
+           ${recordUse} update activation set ended_at = now(), ended_reason = 'released'
                 where license_id = new.id and ended_at is null;
          end if;`,
       ),

@@ -49,16 +49,20 @@ export class Planting {
 
   /**
    * Adds a trigger that runs before each row of a table is written.
-   * @param body its PL/pgSQL statements, with `USED` where the bug has its effect
+   * @param bodyOf returns its PL/pgSQL statements, with the statement `recordUse` where the bug has its effect
    */
-  async trigger(table: string, event: 'insert' | 'update', body: string): Promise<void> {
+  async trigger(
+    table: string,
+    event: 'insert' | 'update',
+    bodyOf: (recordUse: string) => string,
+  ): Promise<void> {
     const { deployment } = this;
     this.#hasTrigger = true;
     this.#undo.push(() => deployment.sql(`drop trigger if exists planted_bug on ${table}`, []));
     await deployment.sql(`drop sequence if exists ${USE_COUNTER}; create sequence ${USE_COUNTER}`, []);
     await deployment.sql(
       `create or replace function planted_bug() returns trigger language plpgsql as
-         $$ begin ${body.replace('USED', `perform nextval('${USE_COUNTER}');`)} return new; end $$`,
+         $$ begin ${bodyOf(`perform nextval('${USE_COUNTER}');`)} return new; end $$`,
       [],
     );
     await deployment.sql(

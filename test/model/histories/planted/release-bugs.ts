@@ -61,8 +61,8 @@ export const RELEASE_BUGS: readonly PlantedBug[] = [
       planting.trigger(
         'activation',
         'update',
-        `if new.machine_id is null and old.ended_at is null then
-           USED new.machine_id = old.machine_id; new.ended_at = null; new.ended_reason = null;
+        (recordUse) => `if new.machine_id is null and old.ended_at is null then
+           ${recordUse} new.machine_id = old.machine_id; new.ended_at = null; new.ended_reason = null;
          end if;`,
       ),
   },
