@@ -6,20 +6,21 @@ import { transactionIdField } from '../fields/transaction-id.js';
 import { PREVIOUS_KEY_SENTENCE, readPreviousKey } from '../keys/previous-key-text.js';
 import type { PurchaseState, StaffStatus } from '../licenses/license.rules.js';
 import { readDate, type DayOrder, type ReadDate } from './dates.js';
+import { FieldReader } from './field-reader.js';
 import type { SourceRow } from './source-row.js';
 import { readStatus, statusWord } from './statuses.js';
-import type { ExportFormat, ImportField } from './vendors.js';
+import type { ExportFormat } from './vendors.js';
 
 /** How the rows of one import are read. */
 export interface ReadOptions {
   readonly format: ExportFormat;
   readonly now: Date;
-  /** The machines of a license for whose quantity or limit the file has no number. */
+  /** The number of machines for each unit of the quantity, if the file has no limit of machines. */
   readonly defaultMachines: number;
-  /** The machines of a license that has no limit in the file. */
+  /** The number of machines of a license that is unlimited in the file. */
   readonly unlimitedMachines: number;
   readonly onExpiry: OnExpiry;
-  /** Of dates such as 03/04/2024; undefined if it is not known. */
+  /** The order of day and month in dates such as 03/04/2024; undefined if it is not known. */
   readonly dayOrder?: DayOrder | undefined;
 }
 
@@ -45,7 +46,7 @@ export interface ExportedLicense {
   };
 }
 
-/** Why a row is no license to import, and needs no change. */
+/** Why a row is skipped. Unlike a refused row, it needs no change. */
 export type SkipReason =
   'no license key: a sale of something else' | 'a later payment for a license of the file';
 
@@ -61,46 +62,24 @@ const quantityField = wholeNumber(MACHINES_ALLOWED.min, MACHINES_ALLOWED.max);
 
 /** Reads a row of an export. All faults of the row are in its refusal. */
 export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
-  const { format, now } = options;
-  const keyText = textOf(row, format, 'previous_key');
-  if (format.repeatColumn !== undefined && YES.test(row.cell(format.repeatColumn)?.trim() ?? ''))
-    return { skip: 'a later payment for a license of the file' };
-  if (!keyText && format.listsSales) return { skip: 'no license key: a sale of something else' };
+  const { format } = options;
+  const fields = new FieldReader(row, format);
+  const skip = skipReason(row, fields, format);
+  if (skip !== undefined) return { skip };
 
-  const faults: string[] = [];
-  const use = <T>(field: ImportField, value: T | Invalid): T | undefined => {
-    if (!(value instanceof Invalid)) return value;
-    faults.push(`${field} ${value.sentence}`);
-    return undefined;
-  };
-  const readText = <T>(field: ImportField, read: (text: string) => T | Invalid): T | null | undefined => {
-    const text = textOf(row, format, field);
-    return text ? use(field, read(text)) : null;
-  };
-  const required = <T>(field: ImportField, value: T | null | undefined): T | undefined =>
-    value === null ? use<T>(field, new Invalid('is missing')) : value;
-
-  const previous_key = required(
+  const previous_key = fields.require(
     'previous_key',
-    readText('previous_key', (text) => readPreviousKey(text) ?? new Invalid(PREVIOUS_KEY_SENTENCE)),
+    (text) => readPreviousKey(text) ?? new Invalid(PREVIOUS_KEY_SENTENCE),
   );
-  const email = required('email', readText('email', emailField.parse));
-  const transaction_id = readText('transaction_id', transactionIdField.parse);
-  const readDateOf = (field: ImportField) =>
-    readText(field, (text): ReadDate | null | Invalid =>
-      NEVER.test(text) ? null : readDate(text, options.dayOrder),
-    );
-  const expires = readDateOf('expires_at');
-  const purchased = readDateOf('purchased_at');
-  if (purchased && purchased.date > now) use('purchased_at', new Invalid('is in the future'));
+  const email = fields.require('email', emailField.parse);
+  const transaction_id = fields.read('transaction_id', transactionIdField.parse);
+  const { expires, purchased } = readDates(fields, options);
   const words = statusWords(row, format);
-  const status = use('status', readStatus(words));
-  if (status?.isExpired && expires !== undefined && !(expires && expires.date <= now))
-    use('status', new Invalid('says that the license has expired, but expires_at is not in the past'));
-  const machines = readMachines(row, options, use);
+  const status = readCheckedStatus(words, expires, fields, options);
+  const machines = readMachines(fields, options);
 
-  if (faults.length > 0 || !status || !previous_key || !email || !machines)
-    return { refusal: faults.join('; ') };
+  if (fields.faults.length > 0 || !status || !previous_key || !email || !machines)
+    return { refusal: fields.faults.join('; ') };
   return {
     license: {
       previous_key,
@@ -122,13 +101,39 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
   };
 }
 
-/**
- * Returns the text of a field: that of the first of its columns that is not empty.
- * @returns undefined if the file has none of the columns
- */
-function textOf(row: SourceRow, { columns }: ExportFormat, field: ImportField): string | undefined {
-  const texts = (columns[field] ?? []).map((column) => row.cell(column)?.trim());
-  return texts.find((text) => text) ?? texts.find((text) => text !== undefined);
+/** Returns the reason to skip a row; undefined for a row to read. */
+function skipReason(
+  row: SourceRow,
+  fields: FieldReader,
+  { repeatColumn, listsSales }: ExportFormat,
+): SkipReason | undefined {
+  if (repeatColumn !== undefined && YES.test(row.cell(repeatColumn)?.trim() ?? ''))
+    return 'a later payment for a license of the file';
+  const hasKey = Boolean(fields.textOf('previous_key'));
+  return !hasKey && listsSales ? 'no license key: a sale of something else' : undefined;
+}
+
+/** Reads the dates of a row. A date is null if the row has none, and undefined if it is invalid. */
+function readDates(fields: FieldReader, { now, dayOrder }: ReadOptions) {
+  const parse = (text: string): ReadDate | null | Invalid =>
+    NEVER.test(text) ? null : readDate(text, dayOrder);
+  const expires = fields.read('expires_at', parse);
+  const purchased = fields.read('purchased_at', parse);
+  if (purchased && purchased.date > now) fields.use('purchased_at', new Invalid('is in the future'));
+  return { expires, purchased };
+}
+
+/** Reads the status. A status that says `expired` must agree with the expiry. */
+function readCheckedStatus(
+  words: readonly string[],
+  expires: ReadDate | null | undefined,
+  fields: FieldReader,
+  { now }: ReadOptions,
+) {
+  const status = fields.use('status', readStatus(words));
+  if (status?.isExpired && expires !== undefined && !(expires && expires.date <= now))
+    fields.use('status', new Invalid('says that the license has expired, but expires_at is not in the past'));
+  return status;
 }
 
 /** Returns the words of all columns of the status and of the flags, in the form of `statusWord`; `active` without any. */
@@ -145,20 +150,19 @@ function statusWords(row: SourceRow, { columns, flags }: ExportFormat): string[]
 const hasNoRefundState = (row: SourceRow, { refundColumns }: ExportFormat): boolean =>
   refundColumns !== undefined && refundColumns.every((column) => !row.cell(column)?.trim());
 
-/** The number of machines: the limit in the file, or else the default for each of the quantity. */
+/** Returns the number of machines: the limit in the file, or else `defaultMachines` for each unit of the quantity. */
 function readMachines(
-  row: SourceRow,
+  fields: FieldReader,
   { format, defaultMachines, unlimitedMachines }: ReadOptions,
-  use: <T>(field: ImportField, value: T | Invalid) => T | undefined,
 ): { allowed: number; isUnlimited: boolean } | undefined {
-  const limit = textOf(row, format, 'machines_allowed');
+  const limit = fields.textOf('machines_allowed');
   if (limit !== undefined && (UNLIMITED.test(limit) || (limit === '' && format.isEmptyLimitUnlimited)))
     return { allowed: unlimitedMachines, isUnlimited: true };
   if (limit) {
-    const allowed = use('machines_allowed', machinesAllowedField.parseText(limit));
+    const allowed = fields.use('machines_allowed', machinesAllowedField.parseText(limit));
     return allowed === undefined ? undefined : { allowed, isUnlimited: false };
   }
-  const quantity = use('quantity', quantityField.parseText(textOf(row, format, 'quantity') || '1'));
-  const allowed = quantity && use('quantity', machinesAllowedField.parse(quantity * defaultMachines));
+  const quantity = fields.use('quantity', quantityField.parseText(fields.textOf('quantity') || '1'));
+  const allowed = quantity && fields.use('quantity', machinesAllowedField.parse(quantity * defaultMachines));
   return allowed ? { allowed, isUnlimited: false } : undefined;
 }

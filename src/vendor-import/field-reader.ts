@@ -1,0 +1,41 @@
+import { Invalid } from '../core/field.js';
+import type { SourceRow } from './source-row.js';
+import type { ExportFormat, ImportField } from './vendors.js';
+
+/** Reads the fields of a row, and collects their faults, so that the refusal of the row names all of them. */
+export class FieldReader {
+  readonly faults: string[] = [];
+
+  constructor(
+    private readonly row: SourceRow,
+    private readonly format: ExportFormat,
+  ) {}
+
+  /**
+   * Returns the text of a field: that of the first of its columns that is not empty.
+   * @returns undefined if the file has none of the columns
+   */
+  textOf(field: ImportField): string | undefined {
+    const texts = (this.format.columns[field] ?? []).map((column) => this.row.cell(column)?.trim());
+    return texts.find((text) => text) ?? texts.find((text) => text !== undefined);
+  }
+
+  /** Returns the value of a field; undefined for an invalid value, whose fault is collected. */
+  use<T>(field: ImportField, value: T | Invalid): T | undefined {
+    if (!(value instanceof Invalid)) return value;
+    this.faults.push(`${field} ${value.sentence}`);
+    return undefined;
+  }
+
+  /** Reads a field. @returns null if it is empty, undefined if it is invalid */
+  read<T>(field: ImportField, parse: (text: string) => T | Invalid): T | null | undefined {
+    const text = this.textOf(field);
+    return text ? this.use(field, parse(text)) : null;
+  }
+
+  /** Reads a field that must not be empty. @returns undefined if it is empty or invalid */
+  require<T>(field: ImportField, parse: (text: string) => T | Invalid): T | undefined {
+    const value = this.read(field, parse);
+    return value === null ? this.use<T>(field, new Invalid('is missing')) : value;
+  }
+}
