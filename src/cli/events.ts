@@ -6,7 +6,7 @@ import {
   type EventSelection,
   type EventState,
   type EventView,
-} from '../events/event-resend.js';
+} from '../events/event-selection.js';
 import { stopRecording } from '../events/event-recording.js';
 import { withDatabase } from './context/command-context.js';
 import { choiceOption, moment, uuid, wholeNumber } from './terminal/options.js';
