@@ -55,7 +55,7 @@ await runBench(import.meta.url, parseOptions, ({ rounds, write }) =>
     await ensureClientBuilt();
     const dataDir = join(folder, 'data');
     const settings = brandSettings();
-    // Instead of the small drawing of the pictures.
+    // This logo has as many bytes as a usual one. The logo of `brandSettings` has fewer.
     settings.LOGO_FILE = join(folder, 'logo.png');
     writeFileSync(settings.LOGO_FILE, drawLogo());
     const work = (service) => measureAll(service, dataDir, folder, rounds);

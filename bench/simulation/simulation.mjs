@@ -24,7 +24,10 @@ const BEHIND_REQUESTS = 192;
 const BEHIND_SHARE = 1 / 8;
 const MAX_CONNECTIONS = 4_000;
 
-/** Returns the next midnight (UTC) at which a Thursday begins: the third day is a Saturday, on which offices are closed. */
+/**
+ * Returns the next midnight (UTC) at which a Thursday begins. The simulation begins then, so that its third day is a Saturday, on
+ * which offices are closed.
+ */
 function nextThursday(now = Date.now()) {
   const midnight = Math.ceil(now / DAY_MS) * DAY_MS;
   return midnight + ((4 - new Date(midnight).getUTCDay() + 7) % 7) * DAY_MS;

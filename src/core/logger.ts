@@ -105,7 +105,8 @@ export class AppLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    // The sentence that a failed start prints says more: about a wrong setting, or, as a text, that the port cannot be used.
+    // A start that fails on a wrong setting, or on a port that cannot be used, prints a sentence about it. Nest passes a ConfigError
+    // for the setting, and a text for the port.
     if (message instanceof ConfigError || (typeof message === 'string' && rest.at(-1) === 'NestApplication'))
       return;
     this.#pino.error({ context: String(rest.at(-1)), ...errorFields(message) }, 'framework error');
@@ -132,7 +133,10 @@ export function errorFields(error: unknown): Fields {
   };
 }
 
-/** Returns the lines of the frames. The stack begins with the message, which may look like a frame, so nothing is read without it. */
+/**
+ * Returns the lines of the stack that are frames. Only the text after the message is searched, because a line of the message may
+ * look like a frame. A stack that does not contain the message gives no frames.
+ */
 function framesOf({ stack = '', message }: Error): string[] {
   const start = stack.indexOf(message);
   return start < 0 ? [] : (stack.slice(start + message.length).match(STACK_FRAMES) ?? []);

@@ -16,8 +16,8 @@ import {
 type Database = Pick<DataSource, 'query'>;
 
 /**
- * Writes the erasures of this database to TOMBSTONE_FILE, and reads those blocks that concern this database; each block is of one request
- * (docs/decisions/0024).
+ * Appends the erasures and cancellations of this database to TOMBSTONE_FILE, one block for each request, and reads the blocks that
+ * concern this database (docs/decisions/0024).
  */
 @Injectable()
 export class ErasureRecords {
@@ -62,8 +62,8 @@ export class ErasureRecords {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // Blocks of versions before docs/decisions/0024 name no database. A block that was written before any database of the
-      // lineage had an id (`since`) may still be of one from which this one was restored.
+      // A block that names no database, because its version is older than docs/decisions/0024, is used. So is a block from before
+      // `since`: this database may be restored from a backup that is older than the id of the database that wrote the block.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryRows<{ id: string }>(

@@ -6,26 +6,26 @@ import { withAsciiWidth, withoutSeparators, WORD_CHARACTER } from './typed-text.
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** The number of symbols of a key without its prefix: 15 secret symbols and the check symbol. */
 const SYMBOLS = 16;
-/** A longer text is refused. A mail with its key is shorter. */
+/** A longer text is refused. The mail in which a key is sent is shorter. */
 const MAX_TYPED_LENGTH = 2_000;
 
 const CANONICAL = /^[A-Z0-9]{2,12}_(?:[0-9A-HJKMNP-Z]{4}-){3}[0-9A-HJKMNP-Z]{4}$/;
 // The patterns are case-insensitive for ASCII only: toUpperCase alone would turn letters such as ı and ſ into I and S.
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
 const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
-// A key between words, such as those of its mail: it has its prefix and underscore, and a line may end after a dash. Groups that
-// are apart are not read, because a word could be taken for a group.
+// Finds a key between other words, such as those of a mail. It must have its prefix and the underscore. Spaces in it are accepted
+// only after a dash, where a line may end: without a dash, another word of four letters could be taken for a group of the key.
 const KEY_IN_TEXT = new RegExp(
   `(?<!${WORD_CHARACTER}\\p{Pd}?)[A-Za-z0-9]{2,12}_[A-Za-z0-9]{4}` +
     `(?:(?:[\\p{Pd}−ーｰ_][\\s>]{0,9})?[A-Za-z0-9]{4}){3}(?!\\p{Pd}?${WORD_CHARACTER})`,
   'gu',
 );
-// Such as `Key `, `KEY:`, `1) `, or any words before a prefix with its underscore.
+// Matches what precedes a key: a label such as `Key `, `KEY:` or `1) `, or any words before a prefix with its underscore.
 const LABEL = /^.*(?:[:：)]\s|(?:key|schlüssel|clé|キー)[\s:：]|\s(?=[A-Za-z0-9]{2,12}_))/is;
 
 /**
- * Reads a license key as a person typed or pasted it: without regard to case, separators and the words around it, `O` as `0`, `I`
- * and `L` as `1`.
+ * Reads a license key that a person typed or pasted. Case, separators and words around the key have no effect. `O` is read as `0`,
+ * `I` and `L` as `1`.
  * @returns the text in canonical form, with the prefix that was typed, or without one (`withServicePrefix`); null if the text does
  *   not have the shape of a key, or has several different keys
  */

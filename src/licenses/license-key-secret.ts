@@ -11,7 +11,7 @@ type Database = Pick<DataSource, 'query'>;
 /** The number of licenses whose keys are derived to recognise the secret of a database without a check value. */
 const COMPARED_LICENSES = 100;
 
-/** The sentence about a LICENSE_KEY_SECRET with which the licenses of the database were not made. */
+/** Returns the sentence that refuses a secret with which the license keys of this database were not derived. */
 export const otherSecretText = (config: Config) =>
   `${config.licenseKeySecret ? 'LICENSE_KEY_SECRET is' : 'The license key secret in DATA_DIR/keys is'} not the secret with which ` +
   'this database was made: use that one, or read docs/operations/secrets-and-files.md if it is lost.';
@@ -47,7 +47,7 @@ export async function requireSecretOfDatabase(
   if (!isSame) throw new ConfigError(otherSecretText(config));
 }
 
-/** Makes the present secret that of the database, after the former one was lost. Records who did it, and why. */
+/** Stores the check value of this secret in place of that of the former one, which was lost. Records who did it, and why. */
 export async function acceptSecret(
   dataSource: DataSource,
   keys: LicenseKeys,

@@ -89,7 +89,7 @@ export class ReleaseService {
 
   /**
    * Releases an activation in the caller's transaction, which holds the lock of the license (`lockLicense`).
-   * @param language of the release request that led to it, if the caller has stored the decision about it
+   * @param language of the mail; by default that of the open release request, if there is one
    */
   async releaseLocked(
     manager: EntityManager,

@@ -21,7 +21,7 @@ export interface AffectedCounts {
   readonly key_not_recorded: number;
 }
 
-// The key and the address are compared as in FIND_BY_MACHINE (src/activation/activation.service.ts), which finds the activation when
+// The key and the address are compared as in FIND_BY_MACHINE (src/activation/attempt-reads.ts), which finds the activation when
 // these clients activate again.
 const COUNT = `
   select count(*)::int as activations,

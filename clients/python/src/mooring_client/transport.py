@@ -105,7 +105,7 @@ class _Exchange:
                 return
             self.end(self._exchange(connection))
         except Exception as error:
-            self.end(NoAnswer("cut answer", True) if self.has_response else NoAnswer(_reason_of(error)))
+            self.end(NoAnswer("cut answer", has_response=True) if self.has_response else NoAnswer(_reason_of(error)))
         finally:
             if connection is not None:
                 connection.close()
@@ -130,10 +130,10 @@ class _Exchange:
         self.has_response = True
         # The service never sends a redirect; a captive portal does.
         if response.status < 200 or (300 <= response.status < 400 and response.status != 304):
-            return NoAnswer("redirect", True)
+            return NoAnswer("redirect", has_response=True)
         data = _read_bounded(response)
         if data is None:
-            return NoAnswer("answer too large", True)
+            return NoAnswer("answer too large", has_response=True)
         header = response.getheader
         return Answer(
             status=response.status,
