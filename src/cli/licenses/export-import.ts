@@ -6,7 +6,7 @@ import { importExport } from '../../vendor-import/import-export.js';
 import type { ImportReport } from '../../vendor-import/import-report.js';
 import { countKeysToMail, KeyMailSchedule, mailImportedKeys } from '../../vendor-import/key-mails.js';
 import { columnName } from '../../vendor-import/source-row.js';
-import { exportFormat, type VendorName } from '../../vendor-import/vendors.js';
+import { exportFormat, type ExportFormat, type VendorName } from '../../vendor-import/vendors.js';
 import { createErasureService, openLicenseKeys, withDatabase } from '../context/command-context.js';
 import {
   aligned,
@@ -56,43 +56,8 @@ export async function importExportFile(
   const refusedFile = options.dryRun
     ? undefined
     : new RefusedFile(refusedPath(options.refused, path, header ? 'csv' : 'json'), header);
-  const filters = Object.entries(options.only ?? {}).map(([column, value]) => [
-    columnName(column),
-    value.toLowerCase(),
-  ]);
   try {
-    const report = await withDatabase(async (context) => {
-      const { config, clock, dataSource } = context;
-      const keys = await openLicenseKeys(context);
-      const erasures = await createErasureService(context, keys);
-      const now = clock.now();
-      const parts = {
-        keys,
-        audit: auditContextOf(command),
-        now,
-        mails: options.mail
-          ? await KeyMailSchedule.after(dataSource, now, options.mailsPerMinute)
-          : undefined,
-        wasErased: (id: string) => erasures.wasErased(id),
-      };
-      return importExport(dataSource, rows, parts, {
-        read: {
-          format,
-          now,
-          defaultMachines: options.machines ?? config.defaultMachinesPerLicense,
-          unlimitedMachines: options.machines ?? MACHINES_ALLOWED.max,
-          onExpiry: options.onExpiry ?? config.defaultOnExpiry,
-          dayOrder: options.dates,
-        },
-        isDryRun: options.dryRun ?? false,
-        isSelected: (row) =>
-          filters.every(([column, value]) => row.cell(column!)?.trim().toLowerCase() === value),
-        onRefused: async (row: ExportRow, { place, reason }) => {
-          printMessage(`${place}: ${reason}`);
-          await refusedFile?.add(row, reason);
-        },
-      });
-    });
+    const report = await importExportRows({ rows, format, refusedFile }, options, command);
     const refused_file = (await refusedFile?.close()) ?? null;
     printReport(command, { ...report, refused_file }, options);
     if (report.refused > 0)
@@ -106,6 +71,57 @@ export async function importExportFile(
     // Ending the generator removes the progress bar, also if a step failed before all rows were read.
     await rows.return(undefined);
   }
+}
+
+interface ImportFiles {
+  readonly rows: AsyncGenerator<ExportRow, undefined>;
+  readonly format: ExportFormat;
+  /** Receives the rows that are refused; undefined for a dry run. */
+  readonly refusedFile: RefusedFile | undefined;
+}
+
+/** Imports the rows of an export into the database of the settings. */
+function importExportRows(
+  { rows, format, refusedFile }: ImportFiles,
+  options: ExportImportOptions,
+  command: Command,
+): Promise<ImportReport> {
+  return withDatabase(async (context) => {
+    const { config, clock, dataSource } = context;
+    const keys = await openLicenseKeys(context);
+    const erasures = await createErasureService(context, keys);
+    const now = clock.now();
+    const mails = options.mail
+      ? await KeyMailSchedule.after(dataSource, now, options.mailsPerMinute)
+      : undefined;
+    const wasErased = (id: string) => erasures.wasErased(id);
+    const parts = { keys, audit: auditContextOf(command), now, mails, wasErased };
+    return importExport(dataSource, rows, parts, {
+      read: {
+        format,
+        now,
+        defaultMachines: options.machines ?? config.defaultMachinesPerLicense,
+        unlimitedMachines: options.machines ?? MACHINES_ALLOWED.max,
+        onExpiry: options.onExpiry ?? config.defaultOnExpiry,
+        dayOrder: options.dates,
+      },
+      isDryRun: options.dryRun ?? false,
+      isSelected: rowFilter(options.only ?? {}),
+      onRefused: async (row: ExportRow, { place, reason }) => {
+        printMessage(`${place}: ${reason}`);
+        await refusedFile?.add(row, reason);
+      },
+    });
+  });
+}
+
+/** Returns a function that tells whether a row has the values of `--only`. */
+function rowFilter(only: RowFilters): (row: ExportRow) => boolean {
+  const filters = Object.entries(only).map(([column, value]) => ({
+    column: columnName(column),
+    value: value.toLowerCase(),
+  }));
+  return (row) => filters.every(({ column, value }) => row.cell(column)?.trim().toLowerCase() === value);
 }
 
 function refusedPath(given: string | undefined, path: string, extension: 'csv' | 'json'): string {
