@@ -11,6 +11,7 @@ import {
   Publisher,
   signArgsWithoutKey,
 } from '../../support/processes/cli-harness.js';
+import { testWith } from '../../support/processes/test-with.js';
 import { expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js';
 
 /*
@@ -108,39 +109,41 @@ test('no option has a passphrase as its value, because every user of the machine
   }
 });
 
-test('at a terminal passphrases are asked for without echo, and what is unusual is confirmed by its name', () => {
-  writeFileSync(terminal.file('Large.dmg'), Buffer.alloc(4 << 20));
-  const image = ['--dmg', 'Large.dmg', '--version', '1.0', '--url', 'https://dl.example.com/a', '--first'];
-  const keys = ['--key', 'one.pem', '--key', 'other.pem', '--out', 'typed.json'];
-  const command = [process.execPath, CLI, 'manifest', 'sign', ...image, ...keys].join(' ');
-  const { error, status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-    cwd: terminal.dir,
-    env: {
-      PATH: process.env['PATH'],
-      DATA_DIR: '/nonexistent',
-      PUBLIC_URL: UNREACHABLE_URL,
-      MANIFEST_PUBLIC_KEYS: terminal.one,
-    },
-    // The file has only zeros, so that it is no disk image, and other.pem is not listed.
-    input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
-    encoding: 'utf8',
-  });
-  if (error) return; // The program `script` is not installed.
-  expect(status).toBe(0);
-  // The terminal itself echoes the input that it gets before the question.
-  const shown = stdout.slice(stdout.indexOf('Passphrase of'));
-  // The image has 4 MiB. The bar is drawn after each MiB, and removed after the last.
-  const bar = (percent: number) =>
-    `\rLarge.dmg  ${'━'.repeat(Math.floor(percent * 0.3)).padEnd(30)} ${String(percent).padStart(3)} %`;
-  const progress = `${bar(25)}${bar(50)}${bar(75)}\r\u001b[K`;
-  expect(shown).toContain(progress);
-  expect(shown.replace(progress, '').replaceAll('\r', '')).toMatch(
-    new RegExp(
-      '^Passphrase of .*one\\.pem: \nPassphrase of .*other\\.pem: \n' +
-        'other\\.pem is a key that MANIFEST_PUBLIC_KEYS lacks .*\nType other\\.pem to do this nevertheless: ' +
-        'The file of version 1\\.0 is not a disk image: .*\nType 1\\.0 to do this nevertheless: Version +1\\.0 of ',
-    ),
-  );
-  expect(shown).not.toContain(PASSPHRASE);
-  expect(shown).not.toContain(OTHER_PASSPHRASE);
-});
+testWith('script')(
+  'at a terminal passphrases are asked for without echo, and what is unusual is confirmed by its name',
+  () => {
+    writeFileSync(terminal.file('Large.dmg'), Buffer.alloc(4 << 20));
+    const image = ['--dmg', 'Large.dmg', '--version', '1.0', '--url', 'https://dl.example.com/a', '--first'];
+    const keys = ['--key', 'one.pem', '--key', 'other.pem', '--out', 'typed.json'];
+    const command = [process.execPath, CLI, 'manifest', 'sign', ...image, ...keys].join(' ');
+    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+      cwd: terminal.dir,
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: '/nonexistent',
+        PUBLIC_URL: UNREACHABLE_URL,
+        MANIFEST_PUBLIC_KEYS: terminal.one,
+      },
+      // The file has only zeros, so that it is no disk image, and other.pem is not listed.
+      input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
+      encoding: 'utf8',
+    });
+    expect(status).toBe(0);
+    // The terminal itself echoes the input that it gets before the question.
+    const shown = stdout.slice(stdout.indexOf('Passphrase of'));
+    // The image has 4 MiB. The bar is drawn after each MiB, and removed after the last.
+    const bar = (percent: number) =>
+      `\rLarge.dmg  ${'━'.repeat(Math.floor(percent * 0.3)).padEnd(30)} ${String(percent).padStart(3)} %`;
+    const progress = `${bar(25)}${bar(50)}${bar(75)}\r\u001b[K`;
+    expect(shown).toContain(progress);
+    expect(shown.replace(progress, '').replaceAll('\r', '')).toMatch(
+      new RegExp(
+        '^Passphrase of .*one\\.pem: \nPassphrase of .*other\\.pem: \n' +
+          'other\\.pem is a key that MANIFEST_PUBLIC_KEYS lacks .*\nType other\\.pem to do this nevertheless: ' +
+          'The file of version 1\\.0 is not a disk image: .*\nType 1\\.0 to do this nevertheless: Version +1\\.0 of ',
+      ),
+    );
+    expect(shown).not.toContain(PASSPHRASE);
+    expect(shown).not.toContain(OTHER_PASSPHRASE);
+  },
+);
