@@ -111,7 +111,7 @@ export class Admission {
   #hasWaited(factor: number): boolean {
     const waitingMs = this.limits.waitingMs * factor;
     if (waitingMs === 0 || this.queue.waitingMs <= waitingMs) return false;
-    // Few clients that return at once keep the queue short, and never empty.
+    // A few clients that connect again after each response keep the queue short but never empty. So the length decides too.
     const { length } = this.queue;
     return length === undefined || (length / this.#perSecond) * 1000 > waitingMs;
   }

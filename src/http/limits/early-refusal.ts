@@ -5,8 +5,9 @@ import type { Socket } from 'node:net';
 const BACKGROUND_REQUEST = 'POST /v1/heartbeat ';
 const END_OF_HEADERS = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d{1,9})\r\n/i;
-/** A larger request is parsed, and one that is not complete within this time: Node's own limit for slow senders then applies. */
+/** A request of this size or more is passed to the parser. */
 const MAX_REQUEST_BYTES = 16 * 1024;
+/** A request that is not complete within this time is passed to the parser: Node's own limit for slow senders then applies. */
 const MAX_ARRIVAL_MS = 1_000;
 
 /** What `refuseEarly` needs to know. */
@@ -96,6 +97,6 @@ function lengthOf(received: string): number | undefined {
   if (end < 0) return received.length < MAX_REQUEST_BYTES ? Infinity : undefined;
   const length = CONTENT_LENGTH.exec(received.slice(0, end + 2))?.[1];
   const total = end + END_OF_HEADERS.length + Number(length);
-  // Without a length the value is not a number, which is not smaller either.
+  // Without the header `content-length`, `total` is NaN, and the comparison is false.
   return total < MAX_REQUEST_BYTES ? total : undefined;
 }

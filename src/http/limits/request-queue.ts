@@ -117,7 +117,10 @@ export class RequestQueue {
     respond(this.refusal());
   }
 
-  /** Returns the requests whose first one should be refused first, if it has waited for so long, and drops those without a client. */
+  /**
+   * Returns the list whose first request is refused next, because it has waited for so long. Background requests are refused before
+   * those of people. Requests whose client has gone are dropped.
+   */
   #waitedFor(milliseconds: number): WaitingRequest[] | undefined {
     const before = this.now() - milliseconds;
     return [this.#background, this.#people].find((requests) => {
