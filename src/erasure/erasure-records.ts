@@ -62,8 +62,8 @@ export class ErasureRecords {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // A block that names no database, because its version is older than docs/decisions/0024, is used. So is a block from before
-      // `since`: this database may be restored from a backup that is older than the id of the database that wrote the block.
+      // A block of a version before docs/decisions/0024 names no database, and is used. So is a block from before `since`: this
+      // database may be restored from a backup that is older than the id of the database that wrote the block.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryRows<{ id: string }>(

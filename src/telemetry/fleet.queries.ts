@@ -34,7 +34,7 @@ const READ_WEEKS = `
        (select soc_name, p50, p90, p95 from fleet_latency where week_end = week.week_end) l) as latency
   from week order by week_end desc`;
 
-/** Reads the telemetry of the last `weeks` counted weeks: numbers of heartbeats, never of machines, and no single rows. */
+/** Reads the counts of the last `weeks` counted weeks. They count heartbeats, never machines, and no telemetry row is read. */
 export async function readFleet(dataSource: DataSource, weeks: number) {
   const rows = await queryRows<WeekRow>(dataSource, READ_WEEKS, [weeks]);
   return {

@@ -37,7 +37,10 @@ export interface ExportedLicense {
   readonly purchased_at: Date | null;
   readonly machines_allowed: number;
   readonly on_expiry: OnExpiry;
-  /** For the report: the words of the status, the formats of the dates, and whether the file lacks the limit of machines and the refund state. */
+  /**
+   * For the report: the words of the status, the formats of the dates, and whether the file lacks the limit of machines and the
+   * refund state.
+   */
   readonly read: {
     readonly words: readonly string[];
     readonly dateFormats: readonly string[];
@@ -50,7 +53,7 @@ export interface ExportedLicense {
 export type SkipReason =
   'no license key: a sale of something else' | 'a later payment for a license of the file';
 
-/** The result of a row: a license, the reason to skip it, or the sentence that refuses it. Sentences never contain the text of a cell. */
+/** The result of a row: a license, the reason to skip it, or the sentence that refuses it, which contains no text of a cell. */
 export type ReadRow =
   { readonly license: ExportedLicense } | { readonly skip: SkipReason } | { readonly refusal: string };
 

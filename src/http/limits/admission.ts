@@ -27,8 +27,9 @@ const PERSON_FACTOR = 2;
 const REFUSALS_PER_ANSWER = 2;
 /** Refusals that may follow each other without an answer. */
 const MAX_SAVED_REFUSALS = 500;
-/** The shortest period in which the rate of answers is measured, and the fewest answers. With fewer, other work may have used the time. */
+/** The shortest period in which the rate of answers is measured. */
 const PERIOD_MS = 250;
+/** The fewest answers of such a period. With fewer, other work may have used most of the time. */
 const PERIOD_ANSWERS = 50;
 /** A period with a smaller share of processor time says nothing about how much the service could answer. */
 const BUSY_SHARE = 0.8;

@@ -109,7 +109,7 @@ class MooringClient:
         return NotActivated() if self._license is None else self._license.status
 
     def start(self) -> Status:
-        """Decides whether the application may run, and begins the background calls: once, unless the state could not be read."""
+        """Decides whether the application may run and begins the background calls. Once the state is read, a repetition does nothing."""
         self._queue.check_caller()
         # Once it is open, a click on Retry must not wait here for the heartbeat whose result it shares.
         if not self._is_open:
