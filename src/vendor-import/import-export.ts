@@ -52,7 +52,7 @@ interface Waiting<Row> {
 /** The first row of a previous key. */
 interface SeenRow {
   readonly place: string;
-  /** Of its address and transaction. */
+  /** The MD5 of its address and transaction, with which later rows of the key are compared. */
   readonly digest: string;
   /** The highest state of its purchase in all rows of the key. */
   state: PurchaseState;
@@ -60,7 +60,7 @@ interface SeenRow {
 
 class Importer<Row extends SourceRow> {
   readonly #counter = new ReportCounter();
-  /** By the id of the license, which is derived from the previous key. */
+  /** The first row of each previous key, by the id of the license, which is derived from the key. */
   readonly #seen = new Map<string, SeenRow>();
   #waiting: Waiting<Row>[] = [];
   /** In a dry run, the purchases as the batches so far would have stored them, by transaction id. */

@@ -54,7 +54,7 @@ export function keyOf({ state }: State): string {
   return JSON.stringify([licenses, state.erased]);
 }
 
-// Of the time of an activation, it only matters which keys were replaced after it.
+// The time of an activation matters only because of the keys that were replaced after it.
 function keyOfBinding({ replaced_at }: License, binding: License['bindings'][number]) {
   const { activated_at, ended, requests, ...rest } = binding;
   const knownKeys = ended ? null : replaced_at.map((at) => at >= activated_at);
