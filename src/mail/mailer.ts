@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { domainToASCII } from 'node:url';
 import { Inject, Injectable } from '@nestjs/common';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import { Logo, type Image } from '../brand/logo.js';
@@ -64,8 +63,9 @@ export class Mailer {
     const supportContact = options.isForStaff ? null : brand.supportContact;
     const image = this.logo.mailImage;
     const fullMail = withBrand(mail, { ...brand, supportContact, hasLogo: image !== null }, options.language);
-    // The recipient is an object, because nodemailer would read a string with a comma as two addresses.
-    const recipient = { name: '', address: withAsciiDomain(to) };
+    // The recipient is an object, because nodemailer would read a string with a comma as two addresses. It converts the domain to
+    // ASCII, unless the local part needs SMTPUTF8 anyway.
+    const recipient = { name: '', address: to };
     const message: SendMailOptions = {
       from,
       to: recipient,
@@ -147,13 +147,6 @@ const inlineLogo = ({ type, bytes }: Image) => ({
   cid: LOGO_CID,
   filename: 'logo.png',
 });
-
-/** Converts the domain of an address to ASCII, which each mail server accepts. The local part cannot be converted. */
-function withAsciiDomain(address: string): string {
-  const [local, domain] = address.split('@') as [string, string];
-  // `domainToASCII` would decode a percent sign and so change the domain.
-  return `${local}@${(!domain.includes('%') && domainToASCII(domain)) || domain}`;
-}
 
 function withoutReservedParameters(smtpUrl: string): string {
   const url = new URL(smtpUrl);
