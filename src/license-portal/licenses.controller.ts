@@ -38,7 +38,6 @@ export class HolderLicensesController {
     @PageLanguage() language: string | undefined,
   ): Promise<void> {
     const id = await requireOwnLicense(this.dataSource, holder, requestedId);
-    this.#keyMails.count(id);
-    await this.licenses.sendKey(id, undefined, language);
+    await this.#keyMails.countUnlessFailed(id, () => this.licenses.sendKey(id, undefined, language));
   }
 }

@@ -90,15 +90,16 @@ export class SignInService {
     language?: string,
     hint?: string,
   ): Promise<string> {
-    if (holder?.license_id && (await this.#isAddressOf(holder.license_id, email))) {
-      this.#codeMailsByLicense.count(holder.license_id);
-      return this.codes.send(email, { isUrgent: true, language, hint });
-    }
+    if (holder?.license_id && (await this.#isAddressOf(holder.license_id, email)))
+      return this.#codeMailsByLicense.countUnlessFailed(holder.license_id, () =>
+        this.codes.send(email, { isUrgent: true, language, hint }),
+      );
     // A request that one limit refuses does not count for the other.
     this.#codeMailsByAddress.check(email);
     if (!this.#allCodeMails.take()) throw problem('unavailable');
-    this.#codeMailsByAddress.count(email);
-    return this.codes.send(email, { language, hint });
+    return this.#codeMailsByAddress.countUnlessFailed(email, () =>
+      this.codes.send(email, { language, hint }),
+    );
   }
 
   /**

@@ -4,6 +4,7 @@ import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { everyRow, waitForJobs, outbox } from '../erasure/harness.js';
 import { NOW, Service } from '../support/harness.js';
+import { whileGone } from '../support/tables.js';
 import { Browser, mailedCodes, withoutIds, wrongCode } from './harness.js';
 
 /** How long a code is valid. */
@@ -234,6 +235,21 @@ describe('a request for a code does not show whether a license has the address',
     await addFailedMail('license_key');
     expect(await warnings()).toEqual([expect.stringMatching(/^Undelivered mails: 1, because a test\./)]);
     for (const remove of removals) await remove();
+  });
+
+  test('requests that fail because of the database do not use up the codes of the day', async () => {
+    const { email, license_key } = await service.issue({ email: 'outage@example.com' });
+    const byKey = await new Browser(service).signInByKey({ email, license_key });
+    for (const browser of [new Browser(service), byKey]) {
+      const request = async () => (await browser.call('POST', '/session/code', { email })).status;
+      const failed = await whileGone(service, 'one_time_code', async () => {
+        const statuses: number[] = [];
+        for (let times = 0; times < 11; times += 1) statuses.push(await request());
+        return statuses;
+      });
+      expect(failed).toEqual(Array(11).fill(500));
+      expect(await request()).toBe(202);
+    }
   });
 
   test('the eleventh request of a day for an address is answered with 429, whether a license has the address or not', async () => {

@@ -225,6 +225,16 @@ describe('POST licenses/:id/send-key', () => {
     expect((await sendKey(holder, other.license_id)).status).toBe(202);
   });
 
+  test('requests that fail because of the database do not use up the mails of the day', async () => {
+    const license = await service.issue({ email: newEmail() });
+    const holder = await new Browser(service).signInByKey(license);
+    const statusOf = async () => (await sendKey(holder, license.license_id)).status;
+    await whileGone(service, 'purchase', async () => {
+      for (let times = 0; times < 11; times += 1) expect(await statusOf()).toBe(500);
+    });
+    expect(await statusOf()).toBe(202);
+  });
+
   test('answers 409 for an imported key, which cannot be derived, and for a license that is refunded or revoked', async () => {
     const imported = await service.issue({ email: newEmail() });
     await service.sql('update license set key_hash = $2 where id = $1', [

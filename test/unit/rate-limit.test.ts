@@ -54,6 +54,32 @@ test('a check refuses if the next attempt would be refused, and counts nothing',
   expect(retryAfter(() => limit.check('ada'))).toBe('60');
 });
 
+test('an attempt whose work fails is taken back, and counts while the work is done', async () => {
+  const limit = new RateLimit(2, 60);
+  const work = Promise.withResolvers<string>();
+  const attempt = limit.countUnlessFailed('ada', () => work.promise);
+  expect(codesOf(limit, 'ada', 'ada')).toEqual(['counted', 'too_many_requests']);
+  work.reject(new Error('no database'));
+  await expect(attempt).rejects.toThrow('no database');
+  expect(await limit.countUnlessFailed('ada', async () => 'done')).toBe('done');
+  expect(codesOf(limit, 'ada')).toEqual(['too_many_requests']);
+  await expect(limit.countUnlessFailed('ada', async () => 'done')).rejects.toMatchObject({
+    code: 'too_many_requests',
+  });
+});
+
+test('an attempt of a period that has ended is not taken back from the next period', async () => {
+  let now = 0;
+  const limit = new RateLimit(1, 60, 10, () => now);
+  const work = Promise.withResolvers<void>();
+  const attempt = limit.countUnlessFailed('ada', () => work.promise);
+  now += 60_000;
+  limit.count('ada');
+  work.reject(new Error('no database'));
+  await expect(attempt).rejects.toThrow('no database');
+  expect(codesOf(limit, 'ada')).toEqual(['too_many_requests']);
+});
+
 test('above the limit of known clients, those with the fewest attempts are forgotten, the oldest of them first', () => {
   const limit = new RateLimit(3, 60, 3);
   codesOf(limit, 'twice', 'once', 'twice', 'once too');

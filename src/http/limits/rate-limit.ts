@@ -42,12 +42,24 @@ export class RateLimit {
 
   /** Counts an attempt. @param identity is stored only as a hash @throws Problem `too_many_requests` if the limit is reached */
   count(identity: string): void {
+    this.#count(hashIdentity(identity));
+  }
+
+  /**
+   * Counts an attempt and does its work. The attempt is taken back if the work fails, so that a failure of the database, which
+   * people answer by repeating their request, does not use up their attempts.
+   * @throws Problem `too_many_requests` if the limit is reached, and the error of the work
+   */
+  async countUnlessFailed<Result>(identity: string, work: () => Promise<Result>): Promise<Result> {
     const key = hashIdentity(identity);
-    const window = this.#requireBelowLimit(key);
-    if (!window) return this.#startWindow(key);
-    this.#byAttempts[window.attempts]!.delete(key);
-    window.attempts += 1;
-    this.#byAttempts[window.attempts]!.add(key);
+    const window = this.#count(key);
+    try {
+      return await work();
+    } catch (error) {
+      // The window may have ended or been dropped meanwhile.
+      if (window && this.#windows.get(key) === window) this.#setAttempts(key, window, window.attempts - 1);
+      throw error;
+    }
   }
 
   /** Checks the limit of an identity without counting an attempt. @throws Problem `too_many_requests` if the limit is reached */
@@ -64,10 +76,26 @@ export class RateLimit {
     throw problem('too_many_requests', {}, { 'retry-after': String(seconds) });
   }
 
-  #startWindow(key: string): void {
-    if (this.#windows.size >= this.maxKeys && !this.#dropKeyWithFewestAttempts()) return;
-    this.#windows.set(key, { attempts: 1, endsAt: this.now() + this.windowSeconds * 1000 });
+  /** @returns the window in which the attempt is counted; undefined if it is not counted */
+  #count(key: string): Window | undefined {
+    const window = this.#requireBelowLimit(key);
+    if (!window) return this.#startWindow(key);
+    this.#setAttempts(key, window, window.attempts + 1);
+    return window;
+  }
+
+  #setAttempts(key: string, window: Window, attempts: number): void {
+    this.#byAttempts[window.attempts]!.delete(key);
+    window.attempts = attempts;
+    this.#byAttempts[attempts]!.add(key);
+  }
+
+  #startWindow(key: string): Window | undefined {
+    if (this.#windows.size >= this.maxKeys && !this.#dropKeyWithFewestAttempts()) return undefined;
+    const window = { attempts: 1, endsAt: this.now() + this.windowSeconds * 1000 };
+    this.#windows.set(key, window);
     this.#byAttempts[1]!.add(key);
+    return window;
   }
 
   /** Drops one key: the oldest of those with the fewest attempts. @returns false if all keys have reached the limit */
