@@ -20,13 +20,13 @@ export class HolderActivationsController {
   @Post('release-request')
   @HttpCode(202)
   async requestRelease(
-    @Param('id') id: string,
+    @Param('id') requestedId: string,
     @Body() { reason }: ReleaseRequestBody,
     @CurrentHolder() holder: Holder,
     @PageLanguage() language: string | undefined,
   ): Promise<void> {
-    await requireOwnActivation(this.dataSource, holder, id);
-    await this.requests.create(id, reason ?? null, holder.email, language);
+    const { id, email } = await requireOwnActivation(this.dataSource, holder, requestedId);
+    await this.requests.create(id, reason ?? null, email, language);
   }
 
   @Post('release')

@@ -7,14 +7,22 @@ import type { Session } from '../http/sessions/sessions.js';
 /** A signed-in holder. A license key signs in to one license (`license_id`), a mailed code to all of an address (`email`). */
 export type Holder = Pick<Session, 'license_id' | 'email'> & { readonly session_id: string };
 
-// A license without an address has no holder: the holder was erased, or a restore lost the address.
-const IS_VISIBLE_TO_HOLDER = 'l.email is not null and (l.id = $2 or l.email = $3)';
-const SELECT_LICENSE = `select l.id from license l where l.id = $1 and ${IS_VISIBLE_TO_HOLDER}`;
+// The session is read in the same statement, because a change of the address ends the sessions by license key. A license without an
+// address has no holder: the holder was erased, or a restore lost the address.
+const IS_VISIBLE_TO_HOLDER = `l.email is not null
+  and exists (select 1 from session s where s.id = $2 and (s.license_id = l.id or s.email = l.email))`;
+const SELECT_LICENSE = `select l.id, l.email from license l where l.id = $1 and ${IS_VISIBLE_TO_HOLDER}`;
 const SELECT_ACTIVATION = `
-  select a.id from activation a join license l on l.id = a.license_id where a.id = $1 and ${IS_VISIBLE_TO_HOLDER}`;
+  select a.id, l.email from activation a join license l on l.id = a.license_id where a.id = $1 and ${IS_VISIBLE_TO_HOLDER}`;
+
+/** A license or an activation of a holder: its id in the stored form, which is lower case, and the address of the license. */
+interface Owned {
+  readonly id: string;
+  readonly email: string;
+}
 
 /**
- * Checks that a license belongs to a holder. @returns its id in the stored form, which is lower case
+ * Checks that a license belongs to a holder. The license may get another address after the check.
  * @throws Problem `not_found` if the license does not exist or belongs to another holder
  */
 export const requireOwnLicense = createOwnershipCheck(SELECT_LICENSE);
@@ -22,10 +30,10 @@ export const requireOwnLicense = createOwnershipCheck(SELECT_LICENSE);
 export const requireOwnActivation = createOwnershipCheck(SELECT_ACTIVATION);
 
 function createOwnershipCheck(sql: string) {
-  return async (dataSource: DataSource, { license_id, email }: Holder, id: string): Promise<string> => {
+  return async (dataSource: DataSource, { session_id }: Holder, id: string): Promise<Owned> => {
     if (!isUuid(id)) throw problem('not_found');
-    const row = await queryRow<{ id: string }>(dataSource, sql, [id, license_id, email]);
+    const row = await queryRow<Owned>(dataSource, sql, [id, session_id]);
     if (!row) throw problem('not_found');
-    return row.id;
+    return row;
   };
 }

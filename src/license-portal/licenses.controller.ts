@@ -37,7 +37,7 @@ export class HolderLicensesController {
     @CurrentHolder() holder: Holder,
     @PageLanguage() language: string | undefined,
   ): Promise<void> {
-    const id = await requireOwnLicense(this.dataSource, holder, requestedId);
+    const { id } = await requireOwnLicense(this.dataSource, holder, requestedId);
     await this.#keyMails.countUnlessFailed(id, () => this.licenses.sendKey(id, undefined, language));
   }
 }

@@ -9,6 +9,7 @@ import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { erase, formsOfMachine, sell } from '../erasure/harness.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { until } from '../support/until.js';
 import { Browser } from './harness.js';
 
 /** The former holder and the new holder of the license. */
@@ -120,6 +121,31 @@ test('a release request of the former holder that arrives after the address chan
   expect(await service.sql('select 1 from release_request where reason = $1', [REQUEST_REASONS[0]])).toEqual(
     [],
   );
+});
+
+test('a release request in a session by key is not stored if the license gets another address while it runs', async () => {
+  const issued = await service.issue({ email: 'key@leak.example' });
+  const { json } = await service.activate(issued);
+  const holder = await new Browser(service).signInByKey(issued);
+  // The statements of a change of the address before its commit.
+  const change = await service.database.connect();
+  await change.query('begin');
+  await change.query('update license set email = $2, email_since = $3 where id = $1', [
+    issued.license_id,
+    'next@example.com',
+    service.clock.now(),
+  ]);
+  const state = { isFinished: false };
+  const path = `/activations/${json.activation.id}/release-request`;
+  const request = holder.call('POST', path, { reason: 'Lost' }).finally(() => (state.isFinished = true));
+  const waitingForLock = `select 1 from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database()`;
+  await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
+  await change.query('commit');
+  change.release();
+  expect((await request).status).toBe(202);
+  const stored = 'select 1 from release_request where activation_id = $1';
+  expect(await service.sql(stored, [json.activation.id])).toEqual([]);
 });
 
 test('a change of the address ends the codes of the earlier one, which an erasure could not find', async () => {
