@@ -46,16 +46,17 @@ export class ReleaseService {
 
   /**
    * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days.
-   * @param email the address of the holder; a license of another address is `not_found` @param language of the holder's page
+   * @param email the address of the holder; a license of another address is `not_found`, and so is an activation that ended under a
+   *   former holder @param language of the holder's page
    * @throws Problem `not_found`, `release_needs_support`
    */
   async releaseForHolder(id: string, email: string, language?: string): Promise<ReleaseResult> {
-    return this.withLockedLicense(id, async (manager, { license_id, ended_at }, license) => {
-      if (license.email !== email) throwNotFound();
-      if (ended_at) return;
+    return this.withLockedLicense(id, async (manager, activation, license) => {
+      if (license.email !== email || isOfFormerHolder(activation, license)) throwNotFound();
+      if (activation.ended_at) return;
       const at = this.clock.now();
       // The releases are counted under the lock, so that concurrent releases count each other.
-      const released = await countSelfReleases(manager, license_id, at);
+      const released = await countSelfReleases(manager, activation.license_id, at);
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
       await endActivation(manager, id, { ended_at: at, released_by_holder: true });
       await enqueueReleaseMail(manager, id, at, language);
@@ -106,6 +107,10 @@ export class ReleaseService {
     await recordAudit(manager, audit, { action: 'activation.release', license_id, change, at });
   }
 }
+
+/** Whether an activation ended before its license got its current address; the same as `sinceCurrentHolder` in SQL. */
+const isOfFormerHolder = ({ ended_at }: Activation, { email_since }: License): boolean =>
+  ended_at !== null && email_since !== null && ended_at <= email_since;
 
 /** Ends an active activation. @returns false if it had already ended */
 async function endActivation(

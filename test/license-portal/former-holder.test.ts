@@ -85,6 +85,14 @@ test('the new holder sees the license and its active machine, and no data of the
   expect((await service.heartbeat(active.token)).status).toBe(200);
 });
 
+test('a release of an activation that ended under the former holder is answered as for an unknown id', async () => {
+  const bob = await new Browser(service).signInByCode(BOB);
+  for (const id of ended) {
+    const { status, json } = await bob.call('POST', `/activations/${id}/release`);
+    expect([status, json.code]).toEqual([404, 'not_found']);
+  }
+});
+
 test('staff still see all activations', async () => {
   const [seen] = await findLicenses(service.app.get(DataSource), { id: license.license_id });
   expect(seen!.activations.map(({ id }) => id).toSorted()).toEqual([active.id, ...ended].toSorted());

@@ -7,6 +7,7 @@ import {
   RETENTION_RULES,
   findRefusal,
   refusedOutcome,
+  isOfFormerHolder,
   selfReleasesLeft,
   statusOf,
   type Binding,
@@ -223,6 +224,7 @@ function selfRelease(context: StepContext, { email }: CommandOf<'self-release'>,
   const { license, now } = context;
   const refusal = refuseUnlessHolder(context, email);
   if (refusal) return refusal;
+  if (isOfFormerHolder(license, binding)) return refusedOutcome('not_found', 404, 'fix');
   if (!binding.ended) {
     if (selfReleasesLeft(license, now) <= 0) return refusedOutcome('release_needs_support', 403, 'fix');
     binding.released_by_holder = true;
