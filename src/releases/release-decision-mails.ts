@@ -23,6 +23,7 @@ export class ReleaseDecisionMails implements OnModuleInit {
     this.mail.register('release_declined', (id, language) => this.compose(id, language));
   }
 
+  // The mail says that the machine stays active, so it is not sent once the activation has ended.
   private async compose(id: string, language: Language): Promise<MailMessage | null> {
     const request = await queryRow<
       MailedMachine & {
@@ -34,7 +35,7 @@ export class ReleaseDecisionMails implements OnModuleInit {
       this.dataSource,
       `select l.email, r.asked_at, ${MACHINE_COLUMNS}, ${DECISION_REASON} as reason from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id
-       where r.id = $1 and ${sinceCurrentHolder('r.asked_at')}`,
+       where r.id = $1 and a.ended_at is null and ${sinceCurrentHolder('r.asked_at')}`,
       [id],
     );
     if (!request) return null;

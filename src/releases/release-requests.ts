@@ -66,12 +66,13 @@ export class ReleaseRequests implements OnModuleInit {
     });
   }
 
+  // The mail says that the machine stays active until the decision, so it is not sent once the activation has ended.
   private async compose(id: string, language: Language): Promise<MailMessage | null> {
     const request = await queryRow<ReleaseRequestRow>(
       this.dataSource,
       `select l.email, r.asked_at, ${MACHINE_COLUMNS} from release_request r
        join activation a on a.id = r.activation_id join license l on l.id = a.license_id
-       where r.id = $1 and ${sinceCurrentHolder('r.asked_at')}`,
+       where r.id = $1 and a.ended_at is null and ${sinceCurrentHolder('r.asked_at')}`,
       [id],
     );
     if (!request) return null;

@@ -141,6 +141,34 @@ describe('a mail is composed from the current state when it is sent', () => {
     await harness.jobs.untilDone('binding_released', await release());
     expect(mailsTo('later-holder@example.com')).toHaveLength(2);
   });
+
+  test('no mail says that a machine stays active if it was released meanwhile', async () => {
+    const email = 'released-meanwhile@example.com';
+    const license = await harness.service.issue({ email, machines_allowed: 2 });
+    const requests: Record<string, string> = {};
+    const request = async (machine: string) => {
+      const activation: string = (await harness.service.activate(license, machine)).json.activation.id;
+      await harness.service.app.get(ReleaseRequests).create(activation, null);
+      const sql = 'select id from release_request where activation_id = $1';
+      const [{ id } = { id: '' }] = await harness.service.sql<{ id: string }>(sql, [activation]);
+      requests[id] = activation;
+      return id;
+    };
+    const decline = async () => {
+      const id = await request('declined');
+      await harness.service.app.get(ReleaseDecisions).decide(id, 'decline', AUDIT_CONTEXT);
+      return id;
+    };
+    const release = (id: string) =>
+      harness.service.app.get(ReleaseService).release(requests[id]!, AUDIT_CONTEXT);
+    const requested = await deliverAfter(() => request('requested'), release);
+    await harness.jobs.untilDone('release_requested', requested);
+    const declined = await deliverAfter(decline, release);
+    await harness.jobs.untilDone('release_declined', declined);
+    for (const id of [requested, declined]) await harness.jobs.untilDone('binding_released', requests[id]);
+    const released = 'A machine was released from your license for Example App';
+    expect(mailsTo(email).map(({ headers }) => headers['subject'])).toEqual([released, released]);
+  });
 });
 
 describe('a license key', () => {
