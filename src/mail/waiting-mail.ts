@@ -27,7 +27,10 @@ export interface WaitingMail {
   readonly waiting: number;
   /** Waiting mails without a failed attempt. */
   readonly untried: number;
-  /** Waiting mails that have been due for five minutes and are not being sent. */
+  /**
+   * Waiting mails that have been due for five minutes and are not being sent. Sign-in codes do not count: only codes to the address
+   * of a license take time, so the public warning about late mails would reveal whether an address has one.
+   */
   readonly late: number;
   /** Mails with a failed attempt, including those after their last attempt. */
   readonly failed: number;
@@ -55,6 +58,7 @@ export const IS_CURRENT = 'key is not null';
 
 /** Reads the waiting and the failing mails, without personal data. */
 export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
+  const isCode = `task_identifier = '${MAIL_TASK_PREFIX}${CODE_MAIL}'`;
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK_PREFIX}') and ${IS_CURRENT}`;
   const [count, rows] = await Promise.all([
     queryOne<Omit<WaitingMail, 'failing'>>(
@@ -62,14 +66,14 @@ export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMa
       `select (count(*) filter (where attempts < max_attempts))::int as waiting,
               (count(*) filter (where not (${HAS_FAILED})))::int as untried,
               (count(*) filter (where ${HAS_FAILED}))::int as failed,
-              (count(*) filter (where attempts < max_attempts and locked_at is null
+              (count(*) filter (where attempts < max_attempts and locked_at is null and not ${isCode}
                                 and run_at < now() - interval '5 minutes'))::int as late
        ${mails}`,
     ),
     queryRows<Row>(
       dataSource,
       `select key, attempts, max_attempts, last_error, run_at, created_at ${mails} and (${HAS_FAILED})
-       order by task_identifier = '${MAIL_TASK_PREFIX}${CODE_MAIL}', created_at limit 100`,
+       order by ${isCode}, created_at limit 100`,
     ),
   ]);
   return { ...count, failing: rows.map(failingMail) };

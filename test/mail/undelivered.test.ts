@@ -230,6 +230,16 @@ describe('without a running service', () => {
     expect(now.warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);
   });
 
+  test('a sign-in code that is late is no warning, which would reveal that an address has a license', async () => {
+    const { rows } = await database.query(
+      `select id from graphile_worker.add_job('mail_sign_in_code', job_key := 'sign_in_code a test', run_at := now() - interval '6 minutes')`,
+    );
+    const { mail, warnings } = await withoutService.json(['status']);
+    expect([mail.waiting, mail.late]).toEqual([6, 2]);
+    expect(warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);
+    await database.query('select graphile_worker.complete_jobs($1)', [rows.map(({ id }) => id as string)]);
+  });
+
   test('a mail whose service was killed at its last attempt has failed, is listed, and is a warning', async () => {
     const killed = 'attempts = max_attempts, last_error = null, locked_at = null, locked_by = null';
     const about = await sell('killed', `${killed}, run_at = now() - interval '6 minutes'`);

@@ -535,7 +535,7 @@ export interface ServiceStatusAnswer {
     readonly waiting: number;
     /** Waiting mails without a failed attempt. */
     readonly untried: number;
-    /** Mails that have been due for five minutes and that no instance is sending. */
+    /** Mails, without sign-in codes, that have been due for five minutes and that no instance is sending. */
     readonly late: number;
     /** Mails with a failed attempt, including those after their last attempt. */
     readonly failed: number;
