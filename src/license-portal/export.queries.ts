@@ -1,32 +1,8 @@
 import { EntityManager } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
-import type { StaffStatus } from '../licenses/license.rules.js';
 import { PURCHASE_IDS_BY_EMAIL } from '../erasure/erase.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
-
-/** The fields of a license that the export contains in addition to the overview (`findLicenses`). */
-export interface ExportedLicenseFields {
-  readonly staff_status: StaffStatus;
-  /** The number of keys that the license has had. */
-  readonly key_generation: number;
-  readonly ended_at: string | null;
-}
-
-/** Reads the `ExportedLicenseFields`. @returns them by license id */
-export async function readLicenseFields(
-  manager: EntityManager,
-  licenseIds: readonly string[],
-): Promise<Map<string, ExportedLicenseFields>> {
-  const rows = await queryRows<
-    Omit<ExportedLicenseFields, 'ended_at'> & { id: string; ended_at: Date | null }
-  >(manager, 'select id, staff_status, key_generation, ended_at from license where id = any($1)', [
-    licenseIds,
-  ]);
-  return new Map(
-    rows.map(({ id, ended_at, ...license }) => [id, { ...license, ended_at: rfc3339OrNull(ended_at) }]),
-  );
-}
 
 /** The fields of an activation that the export contains in addition to the overview (`findLicenses`). */
 export interface ExportedActivationFields {
@@ -87,27 +63,6 @@ const toReleaseRequestView = ({ asked_at, reason, language, decided_at, decision
   decided_at: rfc3339OrNull(decided_at),
   decision,
 });
-
-/**
- * Reads the audit events of licenses, newest first. The actor is left out as data about staff. Events from before a license
- * got its current e-mail address are left out as data about a former holder. @returns them by license id
- */
-export async function readHistories(manager: EntityManager, licenseIds: readonly string[]) {
-  const rows = await queryRows<{
-    license_id: string;
-    at: Date;
-    action: string;
-    reason: string | null;
-    change: object;
-  }>(
-    manager,
-    `select e.license_id, e.at, e.action, e.reason, e.change
-     from audit_event e join license l on l.id = e.license_id
-     where e.license_id = any($1) and ${sinceCurrentHolder('e.at')} order by e.at desc, e.id desc`,
-    [licenseIds],
-  );
-  return Map.groupBy(rows, ({ license_id }) => license_id);
-}
 
 /**
  * Reads the purchases of an address, newest first. A purchase belongs to an address if its own row or its

@@ -3,18 +3,14 @@ import { DataSource, EntityManager } from 'typeorm';
 import { findLicenses } from '../activation/license-overview.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { findWaitingErasure } from '../erasure/erasure.view.js';
-import {
-  readActivationFields,
-  readHistories,
-  readLicenseFields,
-  readPurchases,
-  readSignInData,
-} from './export.queries.js';
+import { readActivationFields, readPurchases, readSignInData } from './export.queries.js';
+import { readEvents, readHistories, readLicenseFields } from './exported-licenses.js';
 
 /** The data that the export does not contain. The export lists them with the reason, so that holders need not ask. */
 const NOT_INCLUDED = [
   'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal, or else ask support.',
-  'Hashes by which keys and sessions are recognised, because they are secrets.',
+  'Hashes and random numbers by which keys, sessions and codes are recognised, because they are secrets.',
+  'Other queued mails and jobs: they contain only ids and the language of a mail, and are deleted when they are done.',
   'The names of the staff members who made changes, because they are data about these persons.',
   'Telemetry: it contains no link to you, to a license or to a machine, so it cannot be found for one person.',
 ] as const;
@@ -51,6 +47,7 @@ export class HolderExportService {
     const activationFields = await readActivationFields(manager, ids);
     const licenseFields = await readLicenseFields(manager, ids);
     const histories = await readHistories(manager, ids);
+    const events = await readEvents(manager, ids);
     return found.map((view) => {
       // `is_address_lost` is always false here, because a license without an address has no holder who could sign in.
       const { activations, is_address_lost: _, ...license } = view;
@@ -61,12 +58,8 @@ export class HolderExportService {
           ...activation,
           ...activationFields.get(activation.id),
         })),
-        history: (histories.get(license.id) ?? []).map(({ at, action, reason, change }) => ({
-          at: rfc3339(at),
-          action,
-          reason,
-          change,
-        })),
+        history: histories.get(license.id) ?? [],
+        events: events.get(license.id) ?? [],
       };
     });
   }
