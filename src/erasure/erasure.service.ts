@@ -127,11 +127,8 @@ export class ErasureService {
     return cancelled.length;
   }
 
-  /**
-   * Carries a request out now, also before it is due. A finished or cancelled request is not changed.
-   * @param language of the receipt @throws Problem `not_found`
-   */
-  async run(id: string, audit?: AuditContext, language?: string): Promise<ErasureView> {
+  /** Carries a request out now, also before it is due. A finished or cancelled request is not changed. @throws Problem `not_found` */
+  async run(id: string, audit?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
       // The lock timeout is short, because the job or the caller tries again.
@@ -143,7 +140,7 @@ export class ErasureService {
       );
       if (locked.length === 0) throw problem('not_found');
       const { email } = locked[0]!;
-      if (email !== null) await this.carryOut(manager, id, email, audit, language);
+      if (email !== null) await this.carryOut(manager, id, email, audit);
       return this.read(manager, id);
     });
   }
@@ -154,7 +151,7 @@ export class ErasureService {
    */
   async runQueued(id: string, language?: string): Promise<void> {
     const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id, language));
-    if (!isPostponed) await this.run(id, undefined, language);
+    if (!isPostponed) await this.run(id);
   }
 
   /**
@@ -272,12 +269,11 @@ export class ErasureService {
     id: string,
     email: string,
     audit?: AuditContext,
-    language?: string,
   ): Promise<void> {
     const now = this.clock.now();
     const rowIds = await lockPersonalData(manager, email, now);
     const result = await erasePersonalData(manager, rowIds, now, this.config.taxRetentionYears);
-    await this.complete(manager, id, email, result, now, language);
+    await this.complete(manager, id, email, result, now);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // This is the last step before the commit: if the file cannot be written, the transaction is rolled back and tried again.
@@ -292,7 +288,6 @@ export class ErasureService {
     email: string,
     result: ErasureResult,
     at: Date,
-    language?: string,
   ): Promise<void> {
     await deleteAddressData(manager, [email]);
     await execute(
@@ -300,8 +295,9 @@ export class ErasureService {
       'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
       [id, at, result],
     );
-    await execute(manager, 'select graphile_worker.remove_job($1)', [toJobKey(id)]);
-    await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language });
+    // The job has the language of the page on which the holder requested the erasure, also if another caller carries it out.
+    const { language } = await queryOne<{ language: string | null }>(manager, REMOVE_JOB, [toJobKey(id)]);
+    await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language: language ?? undefined });
   }
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
@@ -314,6 +310,9 @@ const toRowIds = (erased: readonly ErasedIds[]): RowIds => ({
   licenses: erased.flatMap(({ license }) => license),
   purchases: erased.flatMap(({ purchase }) => purchase),
 });
+
+/** Removes a job, and returns the language in it; null if it has none, or if there is no job. */
+const REMOVE_JOB = "select payload ->> 'language' as language from graphile_worker.remove_job($1)";
 
 const toJobKey = (id: string) => `erasure ${id}`;
 

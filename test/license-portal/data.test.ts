@@ -358,6 +358,15 @@ describe('POST and DELETE erasure', () => {
     await until(async () => (await mailsOf(email, /was deleted$/)).length === 1);
   });
 
+  test('the receipt is in the language of the page, also if the retention run carries the request out', async () => {
+    const { email } = await service.issue({ email: newEmail() });
+    const holder = await signInByCode(email);
+    await holder.call('POST', '/erasure', undefined, { 'accept-language': 'de' });
+    service.clock.advance(72 * HOUR_MS);
+    await runRetention();
+    await until(async () => (await mailsOf(email, /^Ihre Daten bei .* wurden gelöscht$/)).length === 1);
+  });
+
   test('a sign-in with a code during the erasure leaves no session', async () => {
     const { email } = await service.issue({ email: newEmail() });
     const { id } = (await requestErasure(await signInByCode(email))).json.erasure;
