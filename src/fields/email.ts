@@ -1,3 +1,4 @@
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { textField } from '../core/field.js';
 
 /**
@@ -8,15 +9,30 @@ const EMAIL_PATTERN = /^([^\s\p{Cc}\p{Cf}<>@]+)@([^\s\p{Cc}\p{Cf}\p{Default_Igno
 const MAX_EMAIL_LENGTH = 254;
 
 /**
- * Returns the form in which an e-mail address is stored and compared: trimmed, in lower case and in NFC, the domain in NFKC.
+ * Returns the form in which an e-mail address is stored and compared: trimmed, in lower case and in NFC, the domain in NFKC and in
+ * Unicode.
  * @returns null if the text is no e-mail address or has more than 254 characters
  */
 export function canonicalEmail(text: string): string | null {
   const [, local, domain] = EMAIL_PATTERN.exec(text.trim().toLowerCase()) ?? [];
   if (!local || !domain || !text.isWellFormed()) return null;
   // NFKC can turn full-width letters into capitals.
-  const email = `${local.normalize('NFC')}@${domain.normalize('NFKC').toLowerCase()}`;
+  const email = `${local.normalize('NFC')}@${inUnicode(domain.normalize('NFKC').toLowerCase())}`;
   return email.length <= MAX_EMAIL_LENGTH && EMAIL_PATTERN.test(email) ? email : null;
+}
+
+/**
+ * Returns an internationalized domain in Unicode: browsers convert it to ASCII (`xn--…`) in a field for an address, and applications
+ * do not. A domain stays as it is if it would not be converted back to the same ASCII, or has a character that an address must not.
+ */
+function inUnicode(domain: string): string {
+  if (!/^(?=.*xn--)[a-z0-9.-]+$/.test(domain)) return domain;
+  const unicode = domainToUnicode(domain);
+  const isEquivalent =
+    domainToASCII(unicode) === domain &&
+    unicode.normalize('NFKC').toLowerCase() === unicode &&
+    EMAIL_PATTERN.test(`a@${unicode}`);
+  return isEquivalent ? unicode : domain;
 }
 
 /** An e-mail address, in the form of `canonicalEmail`. */

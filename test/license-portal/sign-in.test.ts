@@ -33,6 +33,17 @@ test('a session by key shows only its license; the key may be typed in lower cas
   expect(await visibleLicenseIds(holder)).toEqual([license.license_id]);
 });
 
+test('the domain of an address may be in Unicode or in ASCII, to which browsers convert it', async () => {
+  const license = await service.issue({ email: 'ida@bücher.example' });
+  const typed = { ...license, email: 'ida@xn--bcher-kva.example' };
+  const sessions = [
+    await newBrowser().signInByKey(license),
+    await newBrowser().signInByKey(typed),
+    await newBrowser().signInByCode(typed.email),
+  ];
+  for (const holder of sessions) expect(await visibleLicenseIds(holder)).toEqual([license.license_id]);
+});
+
 test('sign-in answers with the same 404 to an unknown key, a wrong e-mail, a mistyped key and an erased license', async () => {
   const known = await service.issue({ email: 'known@example.com' });
   const erased = await service.issue({ email: 'erased@example.com' });

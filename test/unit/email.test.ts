@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { domainToASCII } from 'node:url';
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.js';
 import { canonicalEmail } from '../../src/fields/email.js';
@@ -58,11 +59,33 @@ test.each([
   },
 );
 
+test.each([
+  ['ada@xn--bcher-kva.de', 'ada@bücher.de'],
+  ['ada@Mail.XN--Bcher-KVA.de', 'ada@mail.bücher.de'],
+  ['ada@ｘn--bcher-kva.de', 'ada@bücher.de'],
+  ['ada@xn--fa-hia.de', 'ada@faß.de'],
+])('the ASCII form %s of an internationalized domain, which browsers send, is read as %s', (text, email) => {
+  expect(canonicalEmail(text)).toBe(email);
+  expect(canonicalEmail(email)).toBe(email);
+});
+
+test.each([
+  ['is not valid', 'xn--zzzzzz99'],
+  ['has no letter beyond ASCII', 'xn--abc-.example'],
+  ['has a joiner, which an address must not have', domainToASCII('نامه\u200cای.com')],
+  ['has a path', 'xn--bcher-kva.de/b'],
+])('a domain in ASCII whose Unicode form %s stays as it is: %s', (_what, domain) => {
+  expect(canonicalEmail(`ada@${domain}`)).toBe(`ada@${domain}`);
+});
+
 test('the canonical form of a canonical address is the same address', () => {
   fc.assert(
     fc.property(anyText(), anyText(), (local, domain) => {
       const email = canonicalEmail(`${local}@${domain}`);
       if (email !== null) expect(canonicalEmail(email)).toBe(email);
+      const ascii = domainToASCII(domain);
+      const converted = ascii && canonicalEmail(`${local}@${ascii}`);
+      if (converted) expect(canonicalEmail(converted)).toBe(converted);
     }),
     { numRuns: 2_000 },
   );
