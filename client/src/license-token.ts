@@ -1,7 +1,7 @@
 import { createHash, verify } from 'node:crypto';
 import { parseObject } from './json.js';
 import type { TrustedKey } from './manifest-signature.js';
-import type { StoredLicense } from './state-file.js';
+import type { StoredLicense } from './state.js';
 import { formatTime } from './time.js';
 
 /** The claims of a token that the client reads; only the service reads the others. Times are Unix seconds. */

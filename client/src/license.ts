@@ -2,7 +2,7 @@ import { errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './a
 import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
-import type { StoredLicense } from './state-file.js';
+import type { StoredLicense } from './state.js';
 import { isStoppedBy, NOT_CALLED, stoppedBy, storedStop, type CallEnd, type Status } from './status.js';
 import type { Store } from './store.js';
 import type { CrashSignature, Telemetry } from './telemetry.js';

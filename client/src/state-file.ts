@@ -1,41 +1,18 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isObject, type Members } from './json.js';
-import type { StoredTime } from './seen-time.js';
-import type { CrashSignature } from './telemetry.js';
+import { emptyState, parseState, withChanges, type State } from './state.js';
 import { removeAbandoned, temporaryOf } from './temporary-file.js';
-import { parseTime } from './time.js';
-
-/** The license as it was activated, with the values of the last confirmation. */
-export interface StoredLicense {
-  license_key: string;
-  email: string;
-  hostname_hint: string | null;
-  token: string;
-  offline_until: string;
-  expires_at: string | null;
-}
-
-/** The refusal that stopped the application. */
-export interface StoredStop {
-  code: string;
-  detail: string;
-  extras: Readonly<Record<string, unknown>>;
-}
-
-/** The highest manifest sequence seen with one key, and the SHA-256 (hex) of the signed bytes of that manifest. */
-export interface SeenSequence {
-  sequence: number;
-  digest: string;
-}
 
 /** Reads and writes the state. */
 export interface StateStorage {
   /** Never throws. @returns undefined if the state exists but cannot be read at the moment */
   read(): Promise<State | undefined>;
-  /** Replaces the whole state, or throws and keeps the previous one. */
-  write(state: State): Promise<void>;
+  /**
+   * Stores the changed members of the state, or throws and keeps the previous state. Another process may have changed the other
+   * members since.
+   */
+  write(state: State, changed: ReadonlySet<keyof State>): Promise<void>;
 }
 
 const READ_ATTEMPTS = 5;
@@ -45,29 +22,14 @@ type Log = (message: string) => void;
 type Pause = () => Promise<unknown>;
 const readPause: Pause = () => wait(READ_PAUSE_MS);
 
-/** All data that the client stores, in one file. */
-export interface State {
-  version: 1;
-  license: StoredLicense | null;
-  stopped: StoredStop | null;
-  time: StoredTime;
-  crash: CrashSignature | null;
-  sequences: Record<string, SeenSequence>;
-}
-
-export function emptyState(): State {
-  return {
-    version: 1,
-    license: null,
-    stopped: null,
-    time: { highest_seen: null, clock_ahead_seconds: 0 },
-    crash: null,
-    sequences: {},
-  };
-}
-
 export function fileStorage(file: string, log: Log): StateStorage {
-  return { read: () => readState(file, log), write: (state) => writeState(file, state) };
+  return {
+    read: () => readState(file, log),
+    write: async (state, changed) => {
+      const stored = parseState(await readFile(file, 'utf8').catch(() => ''));
+      await writeState(file, stored ? withChanges(stored, state, changed) : state);
+    },
+  };
 }
 
 /**
@@ -135,63 +97,4 @@ async function syncFolder(folder: string): Promise<void> {
   } catch {
     // Windows cannot open folders.
   }
-}
-
-function parseState(text: string): State | undefined {
-  let value: Members;
-  try {
-    value = JSON.parse(text) as Members;
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value) || value['version'] !== 1) return undefined;
-  const { license = null, stopped = null, time, crash = null, sequences } = value;
-  if (license !== null && !isLicense(license)) return undefined;
-  if (stopped !== null && !isStop(stopped)) return undefined;
-  return {
-    version: 1,
-    license,
-    stopped,
-    time: isTime(time) ? time : emptyState().time,
-    crash: isObject(crash) ? (crash as CrashSignature) : null,
-    sequences: isObject(sequences) ? sequencesOf(sequences) : {},
-  };
-}
-
-function isLicense(value: unknown): value is StoredLicense {
-  if (!isObject(value)) return false;
-  const hasTexts = ['license_key', 'email', 'token'].every((name) => typeof value[name] === 'string');
-  const { hostname_hint, offline_until, expires_at } = value;
-  return (
-    hasTexts &&
-    (hostname_hint === null || typeof hostname_hint === 'string') &&
-    isInstant(offline_until) &&
-    (expires_at === null || isInstant(expires_at))
-  );
-}
-
-function isStop(value: unknown): value is StoredStop {
-  return (
-    isObject(value) &&
-    typeof value['code'] === 'string' &&
-    typeof value['detail'] === 'string' &&
-    isObject(value['extras'])
-  );
-}
-
-function isTime(value: unknown): value is StoredTime {
-  if (!isObject(value) || !Number.isFinite(value['clock_ahead_seconds'])) return false;
-  return value['highest_seen'] === null || isInstant(value['highest_seen']);
-}
-
-function isInstant(value: unknown): value is string {
-  return parseTime(value) !== undefined;
-}
-
-function sequencesOf(value: Members): Record<string, SeenSequence> {
-  const valid = Object.entries(value).filter(
-    ([, seen]) =>
-      isObject(seen) && Number.isSafeInteger(seen['sequence']) && typeof seen['digest'] === 'string',
-  );
-  return Object.fromEntries(valid) as Record<string, SeenSequence>;
 }

@@ -1,5 +1,5 @@
 import { checkedMembers, type ProblemCode, type ProblemExtras } from './problem-members.js';
-import type { StoredStop } from './state-file.js';
+import type { StoredStop } from './state.js';
 
 /** What the application may do now. */
 export type Status =

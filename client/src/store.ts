@@ -1,9 +1,12 @@
-import { emptyState, type State, type StateStorage } from './state-file.js';
+import { emptyState, highestOf, type State } from './state.js';
+import type { StateStorage } from './state-file.js';
 
 /** The state in memory and its storage. A change applies to memory at once; writes to the storage run one at a time. */
 export class Store {
   #state: State = emptyState();
   #isUnread = false;
+  /** The members that were changed since they were last written. */
+  #unwritten = new Set<keyof State>();
   #writing: Promise<void> = Promise.resolve();
   readonly #storage: StateStorage;
   readonly #log: (message: string) => void;
@@ -38,23 +41,26 @@ export class Store {
   /** Changes the state. It resolves even if the change could not be stored: a full disk must not stop the application. */
   save(change: Partial<State>): Promise<void> {
     this.#state = { ...this.#state, ...change };
+    for (const name of Object.keys(change) as (keyof State)[]) this.#unwritten.add(name);
     // A state that could not be read may contain a license, so only a new license may replace it.
     if (change.license) this.#isUnread = false;
     if (this.#isUnread) return this.#writing;
-    this.#writing = this.#writing
-      .then(() => this.#storage.write(this.#state))
-      .catch(() => this.#log('the license state could not be written'));
+    this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const changed = this.#unwritten;
+    this.#unwritten = new Set();
+    try {
+      await this.#storage.write(this.#state, changed);
+    } catch {
+      this.#unwritten = new Set([...changed, ...this.#unwritten]);
+      this.#log('the license state could not be written');
+    }
   }
 
   idle(): Promise<void> {
     return this.#writing;
   }
-}
-
-function highestOf(stored: State['sequences'], seen: State['sequences']): State['sequences'] {
-  const higher = Object.entries(seen).filter(
-    ([key, { sequence }]) => sequence > (stored[key]?.sequence ?? -Infinity),
-  );
-  return { ...stored, ...Object.fromEntries(higher) };
 }

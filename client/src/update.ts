@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { asObject, parseObject } from './json.js';
 import { signersOf, type TrustedKey } from './manifest-signature.js';
 import { readSigned, type Offer, type Signed } from './signed-manifest.js';
-import type { SeenSequence } from './state-file.js';
+import type { SeenSequence } from './state.js';
 import { isAbove } from './version.js';
 
 export type NoUpdateReason =

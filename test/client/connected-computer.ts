@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { ClientOptions, Status } from '../../client/src/client.js';
-import type { State } from '../../client/src/state-file.js';
+import type { State } from '../../client/src/state.js';
 import { machineId, type Service } from '../support/harness.js';
 import { temporaryFolder } from './folders.js';
 import { Computer, type RecordedCall } from './harness.js';

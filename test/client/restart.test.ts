@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { MooringClient } from '../../client/src/client.js';
-import type { State } from '../../client/src/state-file.js';
+import type { State } from '../../client/src/state.js';
 import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE, problem, START } from './harness.js';
 
 describe('a restart', () => {

@@ -1,6 +1,7 @@
 import type fc from 'fast-check';
 import { MooringClient, type Status } from '../../client/src/client.js';
-import { emptyState, type State, type StateStorage } from '../../client/src/state-file.js';
+import { emptyState, type State } from '../../client/src/state.js';
+import type { StateStorage } from '../../client/src/state-file.js';
 import { at, DAY, EMAIL, FakeTime, json, KEY, MACHINE_ID, problem } from './harness.js';
 import { makeKey, manifest } from './publisher.js';
 

@@ -16,11 +16,12 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { emptyState, fileStorage, readState, writeState, type State } from '../../client/src/state-file.js';
+import { emptyState, type State } from '../../client/src/state.js';
+import { fileStorage, readState, writeState } from '../../client/src/state-file.js';
 import { MooringClient } from '../../client/src/client.js';
 import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from './folders.js';
-import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE } from './harness.js';
+import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE, problem } from './harness.js';
 
 const noLog = () => {};
 
@@ -272,6 +273,69 @@ describe('a state that can be neither read nor written', () => {
     await computer.open({ storage });
     await computer.client.close();
     expect(computer.time.pending.size).toBe(0);
+  });
+});
+
+describe('two processes of one application', () => {
+  test('the one that was started before the activation does not delete the license', async () => {
+    const computer = await Computer.make();
+    await computer.open();
+    const first = computer.client;
+    await computer.open();
+    await computer.client.activate(KEY, EMAIL);
+    await computer.client.close();
+    await first.reportCrash({ crash_kind: 'native' });
+    await first.close();
+    computer.service.disconnect();
+    expect((await computer.open()).kind).toBe('running');
+  });
+
+  test('a stop that ended with a confirmation of the other one does not return', async () => {
+    const computer = await Computer.activated();
+    const first = computer.client;
+    await computer.open();
+    const confirm = computer.service.answer['/v1/heartbeat']!;
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_suspended', 'stop');
+    expect((await first.heartbeatNow()).kind).toBe('stopped');
+    computer.service.answer['/v1/heartbeat'] = confirm;
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    await computer.client.close();
+    await first.reportCrash({ crash_kind: 'native' });
+    await first.close();
+    computer.service.disconnect();
+    expect((await computer.open()).kind).toBe('running');
+  });
+
+  test('each keeps what the other one wrote, and the higher sequence of each key', async () => {
+    const file = join(await temporaryFolder(), 'license.json');
+    const seen = (sequence: number, digest: string) => ({ sequence, digest });
+    const [first, second] = [1, 2].map(() => new Store(fileStorage(file, noLog), noLog)) as [Store, Store];
+    await first.save({ license: stateWith('one').license, sequences: { a: seen(9, 'x'), b: seen(1, 'x') } });
+    await second.save({ sequences: { a: seen(8, 'y'), b: seen(2, 'y') } });
+    await first.save({ crash: { crash_kind: 'native' } });
+    expect(await readState(file, noLog)).toEqual({
+      ...stateWith('one'),
+      crash: { crash_kind: 'native' },
+      sequences: { a: seen(9, 'x'), b: seen(2, 'y') },
+    });
+  });
+
+  test('a license that was lost because both wrote in the same moment is written again', async () => {
+    const file = join(await temporaryFolder(), 'license.json');
+    const store = new Store(fileStorage(file, noLog), noLog);
+    await store.save({ license: stateWith('one').license });
+    await writeState(file, { ...emptyState(), crash: { crash_kind: 'native' } });
+    await store.save({ time: emptyState().time });
+    expect(await readState(file, noLog)).toEqual({ ...stateWith('one'), crash: { crash_kind: 'native' } });
+  });
+
+  test('a damaged file is replaced as a whole', async () => {
+    const file = join(await temporaryFolder(), 'license.json');
+    const store = new Store(fileStorage(file, noLog), noLog);
+    await store.save({ license: stateWith('one').license });
+    await writeFile(file, '{"version":1,"license":{');
+    await store.save({ crash: null });
+    expect(await readState(file, noLog)).toEqual(stateWith('one'));
   });
 });
 

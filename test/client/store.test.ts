@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { emptyState, type State } from '../../client/src/state-file.js';
+import { emptyState, type State } from '../../client/src/state.js';
 import { Store } from '../../client/src/store.js';
 
 describe('data saved before the state is read', () => {
@@ -53,6 +53,24 @@ test('a write that fails is logged, and the next one is tried', async () => {
   await store.save({ crash: null });
   expect(written).toEqual([emptyState()]);
   expect(store.isUnread).toBe(false);
+});
+
+test('only changed members are written, with those whose write failed', async () => {
+  const written: string[][] = [];
+  const failing = Promise.withResolvers<never>();
+  const write = async (_: State, changed: ReadonlySet<keyof State>) => {
+    written.push([...changed].toSorted());
+    if (written.length === 1) await failing.promise;
+  };
+  const store = new Store({ read: async () => emptyState(), write }, () => undefined);
+  const first = store.save({ stopped: null });
+  await nextTurn();
+  const second = store.save({ sequences: {} });
+  failing.reject(new Error('the disk is full'));
+  await Promise.all([first, second, store.save({ crash: null })]);
+  await store.save({ license: null });
+  expect(written.slice(0, 2)).toEqual([['stopped'], ['crash', 'sequences', 'stopped']]);
+  expect(written.at(-1)).toEqual(['license']);
 });
 
 test('a store is idle once the saved state is written', async () => {

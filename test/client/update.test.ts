@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHash, sign } from 'node:crypto';
 import { signersOf, trustedKey } from '../../client/src/manifest-signature.js';
-import { emptyState, type State } from '../../client/src/state-file.js';
+import { emptyState, type State } from '../../client/src/state.js';
 import { checkManifest, type Running } from '../../client/src/update.js';
 import { isAbove, isVersion } from '../../client/src/version.js';
 import { DAY, Computer, EMAIL, HOUR, json, KEY, MINUTE, problem } from './harness.js';

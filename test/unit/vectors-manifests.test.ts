@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import type { Offer } from '../../client/src/signed-manifest.js';
-import type { SeenSequence } from '../../client/src/state-file.js';
+import type { SeenSequence } from '../../client/src/state.js';
 import { checkManifest } from '../../client/src/update.js';
 import { isAbove, isVersion as isVersionOfClient } from '../../client/src/version.js';
 import { publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';

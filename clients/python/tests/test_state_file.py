@@ -216,6 +216,14 @@ class TwoProcesses(FileTest):
         second.save(license=LICENSE, stopped=None)
         self.assertIsNone(self.stored().stopped)
 
+    def test_a_license_that_was_lost(self) -> None:
+        """A process that has a license writes it again if another one, without the lock, has replaced it by none."""
+        store = self.store()
+        store.save(license=LICENSE)
+        self.file.write_text(format_state(State(crash=FULL.crash)), encoding="utf-8")
+        store.save(time=FULL.time)
+        self.assertEqual(self.stored(), State(LICENSE, time=FULL.time, crash=FULL.crash))
+
     def test_the_higher_sequence_remains(self) -> None:
         first, second = self.store(), self.store()
         first.save(sequences={"a": SeenSequence(9, "x"), "b": SeenSequence(1, "x")})

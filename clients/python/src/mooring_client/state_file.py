@@ -103,8 +103,10 @@ class FileStorage:
         stored = None if text is None or text == self._last_text else parse_state(text)
         if stored is None:
             return state
-        members = {name: getattr(state, name) for name in changed if name != "sequences"}
-        return replace(stored, **members, sequences=highest_of(stored.sequences, state.sequences))
+        members = {name: getattr(state, name) for name in changed}
+        # No process deletes a license: if the file has none, another process has written it without the lock.
+        members.setdefault("license", stored.license or state.license)
+        return replace(stored, **{**members, "sequences": highest_of(stored.sequences, state.sequences)})
 
     def _read_with_retries(self) -> Optional[str]:
         """Retries, because a virus scanner or a backup may lock the file for a moment. Returns None if there is no file."""

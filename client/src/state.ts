@@ -1,0 +1,124 @@
+import { isObject, type Members } from './json.js';
+import type { StoredTime } from './seen-time.js';
+import type { CrashSignature } from './telemetry.js';
+import { parseTime } from './time.js';
+
+/** The license as it was activated, with the values of the last confirmation. */
+export interface StoredLicense {
+  license_key: string;
+  email: string;
+  hostname_hint: string | null;
+  token: string;
+  offline_until: string;
+  expires_at: string | null;
+}
+
+/** The refusal that stopped the application. */
+export interface StoredStop {
+  code: string;
+  detail: string;
+  extras: Readonly<Record<string, unknown>>;
+}
+
+/** The highest manifest sequence seen with one key, and the SHA-256 (hex) of the signed bytes of that manifest. */
+export interface SeenSequence {
+  sequence: number;
+  digest: string;
+}
+
+/** All data that the client stores, in one file. */
+export interface State {
+  version: 1;
+  license: StoredLicense | null;
+  stopped: StoredStop | null;
+  time: StoredTime;
+  crash: CrashSignature | null;
+  sequences: Record<string, SeenSequence>;
+}
+
+export function emptyState(): State {
+  return {
+    version: 1,
+    license: null,
+    stopped: null,
+    time: { highest_seen: null, clock_ahead_seconds: 0 },
+    crash: null,
+    sequences: {},
+  };
+}
+
+/** Returns the stored state with the members that this process has changed. Sequences are combined by `highestOf`. */
+export function withChanges(stored: State, state: State, changed: ReadonlySet<keyof State>): State {
+  const own = Object.fromEntries([...changed].map((name) => [name, state[name]])) as Partial<State>;
+  // No process deletes a license: if the file has none, another process has written it in the same moment as this one.
+  const license = stored.license ?? state.license;
+  return { ...stored, license, ...own, sequences: highestOf(stored.sequences, state.sequences) };
+}
+
+/** Returns for each key the higher of two sequences, or the stored one if they are equal. */
+export function highestOf(stored: State['sequences'], seen: State['sequences']): State['sequences'] {
+  const higher = Object.entries(seen).filter(
+    ([key, { sequence }]) => sequence > (stored[key]?.sequence ?? -Infinity),
+  );
+  return { ...stored, ...Object.fromEntries(higher) };
+}
+
+/** Reads what the client stored; undefined for any other text. Never throws. */
+export function parseState(text: string): State | undefined {
+  let value: Members;
+  try {
+    value = JSON.parse(text) as Members;
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value) || value['version'] !== 1) return undefined;
+  const { license = null, stopped = null, time, crash = null, sequences } = value;
+  if (license !== null && !isLicense(license)) return undefined;
+  if (stopped !== null && !isStop(stopped)) return undefined;
+  return {
+    version: 1,
+    license,
+    stopped,
+    time: isTime(time) ? time : emptyState().time,
+    crash: isObject(crash) ? (crash as CrashSignature) : null,
+    sequences: isObject(sequences) ? sequencesOf(sequences) : {},
+  };
+}
+
+function isLicense(value: unknown): value is StoredLicense {
+  if (!isObject(value)) return false;
+  const hasTexts = ['license_key', 'email', 'token'].every((name) => typeof value[name] === 'string');
+  const { hostname_hint, offline_until, expires_at } = value;
+  return (
+    hasTexts &&
+    (hostname_hint === null || typeof hostname_hint === 'string') &&
+    isInstant(offline_until) &&
+    (expires_at === null || isInstant(expires_at))
+  );
+}
+
+function isStop(value: unknown): value is StoredStop {
+  return (
+    isObject(value) &&
+    typeof value['code'] === 'string' &&
+    typeof value['detail'] === 'string' &&
+    isObject(value['extras'])
+  );
+}
+
+function isTime(value: unknown): value is StoredTime {
+  if (!isObject(value) || !Number.isFinite(value['clock_ahead_seconds'])) return false;
+  return value['highest_seen'] === null || isInstant(value['highest_seen']);
+}
+
+function isInstant(value: unknown): value is string {
+  return parseTime(value) !== undefined;
+}
+
+function sequencesOf(value: Members): Record<string, SeenSequence> {
+  const valid = Object.entries(value).filter(
+    ([, seen]) =>
+      isObject(seen) && Number.isSafeInteger(seen['sequence']) && typeof seen['digest'] === 'string',
+  );
+  return Object.fromEntries(valid) as Record<string, SeenSequence>;
+}
