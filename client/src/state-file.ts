@@ -15,12 +15,12 @@ export interface StateStorage {
   write(state: State, changed: ReadonlySet<keyof State>): Promise<void>;
 }
 
-const READ_ATTEMPTS = 5;
-const READ_PAUSE_MS = 100;
+const ATTEMPTS = 5;
+const PAUSE_MS = 100;
 
 type Log = (message: string) => void;
 type Pause = () => Promise<unknown>;
-const readPause: Pause = () => wait(READ_PAUSE_MS);
+const defaultPause: Pause = () => wait(PAUSE_MS);
 
 export function fileStorage(file: string, log: Log): StateStorage {
   return {
@@ -37,9 +37,9 @@ export function fileStorage(file: string, log: Log): StateStorage {
  * inspection. Never throws: a damaged disk must not crash the application.
  * @returns undefined if the file exists but cannot be read at the moment: it may contain a license and stays unchanged
  */
-export async function readState(file: string, log: Log, pause = readPause): Promise<State | undefined> {
+export async function readState(file: string, log: Log, pause = defaultPause): Promise<State | undefined> {
   await removeAbandoned(file);
-  const text = await readWithRetries(file, pause);
+  const text = await readText(file, pause);
   if (text === null) return emptyState();
   if (text === undefined) {
     log('the license state cannot be read at the moment: it will be read again');
@@ -52,24 +52,31 @@ export async function readState(file: string, log: Log, pause = readPause): Prom
   return emptyState();
 }
 
-/**
- * Retries, because a virus scanner or a backup may lock the file for a moment.
- * @returns null if there is no file, undefined if it stays unreadable
- */
-async function readWithRetries(file: string, pause: Pause): Promise<string | null | undefined> {
+/** @returns null if there is no file, undefined if it stays unreadable */
+async function readText(file: string, pause: Pause): Promise<string | null | undefined> {
+  try {
+    return await withRetries(() => readFile(file, 'utf8'), pause);
+  } catch (error) {
+    return isMissing(error) ? null : undefined;
+  }
+}
+
+/** Retries, because a virus scanner or a backup may lock a file for a moment. @throws the last error */
+async function withRetries<T>(access: () => Promise<T>, pause: Pause): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await readFile(file, 'utf8');
+      return await access();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      if (attempt === READ_ATTEMPTS) return undefined;
+      if (isMissing(error) || attempt === ATTEMPTS) throw error;
       await pause();
     }
   }
 }
 
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
 /** Writes the state so that a crash at any moment leaves the complete old or new state. Only the owner can read the file. */
-export async function writeState(file: string, state: State): Promise<void> {
+export async function writeState(file: string, state: State, pause = defaultPause): Promise<void> {
   const temporary = temporaryOf(file);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   try {
@@ -81,7 +88,7 @@ export async function writeState(file: string, state: State): Promise<void> {
     } finally {
       await handle.close();
     }
-    await rename(temporary, file);
+    await withRetries(() => rename(temporary, file), pause);
   } catch (error) {
     await rm(temporary, { force: true }); // It contains the license key.
     throw error;

@@ -120,6 +120,22 @@ describe('the state file', () => {
     expect(await readState(file, noLog, pauseUntil(4))).toEqual(stateWith('one'));
   });
 
+  test('that another program locks for a moment is written after that, in at most five attempts', async () => {
+    const file = join(await temporaryFolder(), 'license.json');
+    // A folder in its place cannot be replaced, like a locked file.
+    await mkdir(file);
+    let pauses = 0;
+    const pauseUntil = (last: number) => async () => {
+      if ((pauses += 1) === last) await rmdir(file);
+    };
+    await expect(writeState(file, stateWith('one'), pauseUntil(Infinity))).rejects.toThrow('EISDIR');
+    expect(pauses).toBe(4);
+    expect(await readdir(dirname(file))).toEqual(['license.json']);
+    pauses = 0;
+    await writeState(file, stateWith('one'), pauseUntil(4));
+    expect(await readState(file, noLog)).toEqual(stateWith('one'));
+  });
+
   test('that could not be read is not changed until it is read again or a new license replaces it', async () => {
     const file = join(await temporaryFolder(), 'license.json');
     // A folder in its place cannot be read, also by root.

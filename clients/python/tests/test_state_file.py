@@ -124,6 +124,23 @@ class Files(FileTest):
         store.save(time=FULL.time)
         self.assertEqual(self.stored(), State(license=LICENSE, stopped=FULL.stopped, time=FULL.time))
 
+    def test_a_file_that_is_locked_for_a_moment(self) -> None:
+        """A virus scanner may hold the file while it is replaced. The write is tried five times."""
+        store = self.store()
+        replace, failures = os.replace, [PermissionError] * 4
+
+        def replace_later(source: str, target: str) -> None:
+            if failures:
+                raise failures.pop()
+            replace(source, target)
+
+        with patch("os.replace", replace_later):
+            store.save(license=LICENSE)
+        self.assertEqual((self.stored(), self.log), (State(license=LICENSE), []))
+        with patch("os.replace", side_effect=PermissionError) as attempts:
+            store.save(time=FULL.time)
+        self.assertEqual((attempts.call_count, self.log), (5, ["the license state could not be written"]))
+
     def test_a_process_that_is_killed_while_it_writes(self) -> None:
         """Its temporary file, which contains the license key, is removed by the next start, and no other file is."""
         self.store().save(license=LICENSE)

@@ -8,15 +8,16 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import AbstractSet, Callable, Generator, Optional, Protocol
+from typing import AbstractSet, Callable, Generator, Optional, Protocol, TypeVar
 
 from .file_lock import locked
 from .state import State, format_state, highest_of, parse_state
 
-_READ_ATTEMPTS = 5
-_READ_PAUSE_SECONDS = 0.1
+_ATTEMPTS = 5
+_PAUSE_SECONDS = 0.1
 
 Log = Callable[[str], None]
+Result = TypeVar("Result")
 
 
 class StateStorage(Protocol):
@@ -31,10 +32,6 @@ class StateStorage(Protocol):
         The other members may have been changed by another process since. Raises, and keeps the previous state.
         """
         ...
-
-
-class Unreadable(Exception):
-    """The file exists but cannot be read at the moment."""
 
 
 class FileStorage:
@@ -53,8 +50,8 @@ class FileStorage:
         """Reads the state. A missing or damaged file counts as an empty state; a damaged file is renamed to `….broken`."""
         self._remove_abandoned()
         try:
-            self._last_text = text = self._read_with_retries()
-        except Unreadable:
+            self._last_text = text = self._read_text()
+        except OSError:
             self._log("the license state cannot be read at the moment: it will be read again")
             return None
         state = State() if text is None else parse_state(text)
@@ -75,7 +72,7 @@ class FileStorage:
             text = format_state(merged)
             with _temporary(self._file) as temporary:
                 _write_and_sync(temporary, text)
-                os.replace(temporary, self._file)
+                self._with_retries(lambda: os.replace(temporary, self._file))
             self._last_text = text
         _sync_folder(self._file.parent)
         return merged
@@ -108,18 +105,24 @@ class FileStorage:
         members.setdefault("license", stored.license or state.license)
         return replace(stored, **{**members, "sequences": highest_of(stored.sequences, state.sequences)})
 
-    def _read_with_retries(self) -> Optional[str]:
-        """Retries, because a virus scanner or a backup may lock the file for a moment. Returns None if there is no file."""
-        for attempt in range(_READ_ATTEMPTS):
+    def _read_text(self) -> Optional[str]:
+        """Returns None if there is no file. Raises OSError if it stays unreadable."""
+        try:
+            # A text that is not UTF-8 is damaged, not unreadable.
+            return self._with_retries(self._file.read_bytes).decode("utf-8", errors="replace")
+        except FileNotFoundError:
+            return None
+
+    def _with_retries(self, access: Callable[[], Result]) -> Result:
+        """Retries, because a virus scanner or a backup may lock a file for a moment. Raises the last OSError."""
+        for _ in range(_ATTEMPTS - 1):
             try:
-                # A text that is not UTF-8 is damaged, not unreadable.
-                return self._file.read_bytes().decode("utf-8", errors="replace")
+                return access()
             except FileNotFoundError:
-                return None
+                raise
             except OSError:
-                if attempt < _READ_ATTEMPTS - 1:
-                    self._pause(_READ_PAUSE_SECONDS)
-        raise Unreadable
+                self._pause(_PAUSE_SECONDS)
+        return access()
 
 
 @contextmanager
