@@ -82,7 +82,8 @@ export async function writeState(file: string, state: State, pause = defaultPaus
   try {
     const handle = await open(temporary, 'w', 0o600);
     try {
-      await handle.chmod(0o600); // A file left by an earlier crash may have another mode.
+      // A file left by an earlier crash may have another mode. Some file systems have no modes, and refuse this.
+      await handle.chmod(0o600).catch(() => {});
       await handle.writeFile(JSON.stringify(state, null, 2) + '\n');
       await handle.sync();
     } finally {

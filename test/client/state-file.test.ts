@@ -1,10 +1,11 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import {
   chmod,
   mkdir,
+  open,
   readdir,
   readFile,
   readlink,
@@ -133,6 +134,23 @@ describe('the state file', () => {
     expect(await readdir(dirname(file))).toEqual(['license.json']);
     pauses = 0;
     await writeState(file, stateWith('one'), pauseUntil(4));
+    expect(await readState(file, noLog)).toEqual(stateWith('one'));
+  });
+
+  test('is written to a file system that has no modes', async () => {
+    const file = join(await temporaryFolder(), 'license.json');
+    const handle = await open(`${file}.1`, 'w');
+    const prototype = Object.getPrototypeOf(handle) as typeof handle;
+    await handle.close();
+    const chmods = jest
+      .spyOn(prototype, 'chmod')
+      .mockRejectedValue(Object.assign(new Error('not permitted'), { code: 'EPERM' }));
+    try {
+      await writeState(file, stateWith('one'));
+      expect(chmods).toHaveBeenCalledTimes(1);
+    } finally {
+      chmods.mockRestore();
+    }
     expect(await readState(file, noLog)).toEqual(stateWith('one'));
   });
 

@@ -141,6 +141,11 @@ class Files(FileTest):
             store.save(time=FULL.time)
         self.assertEqual((attempts.call_count, self.log), (5, ["the license state could not be written"]))
 
+    def test_a_file_system_without_modes(self) -> None:
+        with patch("os.chmod", side_effect=PermissionError):
+            self.store().save(license=LICENSE)
+        self.assertEqual((self.stored(), self.log), (State(license=LICENSE), []))
+
     def test_a_process_that_is_killed_while_it_writes(self) -> None:
         """Its temporary file, which contains the license key, is removed by the next start, and no other file is."""
         self.store().save(license=LICENSE)

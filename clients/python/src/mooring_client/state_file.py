@@ -145,7 +145,10 @@ def _remove(file: Path) -> None:
 def _write_and_sync(file: Path, text: str) -> None:
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-        os.chmod(file, 0o600)  # A file left by an earlier crash may have another mode.
+        try:
+            os.chmod(file, 0o600)  # A file left by an earlier crash may have another mode.
+        except OSError:
+            pass  # Some file systems have no modes.
         stream.write(text)
         stream.flush()
         os.fsync(descriptor)
