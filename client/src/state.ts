@@ -1,4 +1,4 @@
-import { isObject, type Members } from './json.js';
+import { isObject, parseObject, type Members } from './json.js';
 import type { StoredTime } from './seen-time.js';
 import type { CrashSignature } from './telemetry.js';
 import { parseTime } from './time.js';
@@ -65,13 +65,8 @@ export function highestOf(stored: State['sequences'], seen: State['sequences']):
 
 /** Reads what the client stored; undefined for any other text. Never throws. */
 export function parseState(text: string): State | undefined {
-  let value: Members;
-  try {
-    value = JSON.parse(text) as Members;
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value) || value['version'] !== 1) return undefined;
+  const value = parseObject(text);
+  if (value?.['version'] !== 1) return undefined;
   const { license = null, stopped = null, time, crash = null, sequences } = value;
   if (license !== null && !isLicense(license)) return undefined;
   if (stopped !== null && !isStop(stopped)) return undefined;

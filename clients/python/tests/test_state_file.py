@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -88,6 +89,14 @@ class Format(unittest.TestCase):
         """A damaged time, crash or sequence does not cost the license."""
         members = {**json.loads(format_state(FULL)), "time": {"highest_seen": 7}, "crash": [], "sequences": {"key": 7}}
         self.assertEqual(parse_state(json.dumps(members)), State(license=FULL.license, stopped=FULL.stopped))
+
+    def test_a_number_of_any_length(self) -> None:
+        """An edited file may have one in place of any number. It does not cost the license, and no start fails."""
+        for digits in (400, 5_000):
+            for name in ("clock_ahead_seconds", "sequence"):
+                text = re.sub(f'"{name}": [0-9.]+', f'"{name}": {"9" * digits}', format_state(FULL))
+                read = parse_state(text)
+                self.assertEqual(read and read.license, LICENSE, (digits, name))
 
     def test_a_number_that_is_too_large(self) -> None:
         """A member of a stop may be too large a number, and half a character; both can be stored."""

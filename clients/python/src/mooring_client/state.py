@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from typing import Dict, Mapping, Optional
 
-from .json_text import JsonObject, as_number, as_object, safe_integer, to_json
+from .json_text import JsonObject, as_number, as_object, parse_object, safe_integer, to_json
 from .time_text import parse_time
 
 _VERSION = 1
@@ -70,10 +69,7 @@ def format_state(state: State) -> str:
 
 def parse_state(text: str) -> Optional[State]:
     """Reads what `format_state` or the reference client wrote; None for any other text. Never raises."""
-    try:
-        value = as_object(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
+    value = parse_object(text)
     if value is None or safe_integer(value.get("version")) != _VERSION:
         return None
     license, stopped = value.get("license"), value.get("stopped")
