@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import unittest
 from typing import List, Optional
+from unittest.mock import patch
 
 from mooring_client import schedule
 from mooring_client.clock import NamedTimers, ThreadTimers
@@ -173,6 +174,15 @@ class Timers(unittest.TestCase):
         timers.end()
         timers.set("late", lambda: order.append("late"), 0)
         self.assertEqual(order, ["first", "second"])
+
+    def test_a_system_without_threads(self) -> None:
+        """If the thread cannot be started, the next timer starts it."""
+        timers, first, second = ThreadTimers(), threading.Event(), threading.Event()
+        with patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+            self.assertRaises(RuntimeError, timers.set, first.set, 0)
+        timers.set(second.set, 0)
+        self.assertTrue(first.wait(10) and second.wait(10))
+        timers.end()
 
     def test_the_thread_does_not_keep_the_process_alive(self) -> None:
         started = threading.Event()

@@ -318,6 +318,14 @@ class Limits(ServerTest):
         self.assertTrue(ended.wait(10))
         self.assertEqual(transport.call("GET", "/v1/manifest"), NoAnswer("closed"))
 
+    def test_a_system_without_threads(self) -> None:
+        """A call for which no thread can be started has no answer: an error would end the heartbeats of this process."""
+        port = self.serve(_send(OK))
+        transport = self.transport(f"http://127.0.0.1:{port}")
+        with patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+            self.assertEqual(transport.call("GET", "/v1/manifest"), NoAnswer("no thread"))
+        self.assertEqual(self.reason(transport), "status 200")
+
     def test_the_end_of_a_caller(self) -> None:
         """A call takes no longer than its answer: the test of the limits above does not hide a wait for the limit."""
         port = self.serve(_send(OK))

@@ -66,8 +66,9 @@ class ThreadTimers:
         with self._changed:
             heapq.heappush(self._due, (time.monotonic() + milliseconds / 1000, next(self._numbers), timer))
             if self._thread is None and not self._is_ended:
-                self._thread = threading.Thread(target=self._run, name="mooring-client", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="mooring-client", daemon=True)
+                thread.start()
+                self._thread = thread
             self._changed.notify()
         return timer
 

@@ -53,7 +53,10 @@ class Transport:
                 return NoAnswer("closed")
             self._running.add(exchange)
         # A thread of its own: neither a look-up of a name nor a slow response can be ended from outside.
-        threading.Thread(target=exchange.run, name="mooring-client-call", daemon=True).start()
+        try:
+            threading.Thread(target=exchange.run, name="mooring-client-call", daemon=True).start()
+        except RuntimeError:  # The system, or a process that is ending, allows no further thread.
+            exchange.end(NoAnswer("no thread"))
         if not self._wait(path, exchange.ended, CALL_TIMEOUT_SECONDS):
             exchange.end(NoAnswer("timeout", exchange.has_response))
         with self._lock:
