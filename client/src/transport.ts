@@ -43,8 +43,8 @@ export const CALL_TIMEOUT_MS = 10_000;
 export const ANSWER_LIMIT_BYTES = 256 * 1024;
 
 /**
- * Makes calls, each limited to ten seconds and 256 KiB. They follow no redirect and send no cookie. `call` never
- * throws.
+ * Makes calls, each limited to ten seconds and 256 KiB. They follow no redirect, send no cookie and use no cache. `call`
+ * never throws.
  */
 export class Transport {
   readonly #baseUrl: string;
@@ -135,6 +135,8 @@ function requestOf(call: Call, signal: AbortSignal): RequestInit {
     signal,
     redirect: 'manual',
     credentials: 'omit',
+    // The cache of a platform's `fetch` is on the disk, and an etag in it could identify the computer.
+    cache: 'no-store',
   };
   if (call.body === undefined) return request;
   headers['content-type'] = 'application/json';

@@ -41,10 +41,17 @@ describe('over a real socket', () => {
       else confirm(response);
     });
     const computer = await Computer.make();
-    await computer.open({ baseUrl, fetch: realFetch });
+    const caches = new Set<RequestInit['cache']>();
+    const fetch: Fetch = (url, init) => {
+      caches.add(init.cache);
+      return realFetch(url, init);
+    };
+    await computer.open({ baseUrl, fetch });
     await computer.client.activate(KEY, EMAIL);
     await computer.client.checkForUpdate();
     await computer.client.checkForUpdate();
+    // The `fetch` of Electron would otherwise keep the manifest and its etag on the disk.
+    expect([...caches]).toEqual(['no-store']);
     const [first, second] = seen.filter(({ url }) => url === '/v1/manifest');
     expect(first!.method).toBe('GET');
     expect(Object.keys(first!.headers).toSorted()).toEqual(
@@ -52,8 +59,10 @@ describe('over a real socket', () => {
         'accept',
         'accept-encoding',
         'accept-language',
+        'cache-control',
         'connection',
         'host',
+        'pragma',
         'sec-fetch-mode',
         'user-agent',
       ].toSorted(),
