@@ -244,6 +244,8 @@ class Limits(ServerTest):
             "https://license.example?a",
             "https://license.example#a",
             "https://",
+            "https://license.example:65536",
+            "https://license.example:https",
             "license.example",
         ]:
             with self.assertRaisesRegex(ValueError, "base_url must "):

@@ -32,6 +32,10 @@ def check_base_url(base_url: str) -> SplitResult:
         raise ValueError("base_url must be https, or http on a loopback address")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("base_url must hold no credential, query or fragment")
+    try:
+        _ = parts.port  # It is read from the text only now.
+    except ValueError as error:
+        raise ValueError("base_url must have a port up to 65535, or none") from error
     return parts
 
 
