@@ -258,6 +258,13 @@ class Limits(ServerTest):
         self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}/license//")), "status 200")
         self.assertTrue(self.requests[0].startswith(b"GET /license/v1/manifest HTTP/1.1\r\n"), self.requests)
 
+    def test_space_after_a_header(self) -> None:
+        """The space around the value of a header is no part of it."""
+        port = self.serve(_send(b'HTTP/1.1 503 Busy\r\nretry-after: \t120 \t\r\netag:"m1" \r\n\r\n'))
+        answer = self.transport(f"http://127.0.0.1:{port}").call("GET", "/v1/manifest")
+        assert isinstance(answer, Answer)
+        self.assertEqual((answer.retry_after_seconds, answer.etag), (120, '"m1"'))
+
     def test_size(self) -> None:
         for size, is_accepted in [(ANSWER_LIMIT_BYTES, True), (ANSWER_LIMIT_BYTES + 1, False)]:
             body = b"x" * size

@@ -137,7 +137,12 @@ class _Exchange:
         data = _read_bounded(response)
         if data is None:
             return NoAnswer("answer too large", has_response=True)
-        header = response.getheader
+
+        def header(name: str) -> Optional[str]:
+            value = response.getheader(name)
+            # The space after a value is no part of it (RFC 9110, section 5.5).
+            return None if value is None else value.rstrip(" \t")
+
         return Answer(
             status=response.status,
             media_type=(header("content-type") or "").split(";", 1)[0].strip().lower(),
