@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 import unittest
 from typing import List, Optional
 from unittest.mock import patch
 
 from mooring_client import schedule
-from mooring_client.clock import NamedTimers, ThreadTimers
+from mooring_client.clock import NamedTimers, SystemClock, ThreadTimers
 from mooring_client.schedule import Confirmed, NotCalled, Unconfirmed
 from mooring_client.seen_time import SeenTime
 from mooring_client.state import StoredTime
@@ -174,6 +176,23 @@ class Timers(unittest.TestCase):
         timers.end()
         timers.set("late", lambda: order.append("late"), 0)
         self.assertEqual(order, ["first", "second"])
+
+    def test_sleep(self) -> None:
+        """A timer that became due while the computer slept runs soon after the wake-up."""
+        slept, done, timers = [0.0], threading.Event(), ThreadTimers()
+        with patch("mooring_client.clock.monotonic_seconds", lambda: time.monotonic() + slept[0]):
+            with patch("mooring_client.clock._LONGEST_WAIT_SECONDS", 0.02):
+                timers.set(done.set, HOUR)
+                self.assertFalse(done.wait(0.1))
+                slept[0] = 3_601
+                self.assertTrue(done.wait(10))
+        timers.end()
+
+    @unittest.skipUnless(sys.platform == "linux", "the clock of Linux")
+    def test_the_clock_of_linux(self) -> None:
+        """The clock of the system counts the sleep."""
+        with patch("time.clock_gettime", lambda clock: {time.CLOCK_BOOTTIME: 7.0}[clock]):
+            self.assertEqual(SystemClock().monotonic(), 7_000)
 
     def test_a_system_without_threads(self) -> None:
         """If the thread cannot be started, the next timer starts it."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import sys
 import threading
 import time
 from typing import Callable, Dict, List, Optional, Protocol, Tuple
 
 Work = Callable[[], object]
+
+_LONGEST_WAIT_SECONDS = 300.0
+"""A wait of the system may not count the sleep of the computer, so the timers compare the clock at least this often."""
 
 
 class Clock(Protocol):
@@ -19,7 +23,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Milliseconds that only increase while the process runs. They may stop while the computer sleeps."""
+        """Milliseconds that only increase while the process runs. On some systems they stop while the computer sleeps."""
         ...
 
 
@@ -43,7 +47,23 @@ class SystemClock:
         return time.time() * 1000
 
     def monotonic(self) -> float:
-        return time.monotonic() * 1000
+        return monotonic_seconds() * 1000
+
+
+def _monotonic_clock() -> Callable[[], float]:
+    """Returns the clock that continues while the computer sleeps. `time.monotonic` stops on Linux and macOS."""
+    name = {"darwin": "CLOCK_MONOTONIC_RAW", "linux": "CLOCK_BOOTTIME"}.get(sys.platform, "")
+    clock: Optional[int] = getattr(time, name, None)
+    if clock is None:
+        return time.monotonic
+    try:
+        time.clock_gettime(clock)
+    except OSError:  # The system, such as a sandbox, does not have this clock.
+        return time.monotonic
+    return lambda: time.clock_gettime(clock)
+
+
+monotonic_seconds = _monotonic_clock()
 
 
 class _Timer:
@@ -64,7 +84,7 @@ class ThreadTimers:
     def set(self, work: Work, milliseconds: float) -> object:
         timer = _Timer(work)
         with self._changed:
-            heapq.heappush(self._due, (time.monotonic() + milliseconds / 1000, next(self._numbers), timer))
+            heapq.heappush(self._due, (monotonic_seconds() + milliseconds / 1000, next(self._numbers), timer))
             if self._thread is None and not self._is_ended:
                 thread = threading.Thread(target=self._run, name="mooring-client", daemon=True)
                 thread.start()
@@ -97,10 +117,10 @@ class ThreadTimers:
                 if not self._due:
                     self._changed.wait()
                     continue
-                remaining = self._due[0][0] - time.monotonic()
+                remaining = self._due[0][0] - monotonic_seconds()
                 if remaining <= 0:
                     return heapq.heappop(self._due)[2]
-                self._changed.wait(min(remaining, threading.TIMEOUT_MAX))
+                self._changed.wait(min(remaining, _LONGEST_WAIT_SECONDS))
         return None
 
 
