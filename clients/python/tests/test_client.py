@@ -149,6 +149,21 @@ class States(ClientTest):
             self.computer.activate()
         self.assertEqual((self.count(_ACTIVATE), self.count(_HEARTBEAT)), (1, 1))
 
+    def test_two_processes_and_a_clock_that_is_ahead(self) -> None:
+        """A process that was started before the activation in another one does not store the wrong time of its clock."""
+        computer = self.computer
+        computer.client.close()
+        computer.set_clock(365 * DAY)
+        computer.open()
+        first = computer.client
+        computer.open()
+        computer.activate()
+        computer.client.close()
+        first.check_for_update()
+        first.close()
+        computer.remote.refuse()
+        self.assertEqual(computer.open().kind, "running")
+
     def test_activate_while_the_file_cannot_be_read(self) -> None:
         """It is tried again every 30 seconds; only a confirmed activation replaces the file."""
         computer = self.computer

@@ -100,8 +100,8 @@ class License:
         return self._handle(self._reactivate(_activation_of(license)), license, is_activation=True)
 
     def remember_time(self) -> None:
-        """Stores the values of `SeenTime`, if a license is stored."""
-        if self.store.state.license is not None:
+        """Stores the values of `SeenTime`, unless this process has no license: another process may have stored one since."""
+        if not isinstance(self.status, NotActivated):
             self.store.save(time=self.time.to_stored())
 
     def _call_heartbeat(self, license: StoredLicense, telemetry: Optional[Mapping[str, object]]) -> Outcome:
