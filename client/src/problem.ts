@@ -54,8 +54,11 @@ export class LicenseProblem extends Error implements ProblemFacts {
 
 /** No valid response was received: no network, a captive portal, an incomplete response, a broken proxy. */
 export class ServiceUnreachable extends Error {
-  constructor(readonly reason: string) {
+  readonly reason: string;
+
+  constructor(reason: string) {
     super(`the licensing service could not be reached (${reason})`);
     this.name = 'ServiceUnreachable';
+    this.reason = reason;
   }
 }
