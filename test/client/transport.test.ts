@@ -263,6 +263,7 @@ describe('retry-after', () => {
     '9'.repeat(40),
     'xFri, 20 Nov 2026 13:02:00 GMT',
     'Fri, 20 Nov 2026 13:02:00 GMT+0100',
+    'Fri, 20 Nov 20268 13:00:00 GMT',
   ])('%p is ignored', (value) => {
     expect(secondsOf(value)).toBeUndefined();
   });
