@@ -1,6 +1,7 @@
 import { isShallow } from './json.js';
 import { parseTime } from './time.js';
 import { isVersion } from './version.js';
+import { isWebAddress } from './web-address.js';
 
 /** A deeper member is left out: the client could not store a very deep one as JSON. */
 const MAX_LEVELS = 4;
@@ -11,9 +12,6 @@ type Members = Readonly<Record<string, unknown>>;
 const count: Check<number> = (value): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 const instant: Check<string> = (value): value is string => parseTime(value) !== undefined;
-/** A URL that an application may open in a browser: never another scheme than http or https. */
-const link: Check<string> = (value): value is string =>
-  typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value);
 const orNull =
   <T>(check: Check<T>): Check<T | null> =>
   (value): value is T | null =>
@@ -35,13 +33,13 @@ export const PROBLEM_MEMBERS = {
   version_not_covered: {
     minimum_license_expiry: orNull(instant),
     newest_covered_version: orNull(isVersion),
-    download_url: orNull(link),
+    download_url: orNull(isWebAddress),
   },
   machine_limit_reached: {
     machines_allowed: count,
     machines_in_use: count,
-    portal_url: link,
-    release_url: link,
+    portal_url: isWebAddress,
+    release_url: isWebAddress,
   },
   binding_released: {},
   token_invalid: {},

@@ -1,6 +1,7 @@
 import { asObject } from './json.js';
 import { parseTime } from './time.js';
 import { isVersion } from './version.js';
+import { isWebAddress } from './web-address.js';
 
 /** A version that can be downloaded. */
 export interface Offer {
@@ -35,7 +36,7 @@ function readOffer(value: unknown): Offer | undefined {
   const dmg = asObject(entry?.['dmg']);
   if (!entry || !dmg || !isVersion(entry['version'])) return undefined;
   const { url, size, sha256 } = dmg;
-  if (typeof url !== 'string' || !url.startsWith('https://') || !URL.canParse(url)) return undefined;
+  if (!isWebAddress(url) || !url.startsWith('https://')) return undefined;
   if (!Number.isSafeInteger(size) || (size as number) < 0) return undefined;
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return undefined;
   const { version, minimum_license_expiry } = entry;

@@ -450,6 +450,12 @@ export function manifests() {
         ...PLAIN,
         dmg: { ...PLAIN.dmg, url: 'http://dl.example.com/App-3.2.0.dmg' },
       }),
+      unreadableCase('An image whose url has a backslash is malformed: a browser reads it as a slash.', {
+        dmg: { ...PLAIN.dmg, url: 'https://dl.example.com\\@other.example/App-3.2.0.dmg' },
+      }),
+      unreadableCase('An image whose url has a space is malformed.', {
+        dmg: { ...PLAIN.dmg, url: 'https://dl.example.com/App 3.2.0.dmg' },
+      }),
 
       refusedCase(
         'A manifest with a lower sequence than the one seen is refused, also if its version is higher.',

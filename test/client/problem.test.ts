@@ -85,6 +85,12 @@ describe('the members of a code', () => {
     [
       'machine_limit_reached',
       'portal_url',
+      ['https://x.example\\@y.example/', 'https://x/a b', 'https://x/\n'],
+      LIMIT,
+    ],
+    [
+      'machine_limit_reached',
+      'portal_url',
       ['https//x.example/'],
       { ...LIMIT, portal_url: 'http://x.example/' },
     ],

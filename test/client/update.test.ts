@@ -121,6 +121,8 @@ describe('a manifest', () => {
     ['a version that is a number', { version: 3 }],
     ['no image', { dmg: null }],
     ['a url without a host', { dmg: { ...image('3.2.0'), url: 'https://' } }],
+    ['a url with a backslash', { dmg: { ...image('3.2.0'), url: 'https://dl.example.com\\@x.example/' } }],
+    ['a url with a space', { dmg: { ...image('3.2.0'), url: 'https://dl.example.com/App 3.dmg' } }],
     ['https within a url', { dmg: { ...image('3.2.0'), url: 'ftp://dl.example.com/https://' } }],
     ['an image with a list for a url', { dmg: { ...image('3.2.0'), url: ['https://dl.example.com/x.dmg'] } }],
     ['a size that is text', { dmg: { ...image('3.2.0'), size: '1' } }],

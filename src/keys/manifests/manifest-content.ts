@@ -95,7 +95,11 @@ function readEntry({ version, dmg, minimum_license_expiry }: Members, path: stri
     'one to four dotted numbers',
   );
   const { url, size, sha256 } = readMembers(dmg, `${path}dmg`, DMG_MEMBERS);
-  assertMember(isUrl(url), `${path}dmg.url`, 'an absolute URL of at most 2,048 characters, without spaces');
+  assertMember(
+    isUrl(url),
+    `${path}dmg.url`,
+    'an absolute URL of at most 2,048 characters, without spaces and backslashes',
+  );
   assertMember(isCount(size), `${path}dmg.size`, 'a whole number of bytes above 0');
   assertMember(isSha256(sha256), `${path}dmg.sha256`, A_SHA256);
   const minimum = minimum_license_expiry;
@@ -148,10 +152,13 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
-/** Whether a value is an absolute URL. White space and control characters are refused, because another parser might remove them. */
+/**
+ * Whether a value is an absolute URL. White space, control characters and backslashes are refused, because another parser might
+ * remove or change them.
+ */
 function isUrl(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > 2048 || !value.isWellFormed()) return false;
-  return URL.canParse(value) && !/[\s\p{Cc}]/u.test(value);
+  return URL.canParse(value) && !/[\s\p{Cc}\\]/u.test(value);
 }
 
 function isSha256(value: unknown): value is string {
