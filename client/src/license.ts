@@ -102,9 +102,10 @@ export class License {
     if (hasResponse) log(`heartbeat sent (telemetry: ${telemetry ? 'on' : 'off'})`);
     if (outcome.kind === 'no_answer') log(`heartbeat not confirmed: ${outcome.reason}`);
     if (outcome.kind === 'problem') log(`heartbeat answered with ${outcome.problem.code}`);
-    // A crash signature is sent with one heartbeat. After `fix` it is deleted too, because it would be refused again.
+    // A crash signature is sent with one heartbeat. After `fix` it is deleted too, because it would be refused again. The write is
+    // not awaited: the computer may sleep meanwhile, and a confirmation must correct the clock before that.
     const isDelivered = outcome.kind === 'confirmed' || actionOf(outcome) === 'fix';
-    if (telemetry && isDelivered && crash && crash === store.state.crash) await store.save({ crash: null });
+    if (telemetry && isDelivered && crash && crash === store.state.crash) void store.save({ crash: null });
     return outcome;
   }
 
@@ -150,11 +151,10 @@ export class License {
   }
 
   async #confirm(activation: Activation, confirmation: Confirmation): Promise<CallEnd> {
-    const { token, offline_until, license_expires_at: expires_at } = confirmation;
-    const { server_time, heartbeat_after_seconds } = confirmation;
+    const { token, offline_until, license_expires_at: expires_at, heartbeat_after_seconds } = confirmation;
     const { license_key, email, hostname_hint } = activation;
     const license = { license_key, email, hostname_hint, token, offline_until, expires_at };
-    this.#dependencies.time.confirm(Date.parse(server_time));
+    this.#dependencies.time.confirm(Date.parse(confirmation.server_time));
     await this.#dependencies.store.save({ license, stopped: null, time: this.#dependencies.time.toStored() });
     this.#status = this.#runningStatus(license);
     return { kind: 'confirmed', heartbeat_after_seconds };

@@ -232,6 +232,30 @@ describe('the state file', () => {
   });
 });
 
+test('a confirmation corrects the clock before a write, during which the computer may sleep', async () => {
+  const computer = await Computer.activated();
+  await computer.client.reportCrash({ crash_kind: 'native' });
+  const files = fileStorage(computer.stateFile, noLog);
+  const [begun, awake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isSlow = false;
+  const write: typeof files.write = async (state, changed) => {
+    if (isSlow) {
+      begun.resolve();
+      await awake.promise;
+    }
+    await files.write(state, changed);
+  };
+  await computer.restart({ storage: { ...files, write } });
+  isSlow = true;
+  const heartbeat = computer.client.heartbeatNow();
+  await begun.promise;
+  computer.time.wall += DAY;
+  awake.resolve();
+  await heartbeat;
+  await computer.client.close();
+  expect((await readState(computer.stateFile, noLog))?.time.clock_ahead_seconds).toBe(0);
+});
+
 test('a license whose file could not be read is used when the client is started again and can read it', async () => {
   const file = join(await temporaryFolder(), 'license.json');
   await mkdir(file);

@@ -9,11 +9,13 @@ import threading
 import unittest
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import AbstractSet, Dict, List, Optional
 from unittest.mock import patch
 
 from mooring_client import LicenseProblem, MachineIdUnreadable, MooringClient, NeedsNetwork, NotActivated, Ports
 from mooring_client import Running, ServiceUnreachable, Status, Stopped
+from mooring_client.state import State
+from mooring_client.state_file import FileStorage
 
 from .support.computer import EMAIL, KEY, Computer
 from .support.exchange import Exchange
@@ -148,6 +150,20 @@ class States(ClientTest):
         with self.assertRaisesRegex(ValueError, "SHA-256"):
             self.computer.activate()
         self.assertEqual((self.count(_ACTIVATE), self.count(_HEARTBEAT)), (1, 1))
+
+    def test_a_sleep_during_a_write(self) -> None:
+        """A confirmation corrects the clock before a write, during which the computer may sleep."""
+        computer, write = self.computer, FileStorage.write
+        computer.activate()
+        computer.client.report_crash({"crash_kind": "native"})
+
+        def sleep(storage: FileStorage, state: State, changed: AbstractSet[str]) -> State:
+            computer.time.wall += DAY
+            return write(storage, state, changed)
+
+        with patch.object(FileStorage, "write", sleep):
+            computer.retry()
+        self.assertEqual(self.state()["time"]["clock_ahead_seconds"], 0)
 
     def test_two_processes_and_a_clock_that_is_ahead(self) -> None:
         """A process that was started before the activation in another one does not store the wrong time of its clock."""

@@ -109,7 +109,7 @@ class License:
         body: Dict[str, object] = {"token": license.token, "app_version": self.app_version}
         if telemetry is not None:
             body["telemetry"] = telemetry
-        outcome = read_license_answer(self.transport.call("POST", "/v1/heartbeat", body))
+        outcome = self._call("/v1/heartbeat", body)
         if not isinstance(outcome, NoAnswer) or outcome.has_response:
             self.log(f"heartbeat sent (telemetry: {'off' if telemetry is None else 'on'})")
         if isinstance(outcome, NoAnswer):
@@ -131,7 +131,14 @@ class License:
         }
         if activation.hostname_hint:
             body["hostname_hint"] = activation.hostname_hint
-        return read_license_answer(self.transport.call("POST", "/v1/activate", body))
+        return self._call("/v1/activate", body)
+
+    def _call(self, path: str, body: Mapping[str, object]) -> Outcome:
+        """Sends a request. A confirmation corrects the clock at once: the computer may sleep during the writes that follow."""
+        outcome = read_license_answer(self.transport.call("POST", path, body))
+        if isinstance(outcome, Confirmation):
+            self.time.confirm(parse_time(outcome.server_time) or 0)
+        return outcome
 
     def _activate_here(self, license: StoredLicense) -> CallEnd:
         """Activates this machine if the file has the token of another machine, which is never sent.
@@ -170,7 +177,6 @@ class License:
             offline_until=confirmation.offline_until,
             expires_at=confirmation.license_expires_at,
         )
-        self.time.confirm(parse_time(confirmation.server_time) or 0)
         self.store.save(license=license, stopped=None, time=self.time.to_stored())
         self.status = self._running_status(license)
         return Confirmed(confirmation.heartbeat_after_seconds)
