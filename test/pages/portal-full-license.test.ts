@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { machineId, Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
-import { focusWindow, headline, machineRow, openByKey } from './portal-browser.js';
+import { focusWindow, headline, machineRow, openByKey, signInByKey } from './portal-browser.js';
 import {
   activateMachine,
   expectFocus,
@@ -265,6 +265,28 @@ test('by keyboard, for a holder who is signed in by key already, the link leads 
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   await expectFocus(machineRow(page, 'Old Mac').getByRole('button'));
+});
+
+test('the link that skips to the content keeps the sign-in with a link, and the machine that waits', async () => {
+  const license = await issueFullLicense();
+  const { json } = await service.activate(license, 'new');
+  const { hash } = new URL(json['release_url'] as string);
+  const page = await browser.openPage(origin);
+  const skip = async () => {
+    await page.getByRole('link', { name: 'Skip to the content' }).focus();
+    await page.keyboard.press('Enter');
+    await expectFocus(page.getByRole('main'));
+    expect(new URL(page.url()).hash).toBe(hash);
+  };
+  await page.goto(`/portal/${hash}`);
+  await page.getByRole('heading', { name: 'All machines of your license are in use' }).waitFor();
+  await skip();
+  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
+  await signInByKey(page, origin, license);
+  await page.reload();
+  await page.getByText('Release the machine that you no longer use.').waitFor();
+  await skip();
+  await page.getByText('Release the machine that you no longer use.').waitFor();
 });
 
 test('a page that stays open shows the license after its link has expired', async () => {

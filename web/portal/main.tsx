@@ -2,8 +2,11 @@ import { render } from 'preact';
 import english from '../../src/languages/en.json?url=shared+portal';
 import { loadBrand } from '../shared/page/brand.js';
 import { openInLanguage } from '../shared/page/language.js';
+import { keepFragmentOnSkip } from '../shared/page/skip-link.js';
 import { Portal } from './portal.js';
 import './portal.css';
+
+keepFragmentOnSkip();
 
 const page = document.getElementById('page')!;
 void loadBrand().then(() => openInLanguage('portal', english, () => render(<Portal />, page)));
