@@ -9,9 +9,15 @@ export interface HolderCredentials {
   readonly license_key: string;
 }
 
-/** Waits until the live region has a text, which screen readers then announce. */
+/**
+ * Waits until a live region has a text, which screen readers then announce: that of a dialog, or that of the page if no dialog is
+ * open, because they ignore what is outside an open dialog.
+ */
 export const expectAnnounced = (page: Page, text: string | RegExp): Promise<void> =>
-  page.locator('#announcer').getByText(text).waitFor({ state: 'attached' });
+  page
+    .locator('dialog[open] > .announcer, body:not(:has(dialog[open])) > #announcer')
+    .getByText(text)
+    .waitFor({ state: 'attached' });
 
 /** Waits until a message is visible in front of the page, and announced. */
 export async function expectToast(page: Page, text: string | RegExp): Promise<void> {

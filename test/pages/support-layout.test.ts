@@ -109,13 +109,13 @@ test.each([320, 760, 1280])(
     await openAs(page, origin, service, 'support', '#requests');
     await button(page, 'Release Studio, as asked').click();
     await submitReason(page, 'Sold', 'Release');
-    await button(page, 'Release Laptop, as asked').click();
     await expectToast(page, 'Releases in 10 seconds: Studio');
+    await button(page, 'Release Laptop, as asked').click();
     await expectApart(page.locator('.toast'), dialog(page));
     const { y } = await boxOf(dialog(page));
     await tabTo(button(dialog(page), 'Undo: release Studio'));
     await page.keyboard.press('Enter');
-    await page.locator('.toast').getByText('Not released: Studio.').waitFor();
+    await expectToast(page, 'Not released: Studio.');
     await expectApart(page.locator('.toast'), dialog(page));
     expect((await boxOf(dialog(page))).y).toBe(y);
   },

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { frontDialog, placeToasts } from '../notices/toast.js';
+import { frontDialog } from '../notices/announcer.js';
+import { placeToasts } from '../notices/toast.js';
 
 /** A second Escape within this time is no answer to the warning, because the person cannot have read it. */
 const WARNING_READ_MS = 600;
@@ -82,6 +83,7 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
           {warning}
         </p>
       )}
+      <div class="announcer unseen" role="status" />
     </dialog>
   );
 }

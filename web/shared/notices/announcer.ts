@@ -1,10 +1,18 @@
-/** Announces a text to screen readers. They only announce changes of a region that was in the page from the start. */
+/** The open dialog that is in front of all others. */
+export const frontDialog = () => [...document.querySelectorAll('dialog[open]')].at(-1);
+
+/**
+ * Announces a text to screen readers. They only announce changes of a region that existed before, and of none outside an open
+ * dialog, so each dialog has a region of its own.
+ */
 export function announce(text: string): void {
-  const region = document.getElementById('announcer');
-  if (!region) return;
-  // The region is emptied first, so that a repeated text is announced again.
-  region.textContent = '';
-  requestAnimationFrame(() => (region.textContent = text));
+  // The regions are emptied first, so that a repeated text is announced again.
+  for (const region of document.querySelectorAll('.announcer')) region.textContent = '';
+  // In the next frame, because a dialog may be about to open or to close.
+  requestAnimationFrame(() => {
+    const region = frontDialog()?.querySelector('.announcer') ?? document.getElementById('announcer');
+    if (region) region.textContent = text;
+  });
 }
 
 /** Moves the focus to the first field that has an error, in the next frame. */

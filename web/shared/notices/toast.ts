@@ -1,4 +1,4 @@
-import { announce, moveFocus } from './announcer.js';
+import { announce, frontDialog, moveFocus } from './announcer.js';
 import { common } from '../texts/messages.js';
 
 /** How long a toast is shown: long enough to read two short sentences. */
@@ -19,7 +19,7 @@ export function toast(text: string): void {
   announce(text);
   region.querySelector('.passing')?.remove();
   const element = createToast('toast passing', text);
-  // Screen readers get the text from the live region, which was in the page from the start.
+  // Screen readers get the text from the live region, which existed before.
   element.ariaHidden = 'true';
   showToast(element);
   const start = () => setTimeout(() => removeToast(element), TOAST_DURATION_MS);
@@ -47,9 +47,6 @@ const findErrors = (text: string) =>
 
 /** Removes an error that is no longer true. */
 export const removeError = (text: string) => findErrors(text).forEach(removeToast);
-
-/** The open dialog that is in front of all others. */
-export const frontDialog = () => [...document.querySelectorAll('dialog[open]')].at(-1);
 
 /**
  * Puts the toasts into the dialog that is in front, because everything outside an open dialog is inert, or into the page if no
