@@ -70,6 +70,17 @@ test('a missing or wrong value is reported at its field, which gets the focus', 
   await browser.expectAccessibleLayout(page);
 });
 
+test('an error at the field that has the focus is announced, because the focus does not move to it', async () => {
+  const page = await open();
+  await email(page).press('Enter');
+  await expectAnnounced(page, 'Enter your e-mail address.');
+  await email(page).fill(license.email);
+  await key(page).fill('not a key');
+  await key(page).press('Enter');
+  await expectAnnounced(page, 'This does not look like a license key.');
+  await expectFocus(key(page));
+});
+
 test.each([
   ['without hyphens and prefix', (text: string) => text.slice(-19).replaceAll('-', '')],
   ['with spaces and en dashes', (text: string) => ` ${text.replace('_', ' ').replaceAll('-', ' – ')}`],

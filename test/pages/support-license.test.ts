@@ -420,6 +420,7 @@ test('an admin changes a license, and fields that were not edited keep their sto
     [license.license_id],
   );
   expect(stored).toEqual({
+    .getByRole('alert')
     machines_allowed: 4,
     staff_status: 'suspended',
     expires_at: new Date('2027-01-04T12:30:00Z'),

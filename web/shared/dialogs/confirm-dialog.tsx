@@ -108,7 +108,11 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
           />
         ))}
         {preview?.(values)}
-        {formError && <p class="error">{formError}</p>}
+        {formError && (
+          <p class="error" role="alert">
+            {formError}
+          </p>
+        )}
         {error?.text && <Notice kind="danger">{error.text}</Notice>}
         <div class="actions">
           <Button type="submit" kind={isDanger ? 'danger' : 'primary'}>

@@ -15,8 +15,18 @@ export function announce(text: string): void {
   });
 }
 
-/** Moves the focus to the first field that has an error, in the next frame. */
-export const focusFirstError = (form: HTMLElement) => focusSoon(form, '[aria-invalid="true"]');
+/**
+ * Moves the focus to the first field that has an error, in the next frame. Screen readers read the error when the field gets the
+ * focus, so it is announced if the field has the focus already.
+ */
+export function focusFirstError(form: HTMLElement): void {
+  requestAnimationFrame(() => {
+    const field = form.querySelector<HTMLElement>('[aria-invalid="true"]');
+    if (field && field === document.activeElement)
+      announce(field.closest('.field')!.querySelector('.error')!.textContent);
+    field?.focus();
+  });
+}
 
 /** Focuses the first element that matches. It waits for the next frame, because the element may not be rendered yet. */
 export function focusSoon(within: HTMLElement, selector: string): void {
