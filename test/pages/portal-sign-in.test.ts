@@ -169,9 +169,14 @@ test('while the service is unavailable the page says so, and works when it is av
   await page.goto('/portal/');
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
   await browser.expectAccessibleLayout(page);
+  const heading = page.getByRole('heading', { level: 1, name: 'Where is my license active?' });
+  await press(page, 'Try again');
+  await expectFocus(heading);
+  await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
   await page.unroute('**/portal/api/**');
   await press(page, 'Try again');
   await key(page).waitFor();
+  await expectFocus(heading);
   await email(page).fill(license.email);
   await key(page).fill(license.license_key);
   // The first answer is that of a proxy that cannot reach the service, the others are those of captive portals.

@@ -3,6 +3,7 @@ import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
+import { expectFocus } from './steps.js';
 
 let service: Service;
 let origin: string;
@@ -64,4 +65,5 @@ test('while the service is unavailable the explanations are shown, and the rest 
   await page.unroute('**/privacy/data?*');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'About license holders' }).waitFor();
+  await expectFocus(page.getByRole('heading', { name: 'As the service reports it' }));
 });

@@ -56,13 +56,16 @@ export function Portal() {
     setStage(next);
     if (changedId) setChanged({ id: changedId });
   };
-  const load = async () => {
+  /** @param fallback the id of the element that gets the focus if the application opened the page for no other */
+  const load = async (fallback?: string) => {
     setStage('waiting');
     await readHolder().then(
-      (found) => show(found, elementToFocus(found)),
-      (error) => setStage(failedStage(error)),
+      (found) => show(found, elementToFocus(found) ?? fallback),
+      (error) => show(failedStage(error), fallback),
     );
   };
+  // The button that tries again disappears, and its focus with it.
+  const retry = () => void load('headline');
   /** Reads the data of the signed-in holder again, in the background. Newer data and an open dialog stay as they are. */
   const reread = async () => {
     if (!holder) return;
@@ -115,7 +118,7 @@ export function Portal() {
     addEventListener('hashchange', readHint);
     return () => removeEventListener('hashchange', readHint);
   }, []);
-  useReconnection(() => void (stage === 'offline' || stage === 'unavailable' ? load() : reread()));
+  useReconnection(() => (stage === 'offline' || stage === 'unavailable' ? retry() : void reread()));
   usePageFocus(() => void reread());
   useEffect(() => {
     if (changed) moveFocus(document.getElementById(changed.id));
@@ -138,7 +141,7 @@ export function Portal() {
         <SignedOutPage
           stage={typeof stage === 'object' ? 'signed-out' : stage}
           hint={hint}
-          onRetry={load}
+          onRetry={retry}
           onSignedIn={handleSignedIn}
           onOther={() => {
             setHint(null);

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ServiceUnavailable } from '../shared/api/api.js';
+import { moveFocus } from '../shared/notices/announcer.js';
 import { Unavailable } from '../shared/notices/unavailable.js';
 import { brand, BrandFooter, BrandMark, ContactLine, setTitle } from '../shared/page/brand.js';
 import { currentLanguage } from '../shared/page/language.js';
@@ -24,6 +25,8 @@ export function Privacy() {
   };
   const retry = () => {
     setStage('waiting');
+    // The button that tries again disappears, and its focus with it.
+    moveFocus(document.getElementById('report'));
     void load();
   };
   // The report is replaced when that in the other language has arrived, so that the page keeps its place.
@@ -54,7 +57,7 @@ export function Privacy() {
         <a href="../portal/">{messages.portal}</a>
       </p>
       <section class="report flow" aria-busy={stage === 'waiting'}>
-        <h2>{messages.report}</h2>
+        <h2 id="report">{messages.report}</h2>
         {stage === 'waiting' && <Loading text={messages.waiting} />}
         {(stage === 'unavailable' || stage === 'failed') && (
           <Unavailable text={messages[stage]} retry={messages.retry} onRetry={retry} />
