@@ -5,7 +5,13 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { focusWindow, headline, machineRow, openByKey } from './portal-browser.js';
-import { activateMachine, expectFocus, expectToast, type HolderCredentials } from './steps.js';
+import {
+  activateMachine,
+  expectAnnounced,
+  expectFocus,
+  expectToast,
+  type HolderCredentials,
+} from './steps.js';
 import { startForBrowser } from './service.js';
 
 let service: Service;
@@ -94,8 +100,9 @@ test('a sign-out in another tab is noticed when the holder returns, and after a 
   await openByKey(page, origin, license);
   await page.context().clearCookies();
   await focusWindow(page);
-  const notice = page.getByText('Your session has ended: what you see may be out of date.');
+  const notice = page.getByRole('main').getByText('Your session has ended: what you see may be out of date.');
   await notice.waitFor();
+  await expectAnnounced(page, 'Your session has ended: what you see may be out of date.');
   await browser.expectAccessibleLayout(page);
   const other = await page.context().newPage();
   await openByKey(other, origin, license);

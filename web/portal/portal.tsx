@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { moveFocus } from '../shared/notices/announcer.js';
+import { announce, moveFocus } from '../shared/notices/announcer.js';
 import { isSignedOut, ServiceUnavailable } from '../shared/api/api.js';
 import { setTitle } from '../shared/page/brand.js';
 import { Button } from '../shared/forms/button.js';
@@ -72,7 +72,10 @@ export function Portal() {
     const found = await readHolder().catch((error: unknown) => isSignedOut(error) && 'later');
     if (!found || stage !== latestStage.current || document.querySelector('dialog[open]')) return;
     setSignInReason(found === 'later' ? found : null);
-    if (found === 'later') return;
+    if (found === 'later') {
+      if (signInReason !== 'later') announce(messages.session.endedNotice);
+      return;
+    }
     const focused = document.activeElement;
     setStage(found);
     // The button that had the focus may have been removed together with its machine.
