@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
@@ -190,6 +190,23 @@ test('a portal that was opened without a connection loads by itself when there i
   await browser.expectAccessibleLayout(page);
   for (const path of ['portal/api/session', 'brand']) await page.unroute(`**/${path}`);
   await page.evaluate('dispatchEvent(new Event("test-online"))');
+  await headline(page).waitFor();
+});
+
+test('a connection that comes back as soon as the portal says that there is none is used', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  // An observer runs after a change is rendered, and before the effects of that render.
+  await page.addInitScript(`
+    let online = false;
+    Object.defineProperty(navigator, 'onLine', { get: () => online });
+    new MutationObserver(() => {
+      if (online || !document.querySelector('main')?.textContent.includes('You are offline.')) return;
+      online = true;
+      dispatchEvent(new Event('online'));
+    }).observe(document, { childList: true, subtree: true });`);
+  await page.route('**/portal/api/session', (route) => route.abort('internetdisconnected'), { times: 1 });
+  await page.reload();
   await headline(page).waitFor();
 });
 

@@ -56,11 +56,9 @@ export function useLoad<T>(path: string): Load<T> {
     sessionEvents.addEventListener('resumed', reloadIfRefused);
     return () => sessionEvents.removeEventListener('resumed', reloadIfRefused);
   }, [reload]);
-  useReconnection(
-    useCallback(() => void (lastError.current instanceof ServiceUnavailable && reload()), [reload]),
-  );
+  useReconnection(() => void (lastError.current instanceof ServiceUnavailable && reload()));
   // After the end of the session, the event `resumed` loads the data again.
-  usePageFocus(useCallback(() => void (!isSignedOut(lastError.current) && reload()), [reload]));
+  usePageFocus(() => void (!isSignedOut(lastError.current) && reload()));
   // The data of an earlier path is not shown, not even for one render.
   const shown = state.path === path ? state : { busy: true };
   return { data: undefined, error: undefined, ...shown, reload, set };

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
  * Whether this device has no connection. The browser reports that, but it also does for a device that reaches a service on the
@@ -38,11 +38,13 @@ export function useIsOffline(): boolean {
   return known;
 }
 
-/** Calls `handle` when this device has a connection again. */
+/** Calls the `handle` of the latest render when this device has a connection again, also before the effects of that render. */
 export function useReconnection(handle: () => void): void {
+  const latest = useRef(handle);
+  latest.current = handle;
   useEffect(() => {
-    const handleChange = () => void (isOffline || handle());
+    const handleChange = () => void (isOffline || latest.current());
     changes.addEventListener('change', handleChange);
     return () => changes.removeEventListener('change', handleChange);
-  }, [handle]);
+  }, []);
 }

@@ -1,4 +1,4 @@
-import { useCallback, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { isOffline } from '../api/api.js';
 import { useReconnection } from '../api/connection.js';
 
@@ -39,6 +39,6 @@ export function useAction<Failure = unknown>(
       setBusy(false);
     }
   }
-  useReconnection(useCallback(() => setFailure((last) => (isOffline(last?.thrown) ? undefined : last)), []));
+  useReconnection(() => setFailure((last) => (isOffline(last?.thrown) ? undefined : last)));
   return { busy, error: failure?.error, run, clear: () => setFailure(undefined) };
 }

@@ -1,10 +1,15 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
-/** Calls `handle` when the person returns to the page. Another tab or another person may have changed the data meanwhile. */
+/**
+ * Calls the `handle` of the latest render when the person returns to the page. Another tab or another person may have changed the
+ * data meanwhile.
+ */
 export function usePageFocus(handle: () => void): void {
+  const latest = useRef(handle);
+  latest.current = handle;
   useEffect(() => {
-    const handleFocus = () => void (document.visibilityState === 'visible' && handle());
+    const handleFocus = () => void (document.visibilityState === 'visible' && latest.current());
     addEventListener('focus', handleFocus);
     return () => removeEventListener('focus', handleFocus);
-  }, [handle]);
+  }, []);
 }

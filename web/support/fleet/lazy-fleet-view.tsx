@@ -1,5 +1,5 @@
 import type { FunctionComponent } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ServiceUnavailable } from '../../shared/api/api.js';
 import { noteNoResponse, useReconnection } from '../../shared/api/connection.js';
 import { useAction } from '../../shared/forms/action.js';
@@ -44,7 +44,7 @@ function FleetUnavailable({ failure, onReload }: Props & { readonly failure: Ser
       onReload();
       location.reload();
     });
-  useReconnection(useCallback(reload, []));
+  useReconnection(reload);
   return (
     <div class="flow">
       <ViewTitle>{messages.fleet.title}</ViewTitle>
