@@ -210,6 +210,25 @@ test('a connection that comes back as soon as the portal says that there is none
   await headline(page).waitFor();
 });
 
+test('a request that is refused after the sign-out does not ask to sign in again after the next sign-in', async () => {
+  const page = await browser.openPage(origin);
+  await openByCode(page, origin, service, license.email);
+  const held = Promise.withResolvers<Route>();
+  await page.route('**/portal/api/export', (route) => held.resolve(route));
+  await page.getByRole('button', { name: 'Download' }).click();
+  const route = await held.promise;
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expectAnnounced(page, 'You are signed out.');
+  const refusal = page.waitForResponse('**/portal/api/export');
+  await route.continue();
+  expect((await refusal).status()).toBe(401);
+  await page.getByLabel('E-mail address').fill(license.email);
+  await page.getByLabel('License key').fill(license.license_key);
+  await page.getByRole('button', { name: 'Show my machines' }).click();
+  await machineRow(page, 'Studio Mac').waitFor();
+  expect(await page.getByRole('dialog').count()).toBe(0);
+});
+
 test('with a valid session the page still shows the machines after a reload', async () => {
   const page = await browser.openPage(origin);
   await openByKey(page, origin, license);

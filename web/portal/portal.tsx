@@ -97,11 +97,14 @@ export function Portal() {
     setSignInReason(null);
     toast(isEnded ? messages.session.signedInAgain : messages.session.signedInByCode);
   };
-  const handleEnded = () =>
+  const handleEnded = () => {
+    // A request may also be refused after the holder has signed out.
+    if (typeof latestStage.current === 'string') return;
     void loadOnDemand().then(
       () => setSignInReason('ended'),
       () => setSignInReason('later'),
     );
+  };
   const closeSignIn = () => setSignInReason(isEnded ? 'later' : null);
   const handleSignedOut = () => {
     setSignInReason(null);
