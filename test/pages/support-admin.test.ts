@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Route } from 'playwright-core';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { until } from '../support/until.js';
@@ -50,6 +51,21 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   await browser.expectAccessibleLayout(page);
   await submitReason(page, 'Left', 'Remove');
   await person.waitFor({ state: 'detached' });
+});
+
+test('a dialog that was opened while a link is mailed stays open, with what was typed', async () => {
+  await service.app.get(StaffService).ensure('linked@example.com', 'support', AUDIT_CONTEXT);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  const held = Promise.withResolvers<Route>();
+  await page.route('**/support/api/staff/*/link', (route) => held.resolve(route));
+  await button(page, 'Mail a link to linked@example.com').click();
+  const route = await held.promise;
+  await button(page, 'Make admin: linked@example.com').click();
+  await dialog(page).getByLabel('Why?').fill('Takes over');
+  await route.continue();
+  await expectToast(page, /^A link is on its way to linked@example.com/);
+  expect(await dialog(page).getByLabel('Why?').inputValue()).toBe('Takes over');
 });
 
 test('the last admin keeps the role', async () => {

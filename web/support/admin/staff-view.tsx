@@ -27,9 +27,12 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
   const mailAction = useAction();
   const [mailedId, setMailedId] = useState<string>();
 
-  async function showResult(sentence: string, email: string, row?: string) {
+  function closeDialogs() {
     setIsAdding(false);
     setOpenDialog(undefined);
+  }
+
+  async function showResult(sentence: string, email: string, row?: string) {
     setChanged(row);
     await load.reload();
     showChange(t(sentence, { email }), row);
@@ -46,7 +49,13 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
     });
   }
 
-  const dialog = openDialog && { member: openDialog.member, onClose: () => setOpenDialog(undefined) };
+  /** Closes the dialog whose action is done. The result of a mailed link closes none, because it may come while a dialog is open. */
+  function finish(sentence: string, email: string, row?: string) {
+    closeDialogs();
+    void showResult(sentence, email, row);
+  }
+
+  const dialog = openDialog && { member: openDialog.member, onClose: closeDialogs };
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
@@ -67,20 +76,17 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
       </Loaded>
       <Tokens />
       {isAdding && (
-        <AddStaffDialog
-          onClose={() => setIsAdding(false)}
-          onDone={({ email, id }) => void showResult(texts.added, email, id)}
-        />
+        <AddStaffDialog onClose={closeDialogs} onDone={({ email, id }) => finish(texts.added, email, id)} />
       )}
       {dialog && openDialog.action === 'remove' && (
-        <RemoveStaffDialog {...dialog} onDone={({ email }) => void showResult(texts.removed, email)} />
+        <RemoveStaffDialog {...dialog} onDone={({ email }) => finish(texts.removed, email)} />
       )}
       {dialog && openDialog.action === 'role' && (
         <RoleDialog
           {...dialog}
           onDone={({ email, id }) => {
             if (id === session.id) sessionEvents.dispatchEvent(new Event('changed'));
-            void showResult(texts.roleDone, email, id);
+            finish(texts.roleDone, email, id);
           }}
         />
       )}
