@@ -466,3 +466,21 @@ test('an admin who changes the own role to support sees the page of that role', 
   await page.getByText(/^Signed in as admin@example.com. Support:/).waitFor();
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });
+
+test('a result that arrives in another view does not take the focus from the field in which the person types', async () => {
+  await service.app.get(StaffService).ensure('promoted@example.com', 'support', AUDIT_CONTEXT);
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin', '#staff');
+  await button(page, 'Make admin: promoted@example.com').click();
+  const held = Promise.withResolvers<Route>();
+  await page.route('**/support/api/staff', (route) => held.resolve(route));
+  await dialog(page).getByLabel('Why?').fill('Takes over');
+  await button(dialog(page), 'Make admin').click();
+  const route = await held.promise;
+  await page.keyboard.press('/');
+  const field = page.getByRole('textbox', { name: 'E-mail, license key' });
+  await expectFocus(field);
+  await route.continue();
+  await expectToast(page, 'promoted@example.com has another role now.');
+  await expectFocus(field);
+});

@@ -1,6 +1,7 @@
 import { moveFocus } from '../../shared/notices/announcer.js';
 import { toast } from '../../shared/notices/toast.js';
 import { rowId } from './table.js';
+import { isTextField } from './use-shortcuts.js';
 
 /**
  * Shows a message about a change, and moves the focus to its row.
@@ -17,5 +18,10 @@ export function showChange(text: string, row?: string): void {
  * is rendered and a closed dialog has returned the focus.
  */
 export function focusRow(row: string): void {
-  requestAnimationFrame(() => moveFocus(document.getElementById(rowId(row)) ?? document.querySelector('h1')));
+  requestAnimationFrame(() => {
+    const element = document.getElementById(rowId(row));
+    // If the row was loaded meanwhile, the person may have opened another view and type there.
+    if (!element && isTextField(document.activeElement)) return;
+    moveFocus(element ?? document.querySelector('h1'));
+  });
 }

@@ -21,8 +21,8 @@ export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
  * field.
  */
 export const isPlainKey = ({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean =>
-  arePlainKeysOn() &&
-  !metaKey &&
-  !ctrlKey &&
-  !altKey &&
-  !(target instanceof Element && target.matches('input:not([type="checkbox"]), textarea, select'));
+  arePlainKeysOn() && !metaKey && !ctrlKey && !altKey && !isTextField(target);
+
+/** Whether a person types into an element, or selects in it with keys. */
+export const isTextField = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.matches('input:not([type="checkbox"]), textarea, select');
