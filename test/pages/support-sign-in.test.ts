@@ -160,6 +160,30 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   expect(stored).toEqual({ machines_allowed: 7 });
 });
 
+test('the dialog to sign in again keeps its message when further requests are refused', async () => {
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support', '#audit');
+  await page
+    .getByText(/newest first/)
+    .first()
+    .waitFor();
+  await page.waitForLoadState('networkidle');
+  await service.sql('delete from session');
+  await page.evaluate('void (location.hash = "service")');
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await button(again, 'I have signed in in another tab').click();
+  const message = again.getByText('There is no new session yet.');
+  await message.waitFor();
+  const refusal = page.waitForResponse('**/support/api/release-requests');
+  await focusWindow(page);
+  expect((await refusal).status()).toBe(401);
+  await waitForFrame(page);
+  expect(await message.count()).toBe(1);
+  // A browser may close a dialog by itself.
+  await again.evaluate('(element) => element.close()');
+  await again.waitFor();
+});
+
 test('the page reports that the service is unavailable, and works when it is available again', async () => {
   const page = await browser.openPage(origin);
   await page.route('**/support/api/session', (route) => route.abort());

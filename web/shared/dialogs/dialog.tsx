@@ -68,12 +68,12 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
         closeOrWarn();
       }}
       // `onCancel` can prevent only the first gesture to go back. At the second one the browser closes the dialog itself, so it is opened
-      // again if it may not close.
+      // again if it is still rendered afterwards.
       onClose={() => {
         // Without an element the dialog is no longer rendered, so it may close.
         if (!element.current) return;
-        if (!mayClose()) element.current.showModal();
         closeOrWarn();
+        queueMicrotask(() => element.current?.open === false && element.current.showModal());
       }}
     >
       <h2 id={id}>{title}</h2>

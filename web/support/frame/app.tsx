@@ -62,9 +62,7 @@ function SignedIn({ state, session }: { state: SessionState; session: StaffSessi
           />
         </Frame>
       )}
-      {state.endedCount > 0 && (
-        <SessionEnded key={state.endedCount} onSignedIn={state.read} onLeave={state.clear} />
-      )}
+      {state.isEnded && <SessionEnded onSignedIn={state.read} onLeave={state.clear} />}
     </>
   );
 }

@@ -29,7 +29,7 @@ export function SessionEnded({ onSignedIn, onLeave }: Props) {
       });
     });
   return (
-    // Escape is ignored. If a browser closes the dialog at a second Escape, the next refused request opens it again.
+    // Escape is ignored.
     <Dialog title={ended.title} onClose={() => undefined}>
       <p>{ended.text}</p>
       <Failure error={action.error} texts={signIn} />

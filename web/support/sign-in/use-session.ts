@@ -14,8 +14,8 @@ export interface SessionState {
   readonly session: StaffSessionAnswer | null | undefined;
   /** Why the session could not be read. */
   readonly error: unknown;
-  /** How many requests were refused since the session ended; 0 while there is a session. */
-  readonly endedCount: number;
+  /** Whether a request was refused because the session has ended. */
+  readonly isEnded: boolean;
   /** Reads who is signed in now. @throws ApiError without a session, ServiceUnavailable if it is not known */
   readonly read: () => Promise<void>;
   /** Reads the session again, and stores the result or the error here. */
@@ -32,8 +32,8 @@ export interface SessionState {
 export function useSession(): SessionState {
   const [session, setSession] = useState<StaffSessionAnswer | null>();
   const [error, setError] = useState<unknown>();
-  // This is a count, because a browser may close the dialog by itself: the next refusal then opens a new one.
-  const [endedCount, setEndedCount] = useState(0);
+  const [isEnded, setIsEnded] = useState(false);
+  // The same in a ref, because a session may be resumed before the state is rendered.
   const hasEnded = useRef(false);
 
   async function read() {
@@ -45,7 +45,7 @@ export function useSession(): SessionState {
   function continueWith(found: StaffSessionAnswer) {
     const isResumed = hasEnded.current && session?.id === found.id;
     hasEnded.current = false;
-    setEndedCount(0);
+    setIsEnded(false);
     if (!isResumed) return;
     sessionEvents.dispatchEvent(new Event('resumed'));
     toast(messages.ended.resumed);
@@ -59,7 +59,7 @@ export function useSession(): SessionState {
   function clear() {
     hasEnded.current = false;
     setSession(null);
-    setEndedCount(0);
+    setIsEnded(false);
     showChange(messages.signIn.signedOut, '');
   }
 
@@ -67,7 +67,7 @@ export function useSession(): SessionState {
   useEffect(() => {
     const noteEnd = () => {
       hasEnded.current = true;
-      setEndedCount((count) => count + 1);
+      setIsEnded(true);
     };
     sessionEvents.addEventListener('ended', noteEnd);
     return () => sessionEvents.removeEventListener('ended', noteEnd);
@@ -97,5 +97,5 @@ export function useSession(): SessionState {
   }, [isSignedIn, session?.id]);
 
   const markEnrolled = () => setSession((known) => known && { ...known, has_passkey: true });
-  return { session, error, endedCount, read, retry, markEnrolled, clear };
+  return { session, error, isEnded, read, retry, markEnrolled, clear };
 }
