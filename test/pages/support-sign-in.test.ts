@@ -184,6 +184,21 @@ test('the dialog to sign in again keeps its message when further requests are re
   await again.waitFor();
 });
 
+test('a page that was opened without a connection continues by itself when there is one again', async () => {
+  const page = await browser.openPage(origin);
+  await page.addInitScript(`
+    let online = false;
+    Object.defineProperty(navigator, 'onLine', { get: () => online });
+    addEventListener('test-online', () => { online = true; dispatchEvent(new Event('online')); });`);
+  for (const path of ['support/api/session', 'brand'])
+    await page.route(`**/${path}`, (route) => route.abort('internetdisconnected'));
+  await page.goto('/support/');
+  await page.getByText('You are offline. Nothing is lost').waitFor();
+  for (const path of ['support/api/session', 'brand']) await page.unroute(`**/${path}`);
+  await page.evaluate('dispatchEvent(new Event("test-online"))');
+  await title(page, 'Sign in').waitFor();
+});
+
 test('the page reports that the service is unavailable, and works when it is available again', async () => {
   const page = await browser.openPage(origin);
   await page.route('**/support/api/session', (route) => route.abort());

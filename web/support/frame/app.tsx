@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { BrandFooter, BrandMark, setTitle } from '../../shared/page/brand.js';
 import { toast } from '../../shared/notices/toast.js';
-import { Unavailable } from '../../shared/notices/unavailable.js';
 import { Loading } from '../../shared/notices/loading.js';
 import { Page } from '../../shared/page/page.js';
+import { useReconnection } from '../../shared/api/connection.js';
 import { Workspace } from './workspace.js';
-import { problemText } from '../parts/problem-text.js';
+import { LoadError } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { Enrol } from '../sign-in/enrol.js';
 import { takeLink } from '../sign-in/link.js';
@@ -69,13 +69,14 @@ function SignedIn({ state, session }: { state: SessionState; session: StaffSessi
 
 /** The page while the session is read, or cannot be read. */
 function UnknownSession({ state: { error, retry } }: { state: SessionState }) {
+  useReconnection(() => void (error !== undefined && retry()));
   return (
     <Frame>
       <ViewTitle focus={false}>{messages.support}</ViewTitle>
       {error === undefined ? (
         <Loading text={messages.waiting} />
       ) : (
-        <Unavailable text={problemText(error)} retry={messages.retry} onRetry={retry} />
+        <LoadError error={error} busy={false} onRetry={retry} />
       )}
     </Frame>
   );
