@@ -392,6 +392,23 @@ test('a refunded license shows the day of the refund', async () => {
     .waitFor();
 });
 
+test('a release request that a change of the address deletes is no longer counted', async () => {
+  const license = await issueLicense('moved@example.com');
+  await insertReleaseRequest(service, await activateMachine(service, license, 'Old'), null);
+  const page = await browser.openPage(origin);
+  // Without this the page would ask again a minute later in any case.
+  await page.addInitScript('window.setInterval = () => 0');
+  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const count = page.getByRole('link', { name: /^Release requests/ }).locator('.count');
+  const readCount = async () => Number((await count.allTextContents())[0] ?? 0);
+  await count.waitFor();
+  const before = await readCount();
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('moves@example.com');
+  await submitReason(page, 'Moved', 'Change');
+  await until(async () => (await readCount()) === before - 1);
+});
+
 test('an admin changes a license, and fields that were not edited keep their stored values', async () => {
   const license = await issueLicense('changed@example.com');
   await service.setLicense(license.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });

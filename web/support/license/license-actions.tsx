@@ -62,6 +62,7 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
             close();
             onLicense(changed);
             onDone(messages.change.done);
+            void onChange();
           }}
         />
       )}
