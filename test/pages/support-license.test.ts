@@ -420,6 +420,7 @@ test('an admin changes a license, and fields that were not edited keep their sto
   await dialog(page).getByLabel('Why?').fill('Nothing yet');
   await button(dialog(page), 'Change').click();
   await dialog(page)
+    .getByRole('alert')
     .getByText(/^Nothing is different yet/)
     .waitFor();
   await dialog(page).getByLabel('Machines allowed').fill('many');
@@ -437,7 +438,6 @@ test('an admin changes a license, and fields that were not edited keep their sto
     [license.license_id],
   );
   expect(stored).toEqual({
-    .getByRole('alert')
     machines_allowed: 4,
     staff_status: 'suspended',
     expires_at: new Date('2027-01-04T12:30:00Z'),
@@ -583,6 +583,9 @@ test('the role support does not see the actions of admins', async () => {
   await page.goto('/support/#staff');
   await title(page, /^Find a license/).waitFor();
   expect(await button(page, 'Issue a license').count()).toBe(0);
+  // The tab of the browser and the navigation name what is shown.
+  await until(async () => /^(\(\d+\) )?Find · /.test(await page.title()));
+  expect(await page.locator('nav [aria-current]').textContent()).toMatch(/^Find/);
 });
 
 test('a license that does not exist is reported as such', async () => {

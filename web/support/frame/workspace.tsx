@@ -24,6 +24,7 @@ import { forgetRowStates } from '../queues/row-states.js';
 import { RequestsView } from '../queues/requests-view.js';
 import { hrefOf, useRoute, type Route } from '../route.js';
 import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
+import type { Role } from '../types.js';
 import { messages } from '../messages.js';
 import { Nav } from './nav.js';
 import { useQueues, type Queues } from './queues.js';
@@ -37,7 +38,7 @@ interface Props {
 /** The page of a signed-in person: the navigation, and the view that the URL names. */
 export function Workspace({ session, onSignedOut }: Props) {
   const queues = useQueues();
-  const route = useRoute();
+  const route = routeFor(useRoute(), session.role);
   useSearchShortcut();
   useUndoShortcut();
   useEffect(() => forgetRowStates, []);
@@ -125,13 +126,15 @@ function Views({
     case 'account':
       return <AccountView session={session} />;
     case 'staff':
-      if (isAdmin) return <StaffView session={session} />;
-      // For another role the page shows the search instead.
-      break;
+      return <StaffView session={session} />;
     case 'find':
+      return <FindView search={search} setSearch={setSearch} isAdmin={isAdmin} />;
   }
-  return <FindView search={search} setSearch={setSearch} isAdmin={isAdmin} />;
 }
+
+/** The route that the page shows to a person with this role: the search instead of a view for admins. */
+const routeFor = (route: Route, role: Role): Route =>
+  route.view === 'staff' && role !== 'admin' ? { ...route, view: 'find' } : route;
 
 /** Whether there is a session, which another person may have begun in another tab. Throws if the service does not answer. */
 const hasSession = () =>
