@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ServeStaticModuleOptions } from '@nestjs/serve-static';
 import { Config } from '../core/config.js';
 
@@ -75,6 +75,21 @@ export function staticPagesOptions(config: Config): ServeStaticModuleOptions {
       },
     },
   };
+}
+
+/** The paths of the pages without their last slash. */
+const PATHS_WITHOUT_SLASH = ['/portal', '/privacy', '/support'];
+
+/** Makes the redirects from PATHS_WITHOUT_SLASH relative, because PUBLIC_URL may have a path. */
+export function redirectRelatively(fastify: FastifyInstance): void {
+  fastify.addHook('onRoute', (route) => {
+    if (!PATHS_WITHOUT_SLASH.includes(route.url)) return;
+    route.onSend = (_request, reply, payload, done) => {
+      const location = reply.getHeader('location');
+      if (typeof location === 'string') void reply.header('location', location.slice(1));
+      done(null, payload);
+    };
+  });
 }
 
 /** A file with a hash in its name never changes. A page refers to the newest of these files, so browsers request the page each time. */
