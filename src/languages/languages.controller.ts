@@ -5,8 +5,8 @@ import { containsEtag } from '../http/parsing/if-none-match.js';
 import { problem } from '../http/problems/problem.js';
 import { Languages, PAGES, type Page } from './languages.service.js';
 
-/** Browsers ask again after this time, so that a changed file is soon shown. */
-const CACHE_CONTROL = 'public, max-age=300';
+/** For texts of another version than the requested one: browsers ask again after this time. */
+const OTHER_VERSION_CACHE_CONTROL = 'public, max-age=300';
 const YEAR_SECONDS = 31_536_000;
 
 /** `GET /languages` and `GET /languages/{tag}/{page}`: the languages of the portal and the privacy page, and their texts. */
@@ -32,7 +32,8 @@ export class LanguagesController {
     };
     const body = JSON.stringify(answer);
     const etag = `"${hash('sha256', body).slice(0, 16)}"`;
-    void reply.headers({ 'cache-control': CACHE_CONTROL, vary: 'accept-language', etag });
+    // Browsers ask at each visit, as they do for the page: after an update its scripts need the texts of the same version.
+    void reply.headers({ 'cache-control': 'no-cache', vary: 'accept-language', etag });
     const isKnown = containsEtag(knownEtags, etag);
     void (isKnown ? reply.code(304) : reply.type('application/json; charset=utf-8'));
     return isKnown ? '' : body;
@@ -50,7 +51,7 @@ export class LanguagesController {
     const isCurrent = this.languages.views.some((view) => view.tag === tag && view.version === version);
     void reply.header(
       'cache-control',
-      isCurrent ? `public, max-age=${YEAR_SECONDS}, immutable` : CACHE_CONTROL,
+      isCurrent ? `public, max-age=${YEAR_SECONDS}, immutable` : OTHER_VERSION_CACHE_CONTROL,
     );
     return texts;
   }
