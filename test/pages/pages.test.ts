@@ -115,6 +115,20 @@ describe.each(PAGES)('%s', (path) => {
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    expect(await page.locator('.late').count()).toBe(0);
+  });
+
+  test('says that it is not loaded yet if its script cannot be loaded', async () => {
+    const page = await browser.openPage(origin);
+    await page.route('**/assets/*.js', (route) => route.abort());
+    await page.goto(path);
+    const text = page.getByText('This page takes a long time to load.');
+    expect(await text.isVisible()).toBe(false);
+    // The time until it is shown is that of an animation.
+    await page.evaluate('document.getAnimations().forEach((animation) => animation.finish())');
+    await text.waitFor();
+    // A browser warns if nothing uses what the page preloads.
+    browser.faults.splice(0, Infinity, ...browser.faults.filter((fault) => !/preload/.test(fault)));
   });
 });
 
