@@ -50,6 +50,15 @@ test('a release by support appears when the holder returns, and the focus of its
   await expectFocus(headline(page));
 });
 
+test('a return that the browser reports without a focus is noticed', async () => {
+  const page = await browser.openPage(origin);
+  await openByKey(page, origin, license);
+  await releaseByStaff();
+  // This is the only event after "Back" to a page that the browser has kept.
+  await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+  await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
+});
+
 test('the focus and what was typed into the filter stay when the holder returns', async () => {
   await service.setLicense(license.license_id, { machines_allowed: 11 });
   for (let each = 0; each < 10; each += 1) await activateMachine(service, license, `Node ${each}`);

@@ -1,15 +1,31 @@
 import { useEffect, useRef } from 'preact/hooks';
 
+/** If a browser also reports the focus, it does so within this time after the page is visible again. */
+const FOCUS_DELAY_MS = 200;
+
 /**
  * Calls the `handle` of the latest render when the person returns to the page. Another tab or another person may have changed the
- * data meanwhile.
+ * data meanwhile. After "Back", and on telephones, browsers may report that the page is visible again, and no focus.
  */
 export function usePageFocus(handle: () => void): void {
   const latest = useRef(handle);
   latest.current = handle;
   useEffect(() => {
-    const handleFocus = () => void (document.visibilityState === 'visible' && latest.current());
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const handleFocus = () => {
+      clearTimeout(timer);
+      if (document.visibilityState === 'visible') latest.current();
+    };
+    const handleVisibility = () => {
+      clearTimeout(timer);
+      timer = setTimeout(handleFocus, FOCUS_DELAY_MS);
+    };
     addEventListener('focus', handleFocus);
-    return () => removeEventListener('focus', handleFocus);
+    document.addEventListener('visibilitychange', handleVisibility);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('focus', handleFocus);
+      document.removeEventListener('visibilitychange', handleVisibility);
+    };
   }, []);
 }

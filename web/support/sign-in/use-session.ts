@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { toast } from '../../shared/notices/toast.js';
 import { isSignedOut } from '../../shared/api/api.js';
+import { useReturn } from '../../shared/api/return.js';
 import { findSession, sessionEvents } from '../call.js';
 import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
@@ -73,28 +74,23 @@ export function useSession(): SessionState {
     return () => sessionEvents.removeEventListener('ended', noteEnd);
   }, []);
 
-  const isSignedIn = Boolean(session);
+  // All tabs share one session. If another person has signed in in another tab, this tab acts for that person too.
+  function refresh() {
+    if (!session) return;
+    void findSession().then(
+      (found) => {
+        // A person who signed out meanwhile stays signed out.
+        setSession((known) => known && found);
+        continueWith(found);
+      },
+      () => undefined,
+    );
+  }
+  useReturn(refresh);
   useEffect(() => {
-    // All tabs share one session. If another person has signed in in another tab, this tab acts for that person too.
-    const refresh = () =>
-      void findSession().then(
-        (found) => {
-          // A person who signed out meanwhile stays signed out.
-          setSession((known) => known && found);
-          continueWith(found);
-        },
-        () => undefined,
-      );
-    const refreshIfVisible = () => document.visibilityState === 'visible' && refresh();
-    if (isSignedIn) {
-      sessionEvents.addEventListener('changed', refresh);
-      addEventListener('focus', refreshIfVisible);
-    }
-    return () => {
-      sessionEvents.removeEventListener('changed', refresh);
-      removeEventListener('focus', refreshIfVisible);
-    };
-  }, [isSignedIn, session?.id]);
+    sessionEvents.addEventListener('changed', refresh);
+    return () => sessionEvents.removeEventListener('changed', refresh);
+  }, [session?.id]);
 
   const markEnrolled = () => setSession((known) => known && { ...known, has_passkey: true });
   return { session, error, isEnded, read, retry, markEnrolled, clear };
