@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { toast } from '../../shared/notices/toast.js';
 import { isSignedOut } from '../../shared/api/api.js';
-import { useReturn } from '../../shared/api/return.js';
+import { usePageFocus } from '../../shared/page/page-focus.js';
 import { findSession, sessionEvents } from '../call.js';
 import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
@@ -86,7 +86,7 @@ export function useSession(): SessionState {
       () => undefined,
     );
   }
-  useReturn(refresh);
+  usePageFocus(refresh);
   useEffect(() => {
     sessionEvents.addEventListener('changed', refresh);
     return () => sessionEvents.removeEventListener('changed', refresh);
