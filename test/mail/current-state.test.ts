@@ -17,8 +17,8 @@ afterAll(() => harness.close());
 const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
 
 /**
- * Enqueues a mail that cannot be delivered, makes a change, and then lets the mail be delivered.
- * @returns the id that the mail is about
+ * Enqueues mails that cannot be delivered, makes a change, and then lets them be delivered.
+ * @returns the id that the mails are about
  */
 async function deliverAfter(
   enqueue: () => Promise<string>,
@@ -26,7 +26,8 @@ async function deliverAfter(
 ): Promise<string> {
   harness.smtp.misbehave('rcpt', 451);
   const about = await enqueue();
-  await harness.jobs.untilFailed(about);
+  // A mail that is being sent was composed before the change.
+  for (const kind of await harness.waitingMails(about)) await harness.jobs.untilFailed(about, 1, kind);
   await meanwhile(about);
   harness.smtp.behave();
   await harness.retryFailedJobs();

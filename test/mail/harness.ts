@@ -61,9 +61,10 @@ export class JobWatch {
     return watch;
   }
 
-  /** Waits until this many attempts of the job about this id have failed. */
-  async untilFailed(about: string, attempts = 1): Promise<Job> {
-    const failed = (job: JobResult) => !job.done && job.about === about && job.attempts >= attempts;
+  /** Waits until this many attempts of the job about this id have failed. With a kind, only a job of this kind counts. */
+  async untilFailed(about: string, attempts = 1, kind?: string): Promise<Job> {
+    const isMatch = (job: JobResult) => job.about === about && (kind === undefined || job.kind === kind);
+    const failed = (job: JobResult) => !job.done && isMatch(job) && job.attempts >= attempts;
     return (await this.#until(1, failed))[0]!;
   }
 

@@ -11,6 +11,7 @@ import {
   expectFocus,
   expectToast,
   type HolderCredentials,
+  nextFrame,
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -35,7 +36,7 @@ async function returnTo(page: Page): Promise<void> {
   const answer = page.waitForResponse('**/portal/api/session');
   await focusWindow(page);
   await (await answer).finished();
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await nextFrame(page);
 }
 
 test('a release by support appears when the holder returns, and the focus of its removed button moves to the headline', async () => {
@@ -100,7 +101,7 @@ test('an answer that is older than what the page shows is ignored', async () => 
   const answer = page.waitForResponse('**/portal/api/session');
   await route.fulfill({ response });
   await (await answer).finished();
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await nextFrame(page);
   expect(await asked.count()).toBe(1);
 });
 

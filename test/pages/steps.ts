@@ -38,6 +38,10 @@ export async function expectApart(one: Locator, other: Locator): Promise<void> {
   });
 }
 
+/** Waits until the page has rendered what it knows now. */
+export const nextFrame = (page: Page): Promise<unknown> =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
 /** Waits until an element has the focus, which the page moves after it has rendered a change. */
 export async function expectFocus(locator: Locator): Promise<void> {
   await locator.waitFor();

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
-import { expectAnnounced, expectFocus, expectToast } from './steps.js';
+import { expectAnnounced, expectFocus, expectToast, nextFrame } from './steps.js';
 import { button, dialog, find, openAs, row, title } from './support-browser.js';
 
 let service: Service;
@@ -166,8 +166,12 @@ test('a slash and Ctrl+K open the search from each view, but not while a person 
 test('without a connection the page says so once, keeps what it shows, and loads the rest when there is one again', async () => {
   const { license_id } = await service.issue({ email: 'offline@example.com' });
   const page = await browser.openPage(origin);
+  // A response that arrives after the loss of the connection would show the page that there is one.
+  const last = page.waitForEvent('requestfinished', (request) => request.url().endsWith('/mails'));
   await openAs(page, origin, service, 'admin', `#license/${license_id}`);
   await page.getByText('0 of 1 machine in use').waitFor();
+  await last;
+  await nextFrame(page);
   await page.context().setOffline(true);
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
   await notice.waitFor();
@@ -176,7 +180,7 @@ test('without a connection the page says so once, keeps what it shows, and loads
   const failed = page.waitForEvent('requestfailed');
   await page.evaluate('dispatchEvent(new Event("focus"))');
   await failed;
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await nextFrame(page);
   expect(await page.getByText('You are offline.').count()).toBe(1);
   await page.getByText('0 of 1 machine in use').waitFor();
   expect(await page.getByRole('alert').count()).toBe(0);

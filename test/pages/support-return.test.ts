@@ -7,7 +7,7 @@ import { Fleet } from '../telemetry/fleet-harness.js';
 import { TestBrowser } from './browser.js';
 import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { expectFocus } from './steps.js';
+import { expectFocus, nextFrame } from './steps.js';
 import { button, dialog, openAs, row } from './support-browser.js';
 
 let service: Service;
@@ -135,7 +135,7 @@ test.each(Object.entries(VIEWS))(
     await focusWindow(page);
     await expectChanged(page);
     await until(async () => paths.every((path) => answered.includes(path)));
-    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    await nextFrame(page);
     await expectFocus(control);
     expect(await readState(control)).toEqual(before);
     expect(await page.evaluate('announcements')).toEqual([]);
