@@ -45,6 +45,19 @@ export async function makeDeployment(url, folder) {
   return { settings, secret, ring: await KeyRing.open(tokens), publisher: privateKey };
 }
 
+/** Stores which secret the database has, as the first start does. Later a service would compare it with keys, and most are made up. */
+async function storeSecretCheck(settings) {
+  const { Config } = await import('../../dist/core/config.js');
+  const { withMaintenanceConnection } = await import('../../dist/database/data-source.js');
+  const { readLicenseKeys } = await import('../../dist/keys/key-material.js');
+  const { requireSecretOfDatabase } = await import('../../dist/licenses/license-key-secret.js');
+  const config = new Config(settings);
+  const keys = await readLicenseKeys(config);
+  await withMaintenanceConnection(settings.DATABASE_URL, (dataSource) =>
+    requireSecretOfDatabase(dataSource, keys, config, new Date()),
+  );
+}
+
 /**
  * Fills a migrated database with a manifest and with licenses, each with one activation and one session.
  * @param ids of the activations
@@ -56,6 +69,7 @@ export async function makeData(url, folder, ids, insert = insertActivations) {
   const { machineDigest, OFFLINE_SECONDS, signLicenseToken } =
     await import('../../dist/keys/tokens/license-token.js');
   const { settings, secret, ring, publisher } = await makeDeployment(url, folder);
+  await storeSecretCheck(settings);
   const iat = Math.floor(Date.now() / 1000) - 3600;
   const staff_token = `mst_${randomBytes(32).toString('base64url')}`;
   const activations = ids.map((idsOfActivation, number) => {
