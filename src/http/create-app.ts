@@ -24,10 +24,6 @@ import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
 import { addSecurityHeaders, SECURITY_HEADERS } from './responses/security-headers.js';
 
-function refuseSchema(): never {
-  throw new Error('A route has a schema for Fastify.');
-}
-
 /** The largest request body; routes with `RAW_BODY` have a limit of their own (docs/contract.md#common-rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
@@ -97,4 +93,8 @@ export async function createApp(
   app.useGlobalFilters(filter);
   app.useGlobalPipes(new MembersPipe());
   return app;
+}
+
+function refuseSchema(): never {
+  throw new Error('A route has a schema for Fastify.');
 }
