@@ -4,6 +4,7 @@ import { Config } from '../../core/config.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import type { Descriptions } from '../../languages/messages.js';
 import { t } from '../../languages/text.js';
+import { hasFinished } from '../../retention/finished-runs.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js';
 
 interface TableRow {
@@ -30,19 +31,16 @@ const TABLES = `
   where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p') and not c.relispartition
   order by 1`;
 
-// A run that starts after now ($1) had a clock that was ahead, and is ignored.
-const HAS_FINISHED = 'finished_at is not null and started_at <= $1';
-
 // Reads the last finished run whose `as_of` is on the day on which it started. A manual run for another day does not
 // show the current state.
 const LAST_RUN = `
-  select as_of, finished_at, oldest from retention_run where ${HAS_FINISHED} and as_of::date = started_at::date
+  select as_of, finished_at, oldest from retention_run where ${hasFinished('$1')} and as_of::date = started_at::date
   order by started_at desc limit 1`;
 
 // Reads, for each table, the last run that deleted rows of it.
 const LAST_DELETED = `
   select distinct on (key) key as "table", value::float8 as rows, (finished_at at time zone 'UTC')::date::text as "on"
-  from retention_run, jsonb_each_text(deleted) where ${HAS_FINISHED} and deleted <> '{}' order by key, started_at desc`;
+  from retention_run, jsonb_each_text(deleted) where ${hasFinished('$1')} and deleted <> '{}' order by key, started_at desc`;
 
 /**
  * Reads, for each table, what is stored and for how long, how many rows were last deleted and when, and the day of the

@@ -3,6 +3,7 @@ import { DAY_MS } from '../../core/clock.js';
 import { queryOne } from '../../database/sql.js';
 import { createOldestDueQuery } from '../../retention/deletion.js';
 import { ERASURE_DEADLINE_DAYS, IS_WAITING } from '../../erasure/erasure.view.js';
+import { hasFinished } from '../../retention/finished-runs.js';
 import type { RetentionRule } from '../../retention/policy.js';
 import { REWRITTEN_TABLES } from '../../retention/rewrite.js';
 
@@ -41,8 +42,7 @@ export interface DataAges {
 // `retention_finished` ignores manual runs for another day: they do not show whether today's data was deleted. `file_rewrite`
 // and `failed` use every finished run, because each run rewrites files and runs every step. The rewrite of a file is overdue
 // after 2 days, or after 25 days for a large one: the intervals of `retention/rewrite.ts` and some days for retries. A table that
-// an earlier version rewrote ($1 does not have it) is never overdue. A run after now ($2) had a clock that was ahead, and is ignored.
-const HAS_FINISHED = 'finished_at is not null and started_at <= $2';
+// an earlier version rewrote ($1 does not have it) is never overdue.
 const AGES = `
   select clock_timestamp() as now,
          (select min(received_on) from telemetry)::text as telemetry,
@@ -52,13 +52,13 @@ const AGES = `
           where ${IS_WAITING})::text as erasure_due,
          (select min(runs_at)::date from erasure_request
           where ${IS_WAITING})::text as erasure_scheduled_for,
-         (select finished_at from retention_run where ${HAS_FINISHED} and as_of::date = started_at::date
+         (select finished_at from retention_run where ${hasFinished('$2')} and as_of::date = started_at::date
           order by finished_at desc limit 1) as retention_finished,
          (select min(applied_at) from schema_migration) as database_since,
          (select min(rewritten_at)::date from file_rewrite
           where table_name = any($1) and rewritten_at + case when is_large then interval '25 days' else interval '2 days' end
-            < (select max(started_at) from retention_run where ${HAS_FINISHED}))::text as file_rewrite,
-         coalesce((select failed from retention_run where ${HAS_FINISHED}
+            < (select max(started_at) from retention_run where ${hasFinished('$2')}))::text as file_rewrite,
+         coalesce((select failed from retention_run where ${hasFinished('$2')}
                    order by started_at desc limit 1), '{}') as failed`;
 
 /**
