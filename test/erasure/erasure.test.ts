@@ -9,19 +9,11 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
-import {
-  erase,
-  everyRow,
-  formsOfMachine,
-  makeDue,
-  mailsTo,
-  waitForJobs,
-  waitForSentMails,
-  sell,
-} from './harness.js';
+import { erase, formsOfMachine, makeDue, mailsTo, waitForJobs, waitForSentMails, sell } from './harness.js';
 import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { everyRow } from '../support/tables.js';
 
 const ADA = 'ada.kanari@leak.example';
 /** The earlier address of Ada, which her purchases have. */
@@ -57,7 +49,7 @@ beforeAll(async () => {
   const bob = await createHolder('bob@other.example', 'bob-1', ['Bob at home', 'Bob at work'], 'Sold it');
   ada = await createHolder(EARLIER, 'kanari-1', LABELS, RELEASE_REQUEST_REASON, changeAddress);
   await enqueueUnsendableMails();
-  before = await everyRow(service);
+  before = await everyRow(service.database);
   others = rowsOf(bob.ids, before);
   erased = await erase(service, ADA);
 });
@@ -145,7 +137,7 @@ test('before the erasure, the search finds both addresses, each label, each mach
 test('after the erasure no table has personal data of the holder, in any form', async () => {
   // The address is stored for the receipt until the receipt is sent.
   await waitForSentMails(service);
-  const after = await everyRow(service);
+  const after = await everyRow(service.database);
   expect([...search.in(after.join('\n'))]).toEqual([]);
   expect(after.filter((row) => row.startsWith('public.audit_event')).length).toBeGreaterThan(5);
 });
@@ -220,7 +212,7 @@ test('an activation with the key of an erased license is answered like one with 
 test('the rows of another holder are unchanged', async () => {
   // Licenses, purchase, activations, release request, code and audit.
   expect(others.length).toBeGreaterThanOrEqual(8);
-  const after = new Set(await everyRow(service));
+  const after = new Set(await everyRow(service.database));
   expect(others.filter((row) => !after.has(row))).toEqual([]);
 });
 

@@ -73,20 +73,6 @@ export async function erase(service: Service, email: string): Promise<ErasureVie
   );
 }
 
-/** Reads all rows of all tables, including the job queue, as `table: row`. */
-export async function everyRow(service: Pick<Service, 'sql'>): Promise<string[]> {
-  const tables = await service.sql<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
-  );
-  const rows: string[] = [];
-  for (const { name } of tables) {
-    const found = await service.sql<{ row: string }>(`select t::text as row from ${name} t order by 1`);
-    rows.push(...found.map(({ row }) => `${name}: ${row}`));
-  }
-  return rows;
-}
-
 /** The forms in which a machine id may be stored: as hex digits, base64 or a list of bytes. */
 export function formsOfMachine(id: string): Form[] {
   const bytes = Buffer.from(id, 'hex');

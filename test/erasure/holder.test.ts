@@ -6,20 +6,11 @@ import { TimeUncertain } from '../../src/database/database-clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import {
-  everyRow,
-  findRequest,
-  waitUntilCarriedOut,
-  makeDue,
-  mailsTo,
-  waitForJobs,
-  outbox,
-  sell,
-} from './harness.js';
+import { findRequest, waitUntilCarriedOut, makeDue, mailsTo, waitForJobs, outbox, sell } from './harness.js';
 import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
-import { withTableLock } from '../support/tables.js';
+import { withTableLock, everyRow } from '../support/tables.js';
 
 const HOUR_MS = 3_600_000;
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
@@ -167,7 +158,7 @@ test('a cancelled request has no address and no job any more', async () => {
     cancelled_at: '2096-02-13T11:59:59Z',
   });
   expect(await jobs()).toEqual([]);
-  const rows = (await everyRow(service)).filter((row) => !row.startsWith('public.purchase'));
+  const rows = (await everyRow(service.database)).filter((row) => !row.startsWith('public.purchase'));
   expect([...search.in(rows.join('\n'))]).toEqual([]);
 });
 

@@ -12,9 +12,10 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { copyDatabase, erase, everyRow, waitForJobs, waitForSentMails, sell } from './harness.js';
+import { copyDatabase, erase, waitForJobs, waitForSentMails, sell } from './harness.js';
 import { AUDIT_CONTEXT, createDatabase, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { everyRow } from '../support/tables.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
@@ -75,7 +76,7 @@ async function restart(database: { url: string }): Promise<Service> {
 
 const emailOf = async (service: Service, id: string) =>
   (await service.sql('select email from license where id = $1', [id]))[0]?.['email'];
-const leaks = async (service: Service) => [...search.in((await everyRow(service)).join('\n'))];
+const leaks = async (service: Service) => [...search.in((await everyRow(service.database)).join('\n'))];
 const erasuresOf = (service: Service) => service.app.get(ErasureService);
 const warnings = async (service: Service): Promise<string[]> =>
   (await service.call('GET', '/health/ready')).json.warnings;

@@ -13,7 +13,6 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import {
   copyDatabase,
-  everyRow,
   formsOfMachine,
   findRequest,
   makeDue,
@@ -24,6 +23,7 @@ import {
 } from './harness.js';
 import { AUDIT_CONTEXT, createDatabase, FakeClock, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { everyRow } from '../support/tables.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
@@ -154,7 +154,7 @@ test('an erased person who bought again has the new license and no other data', 
 test('no other personal data is restored, also not in waiting mails', async () => {
   // The address is stored for the receipt of the repeated erasure until the receipt is sent.
   await waitForSentMails(restoredService);
-  const rows = (await everyRow(restoredService)).filter(
+  const rows = (await everyRow(restoredService.database)).filter(
     (row) => !row.includes(second) && !row.includes(',second,'),
   );
   expect([...search.in(rows.join('\n'))]).toEqual([]);
@@ -244,7 +244,9 @@ test('a request that was cancelled after the dump is not carried out', async () 
 
 test('another start changes nothing', async () => {
   const rows = async () =>
-    (await everyRow(restoredService)).filter((row) => !row.startsWith('public.retention_run')).toSorted();
+    (await everyRow(restoredService.database))
+      .filter((row) => !row.startsWith('public.retention_run'))
+      .toSorted();
   const before = await rows();
   const again = await start(restored.url);
   await again.close();

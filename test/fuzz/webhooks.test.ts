@@ -4,7 +4,6 @@ import { runs } from './fuzz.js';
 import { retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
 import {
   end,
-  everyRow,
   waitForMails,
   PURCHASES,
   report,
@@ -12,6 +11,7 @@ import {
   TAKES_PURCHASES,
   unixTime,
 } from '../support/http/webhook.js';
+import { comparableRows } from '../support/tables.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -49,7 +49,7 @@ const isEquivalent = (a: Record<string, string>, b: Record<string, string>) =>
 test('a report that differs from the signed bytes is refused and changes no row', async () => {
   await report(service, paidReport('tx-0'));
   await waitForMails(service.databaseUrl);
-  const before = await everyRow(service.database);
+  const before = await comparableRows(service.database);
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
       const [body, at] = [paidReport('tx-1'), unixTime()];
@@ -70,7 +70,7 @@ test('a report that differs from the signed bytes is refused and changes no row'
     }),
     runs(60),
   );
-  expect(await everyRow(service.database)).toEqual(before);
+  expect(await comparableRows(service.database)).toEqual(before);
   // A valid signature is accepted even after too many wrong ones.
   expect((await send(paidReport('tx-2'), signatureHeaders(paidReport('tx-2')))).status).toBe(204);
 });

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
-import { everyRow, waitForJobs, outbox } from '../erasure/harness.js';
+import { waitForJobs, outbox } from '../erasure/harness.js';
 import { NOW, Service } from '../support/harness.js';
-import { whileGone } from '../support/tables.js';
+import { whileGone, everyRow } from '../support/tables.js';
 import { Browser, mailedCodes, withoutIds, wrongCode } from './harness.js';
 
 /** How long a code is valid. */
@@ -37,7 +37,7 @@ test('the mail has the code, its lifetime and the browser in which it works; no 
   expect(more).toEqual([]);
   expect(mail!.subject).toBe(`${code.slice(0, 4)} ${code.slice(4)} is your code for com.example.app`);
   expect(mail!.text).toContain('It works once, within 10 minutes, in the browser that asked for it.');
-  expect((await everyRow(service)).join('\n')).not.toContain(code);
+  expect((await everyRow(service.database)).join('\n')).not.toContain(code);
   expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
   expect(service.logged.join('')).not.toContain(code);
 });

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { erase, everyRow } from '../erasure/harness.js';
+import { erase } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { NOW, Service } from '../support/harness.js';
 import { Browser, codeAfter, mailedCodes, wrongCode } from './harness.js';
+import { everyRow } from '../support/tables.js';
 
 const JUST_VALID = '2026-11-20T13:09:59Z';
 const EXPIRED = '2026-11-20T13:10:00Z';
@@ -40,7 +41,7 @@ test('with the release link and one code a holder can move the license to a new 
   const { link, hint, email, license_id, activation_id, ...license } = await fullLicense();
   expect(`${link.origin}${link.pathname}`).toBe('http://localhost:3000/portal/');
   // The hint begins with the license id of 36 characters, which a table has, so only the rest is searched for.
-  expect((await everyRow(service)).join('\n')).not.toContain(hint.slice(37));
+  expect((await everyRow(service.database)).join('\n')).not.toContain(hint.slice(37));
   expect(service.logged.join('')).not.toContain(hint);
 
   const browser = new Browser(service);
@@ -67,7 +68,7 @@ test('the release link names the refused machine by the label and version of the
   const machine = label.padEnd(100, '😀');
   expect(await fragmentFor(` \u202e${machine}`)).toEqual({ release, machine, version: '3.2.0' });
   expect(await fragmentFor()).toEqual({ release, version: '3.2.0' });
-  expect((await everyRow(service)).join('\n')).not.toContain('Anna’s Mac');
+  expect((await everyRow(service.database)).join('\n')).not.toContain('Anna’s Mac');
   expect(service.logged.join('')).not.toContain('Anna’s Mac');
 });
 
@@ -157,7 +158,7 @@ test('the row of a used hint has neither the hint nor its code, and an erasure o
   expect(await rows()).toEqual([{ nonce: expect.any(Buffer), expires_at: new Date(EXPIRED) }]);
   await signIn(browser, code);
   expect(await rows()).toEqual([{ nonce: null, expires_at: new Date(EXPIRED) }]);
-  expect((await everyRow(service)).join('\n')).not.toContain(license.hint.slice(37));
+  expect((await everyRow(service.database)).join('\n')).not.toContain(license.hint.slice(37));
   await erase(service, license.email);
   expect(await rows()).toEqual([]);
   expect(await requestCode(browser, license.hint)).toMatchObject(WRONG_HINT);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { LeakSearch, formsOfText } from '../support/leak-search.js';
 import { MailHarness } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
-import { everyRow } from '../support/http/webhook.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
+import { everyRow } from '../support/tables.js';
 
 /** A text in the refusals of the mail server, which also repeat the recipient and the mail. */
 const REFUSAL = 'no such user';

@@ -2,14 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
-import {
-  end,
-  everyRow,
-  PURCHASES,
-  report,
-  signatureHeaders,
-  TAKES_PURCHASES,
-} from '../support/http/webhook.js';
+import { end, PURCHASES, report, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { everyRow } from '../support/tables.js';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 

@@ -6,15 +6,8 @@ import pg from 'pg';
 import { call } from '../support/harness.js';
 import { filesBelow, formsOfAddress, formsOfText, LeakSearch } from '../support/leak-search.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
-import { cancelLockWaitsDuring } from '../support/tables.js';
-import {
-  everyRow,
-  waitForMails,
-  PURCHASES,
-  SECRET,
-  signatureHeaders,
-  unixTime,
-} from '../support/http/webhook.js';
+import { cancelLockWaitsDuring, everyRow } from '../support/tables.js';
+import { waitForMails, PURCHASES, SECRET, signatureHeaders, unixTime } from '../support/http/webhook.js';
 
 /*
  * The test sends complete events of a payment processor, with much personal data of a buyer, to the built service with its

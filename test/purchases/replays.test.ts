@@ -6,13 +6,13 @@ import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import {
   buyerOf,
   end,
-  everyRow,
   mails,
   report,
   sendReport,
   readPurchase,
   TAKES_PURCHASES,
 } from '../support/http/webhook.js';
+import { comparableRows } from '../support/tables.js';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
@@ -24,12 +24,12 @@ const mailsOf = async (transaction_id: string) =>
 /** Runs `work` and checks that it changes no row of any table and sends no mail. */
 async function expectNoChange(work: () => Promise<unknown>): Promise<void> {
   const sent = (await mails(service)).length;
-  const before = await everyRow(service.database);
+  const before = await comparableRows(service.database);
   // The next day, so that a new timestamp in a row would show.
   service.clock.advance(86_400_000);
   await work();
   expect((await mails(service)).length).toBe(sent);
-  expect(await everyRow(service.database)).toEqual(before);
+  expect(await comparableRows(service.database)).toEqual(before);
 }
 
 const HISTORIES: PurchaseState[][] = [

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type pg from 'pg';
 import type { Service } from './harness.js';
 
 /** Runs a function while another transaction locks a table, so that statements that need the table wait. */
@@ -86,3 +87,23 @@ export async function whileGone<Result>(
     await service.sql(`alter table renamed_by_test rename to ${table}`);
   }
 }
+
+/** Reads every row of every table, including those of the job queue, as `table: row`. */
+export async function everyRow(database: pg.Pool | pg.Client): Promise<string[]> {
+  const { rows: tables } = await database.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  );
+  const rows: string[] = [];
+  for (const { name } of tables) {
+    const { rows: all } = await database.query<{ row: string }>(
+      `select t::text as row from ${name} t order by 1`,
+    );
+    rows.push(...all.map(({ row }) => `${name}: ${row}`));
+  }
+  return rows;
+}
+
+/** Every row but the names of the tasks, which the worker of the service inserts while it starts. For a comparison of two moments. */
+export const comparableRows = async (database: pg.Pool | pg.Client): Promise<string[]> =>
+  (await everyRow(database)).filter((row) => !row.startsWith('graphile_worker._private_tasks:'));

@@ -144,22 +144,3 @@ export async function end(service: Service): Promise<void> {
   await waitForMails(service.databaseUrl);
   await service.close();
 }
-
-/**
- * Reads every row of every table, including those of the job queue, as `table: row`. It leaves out the table of the task names, which
- * the worker of the service fills while it starts.
- */
-export async function everyRow(database: pg.Pool | pg.Client): Promise<string[]> {
-  const { rows: tables } = await database.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname not in ('pg_catalog', 'information_schema') and tablename <> '_private_tasks' order by 1`,
-  );
-  const rows: string[] = [];
-  for (const { name } of tables) {
-    const { rows: all } = await database.query<{ row: string }>(
-      `select t::text as row from ${name} t order by 1`,
-    );
-    rows.push(...all.map(({ row }) => `${name}: ${row}`));
-  }
-  return rows;
-}
