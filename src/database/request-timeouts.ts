@@ -18,6 +18,8 @@ export const REQUEST_TIMEOUTS_MS = {
   answer: 1_900,
   /** The time of a heartbeat after which the response no longer waits for its telemetry to be stored. */
   telemetry: 1_600,
+  /** The wait of a readiness probe for the database. Orchestrators often give a probe a second, and remove instances without answer. */
+  probe: 700,
   /** The wait for the response of a replica; then the primary is used. */
   replica: 100,
 };

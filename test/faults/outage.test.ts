@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Whether a response is the health check of a service whose database is unavailable. */
 const reportsOutage = ({ name, json }: RecordedAnswer): boolean =>
   name === 'ready' &&
-  isDeepStrictEqual(json, { status: 'ready', warnings: ['The database does not answer.'] });
+  isDeepStrictEqual(json, { status: 'ready', warnings: ['The database does not answer in time.'] });
 
 test.each([
   ['stopped under load', () => postgres.stop(), () => postgres.restart()],

@@ -147,6 +147,8 @@ test('a cancelled request is no longer overdue', async () => {
 });
 
 test('while the database does not answer, the only warning says so, and the instance stays ready', async () => {
-  expect(await whileLocked(service, 'telemetry_inbox', warnings)).toEqual(['The database does not answer.']);
+  expect(await whileLocked(service, 'telemetry_inbox', warnings)).toEqual([
+    'The database does not answer in time.',
+  ]);
   expect(await warnings()).toEqual([]);
 });

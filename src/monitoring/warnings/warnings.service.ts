@@ -4,6 +4,8 @@ import { Clock, DAY_MS, rfc3339, utcDay } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { DatabaseHosts } from '../../database/database-hosts.js';
 import { hostWarnings } from '../../database/host-warnings.js';
+import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
+import { withTimeout } from '../../database/timeout.js';
 import { Replica } from '../../heartbeat/replica.js';
 import { KeyRing } from '../../keys/tokens/key-ring.js';
 import { SharedResult } from './shared-result.js';
@@ -74,12 +76,14 @@ export class WarningsService implements OnModuleInit {
     return { ages, mail, erasures, events, is_secret_current };
   }
 
-  /** The warnings, one sentence each, without personal data. The database is read at most once a second. */
+  /** The warnings, one sentence each, without personal data, within a second. The database is read at most once a second. */
   async readWarnings(): Promise<string[]> {
-    return this.derive(await this.#sharedState.get().catch(() => null));
+    return this.derive(
+      await withTimeout(this.#sharedState.get(), REQUEST_TIMEOUTS_MS.probe).catch(() => null),
+    );
   }
 
-  /** Derives the warnings from a state that was read before; null if the database did not answer. */
+  /** Derives the warnings from a state that was read before; null if the database did not answer in time. */
   derive(state: MonitoredState | null): string[] {
     const dataWarnings = state
       ? [
@@ -90,7 +94,7 @@ export class WarningsService implements OnModuleInit {
           ...this.eventWarnings(state.events),
           ...(state.is_secret_current ? [] : [otherSecretText(this.config)]),
         ]
-      : ['The database does not answer.'];
+      : ['The database does not answer in time.'];
     return [
       ...dataWarnings,
       ...this.hostWarnings(),
