@@ -127,7 +127,11 @@ export class ErasureService {
     return cancelled.length;
   }
 
-  /** Carries a request out now, also before it is due. A finished or cancelled request is not changed. @throws Problem `not_found` */
+  /**
+   * Carries a request out now, also before it is due. A finished or cancelled request is not changed. A request that waits and
+   * that TOMBSTONE_FILE records as cancelled is cancelled again: an asynchronous failover lost its cancellation, and an erasure
+   * could not be undone. @throws Problem `not_found`
+   */
   async run(id: string, audit?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
@@ -140,7 +144,9 @@ export class ErasureService {
       );
       if (locked.length === 0) throw problem('not_found');
       const { email } = locked[0]!;
-      if (email !== null) await this.carryOut(manager, id, email, audit);
+      const { cancelled } = await this.records.read(manager);
+      if (cancelled.includes(id)) await this.cancelWaiting(manager, [id]);
+      else if (email !== null) await this.carryOut(manager, id, email, audit);
       return this.read(manager, id);
     });
   }

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
+import { ConfigError } from '../core/config-error.js';
 import { errorFields, AppLogger } from '../core/logger.js';
 import { LibraryOutput } from '../core/library-output.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
@@ -75,7 +76,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       } catch (error) {
         if (error === abortSignal.reason) throw new JobFailure(this.#abortReason());
         // The message is stored with the job. A message of the database driver may contain values of a row, so it is replaced.
-        throw error instanceof JobFailure ? error : new JobFailure(describeError(error));
+        const isForOperators = error instanceof JobFailure || error instanceof ConfigError;
+        throw isForOperators ? error : new JobFailure(describeError(error));
       }
     };
   }

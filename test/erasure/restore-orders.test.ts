@@ -12,7 +12,7 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { copyDatabase, erase, waitForJobs, waitForSentMails, sell } from './harness.js';
+import { copyDatabase, erase, findRequest, waitForJobs, waitForSentMails, sell } from './harness.js';
 import { AUDIT_CONTEXT, createDatabase, FakeClock, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { everyRow } from '../support/tables.js';
@@ -235,6 +235,24 @@ test('if an erasure was written to the file but not committed, a license that th
   service = await restart(original);
   expect([await emailOf(service, id), (await service.heartbeat(token)).status]).toEqual([BOB, 200]);
   expect(await service.sql('select 1 from erasure_request where email is not null')).toEqual([]);
+});
+
+test('a request whose cancellation an asynchronous failover lost is not carried out, and is cancelled again', async () => {
+  const service = await start(original);
+  const { id: license } = await createAdasLicense(service);
+  const { id } = await erasuresOf(service).request(ADA);
+  const [row] = await service.sql('select email, cancelled_at from erasure_request where id = $1', [id]);
+  await erasuresOf(service).cancel(id);
+  // The promoted standby lacks the last commit. The service goes on without a restart.
+  await service.sql('update erasure_request set email = $2, cancelled_at = $3 where id = $1', [
+    id,
+    row!['email'],
+    row!['cancelled_at'],
+  ]);
+  clock.advance(3 * DAY_MS);
+  await erasuresOf(service).runDue();
+  expect(await emailOf(service, license)).toBe(ADA);
+  expect(await findRequest(service, id)).toMatchObject({ state: 'taken_back', email: null });
 });
 
 describe('if a restored copy shares the tombstone file,', () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, rmdirSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
@@ -116,26 +116,32 @@ test('a request whose commit failed is carried out by the next start, with its r
   expect(subjects).toHaveLength(1);
 });
 
-test('if the file cannot be written, nothing is erased, and the job reports it and is retried', async () => {
-  rmSync(file);
-  mkdirSync(file);
-  const { bought } = await createHolder('later@leak.example');
-  const { id } = await service.app.get(ErasureService).request('later@leak.example', AUDIT_CONTEXT);
-  await waitUntilJobFailed(id);
-  expect(await jobOf(id)).toEqual({
-    last_error: 'TOMBSTONE_FILE cannot be written (EISDIR)',
-    attempts: 1,
-  });
-  expect(await emailOf(bought)).toBe('later@leak.example');
-  expect(await findRequest(service, id)).toMatchObject({ state: 'waiting', email: 'later@leak.example' });
-  await expect(service.app.get(ErasureService).run(id)).rejects.toThrow('cannot be written');
-  const logged = service.logged.join('');
-  expect(logged).toContain('"reason":"TOMBSTONE_FILE cannot be written (EISDIR)"');
-  expect([...new LeakSearch(formsOfText('later@leak.example')).in(logged)]).toEqual([]);
-  rmdirSync(file);
-  await makeDue(service, 'erasure');
-  await waitUntilCarriedOut(service, id);
-  expect(await emailOf(bought)).toBeNull();
-  expect(tombstones()).toContain(`license ${bought}\n`);
-  expect(await mailsTo(service, 'later@leak.example', /was deleted/)).toHaveLength(1);
-});
+test.each([
+  // A folder that is not mounted: the link names no file, so it is read as an empty one.
+  ['written', 'TOMBSTONE_FILE cannot be written (ENOENT)', () => symlinkSync('/missing/erased.txt', file)],
+  ['read', 'TOMBSTONE_FILE cannot be read: PATH (EISDIR).', () => mkdirSync(file)],
+])(
+  'if the file cannot be %s, nothing is erased, and the job reports it and is retried',
+  async (verb, expected, replaceFile) => {
+    rmSync(file, { force: true });
+    replaceFile();
+    const email = `not-${verb}@leak.example`;
+    const reason = expected.replace('PATH', file);
+    const { bought } = await createHolder(email);
+    const { id } = await service.app.get(ErasureService).request(email, AUDIT_CONTEXT);
+    await waitUntilJobFailed(id);
+    expect(await jobOf(id)).toEqual({ last_error: reason, attempts: 1 });
+    expect(await emailOf(bought)).toBe(email);
+    expect(await findRequest(service, id)).toMatchObject({ state: 'waiting', email });
+    await expect(service.app.get(ErasureService).run(id)).rejects.toThrow(reason);
+    const logged = service.logged.join('');
+    expect(logged).toContain(`"reason":"${reason}"`);
+    expect([...new LeakSearch(formsOfText(email)).in(logged)]).toEqual([]);
+    rmSync(file, { recursive: true });
+    await makeDue(service, 'erasure');
+    await waitUntilCarriedOut(service, id);
+    expect(await emailOf(bought)).toBeNull();
+    expect(tombstones()).toContain(`license ${bought}\n`);
+    expect(await mailsTo(service, email, /was deleted/)).toHaveLength(1);
+  },
+);
