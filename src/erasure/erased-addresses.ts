@@ -1,4 +1,5 @@
 import { EntityManager } from 'typeorm';
+import { DAY_MS } from '../core/clock.js';
 import { execute, affectedRows, queryRows } from '../database/sql.js';
 import { deleteAddressData } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
@@ -6,6 +7,11 @@ import { removeLicenseAddresses } from './restored-data.js';
 
 /** The number of addresses that one query reads. */
 const ADDRESS_BATCH_ROWS = 10_000;
+/**
+ * The age up to which the address of an erasure is searched for. It is far above that of any backup (30 days), and below the 12
+ * months after which retention deletes the request of an erasure, and with it the sign that this database has processed it.
+ */
+const MAX_SEARCHED_AGE_DAYS = 300;
 const TABLES_WITH_ADDRESSES = [
   'license',
   'purchase',
@@ -41,8 +47,10 @@ export async function findErasedAddresses(
     [toRequestIds(erased)],
   );
   const knownIds = new Set(rows.map(({ id }) => id));
+  const searchedSince = new Date(now.getTime() - MAX_SEARCHED_AGE_DAYS * DAY_MS);
   const unknownErasures = erased.filter(
-    ({ address, at, erasure_request }) => address && at && !erasure_request.some((id) => knownIds.has(id)),
+    ({ address, at, erasure_request }) =>
+      address && at && at > searchedSince && !erasure_request.some((id) => knownIds.has(id)),
   );
   if (unknownErasures.length === 0) return [];
   const erasedAt = new Map<string, Date>();

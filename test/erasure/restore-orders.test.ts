@@ -223,6 +223,17 @@ describe('an erased person who gets licenses again', () => {
   });
 });
 
+test('an erasure whose request retention has deleted is not recorded as repeated', async () => {
+  let service = await start(original);
+  await createAdasLicense(service);
+  await erase(service, ADA);
+  clock.set('2097-02-10T12:00:00Z');
+  await service.app.get(RetentionService).run();
+  expect(await service.sql('select 1 from erasure_request')).toEqual([]);
+  service = await restart(original);
+  expect(await service.sql('select 1 from repeated_erasure')).toEqual([]);
+});
+
 test('if an erasure was written to the file but not committed, a license that then got another holder stays valid', async () => {
   let service = await start(original);
   const { id, token } = await createAdasLicense(service);
