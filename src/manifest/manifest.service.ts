@@ -37,7 +37,10 @@ export interface LiveManifest extends LiveContent {
   readonly etag: string;
 }
 
+/** A data source or an entity manager. */
+type Database = Pick<DataSource, 'query'>;
 type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
+type Published = Pick<ManifestService, 'live' | 'versions'>;
 
 /** Keeps the live manifest and the published versions in memory, so that serving the manifest needs no database. */
 @Injectable()
@@ -118,11 +121,12 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     await this.dataSource.transaction(async (manager) => {
       // The lock serializes publishers: the live manifest cannot change between the check and the insert.
       await execute(manager, 'select pg_advisory_xact_lock($1)', [LOCKS.publish]);
-      await this.refresh();
-      refuseUnpublishable(content, this.publishContext(isWithdrawal, now));
+      // They are read over this connection: the others of the pool may all be waiting for the lock.
+      const published = await readAllPublished(manager);
+      refuseUnpublishable(content, this.publishContext(published, isWithdrawal, now));
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
-      const before = this.#live && auditNames(this.#live.content);
+      const before = published.live && auditNames(published.live.content);
       const change = { ...auditNames(content), ...(before && { before }) };
       const action = isWithdrawal ? 'manifest.withdraw' : 'manifest.publish';
       await recordAudit(manager, audit, { action, change, at: now });
@@ -135,7 +139,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   async checkPublishable(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
     await this.refresh();
-    refuseUnpublishable(content, this.publishContext(isWithdrawal, this.clock.now()));
+    refuseUnpublishable(content, this.publishContext(this, isWithdrawal, this.clock.now()));
     return content;
   }
 
@@ -143,7 +147,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   async findWithdrawalTarget(): Promise<SignedManifest | null> {
     const target = this.#live && this.#versions.newestBelow(this.#live.content.version);
     if (!target) return null;
-    const [row] = await this.readRowsFrom(target.sequence);
+    const [row] = await readRowsFrom(this.dataSource, target.sequence);
     return assembleManifest(row!.signed, row!.signatures);
   }
 
@@ -157,30 +161,34 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  private publishContext(isWithdrawal: boolean, now: Date): PublishContext {
-    const { product } = this.config;
-    return { live: this.#live, versions: this.#versions, product, now, isWithdrawal };
+  private publishContext({ live, versions }: Published, isWithdrawal: boolean, now: Date): PublishContext {
+    return { live, versions, product: this.config.product, now, isWithdrawal };
   }
 
   private async readNewerManifests(): Promise<void> {
     const live = this.#live;
     if (live) {
-      const [current, ...newer] = await this.readRowsFrom(live.content.sequence);
+      const [current, ...newer] = await readRowsFrom(this.dataSource, live.content.sequence);
       if (current?.signed === live.signed) {
         this.#live = applyPublished(newer, this.#versions) ?? live;
         return;
       }
     }
     // At the first read, and after a backup was restored, all manifests in memory are replaced.
-    const versions = new PublishedVersions();
-    this.#live = applyPublished(await this.readRowsFrom(0), versions);
+    const { live: newest, versions } = await readAllPublished(this.dataSource);
+    this.#live = newest;
     this.#versions = versions;
   }
+}
 
-  private readRowsFrom(sequence: number): Promise<PublishedRow[]> {
-    const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
-    return queryRows<PublishedRow>(this.dataSource, sql, [sequence]);
-  }
+function readRowsFrom(database: Database, sequence: number): Promise<PublishedRow[]> {
+  const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
+  return queryRows<PublishedRow>(database, sql, [sequence]);
+}
+
+async function readAllPublished(database: Database): Promise<Published> {
+  const versions = new PublishedVersions();
+  return { live: applyPublished(await readRowsFrom(database, 0), versions), versions };
 }
 
 /** The members by which the audit trail names a manifest. */

@@ -52,8 +52,8 @@ export interface Manifests extends AsyncDisposable {
 
 /** Opens the manifests of a database, so that a test can publish without a command. */
 export async function openManifests(databaseUrl: string, key: KeyObject): Promise<Manifests> {
-  // Each publisher needs two connections: one for its transaction, one to read the manifests.
-  const options = { entities: [Manifest], poolSize: 12 };
+  // As many as the publishers that a test starts at once: a publisher needs one connection.
+  const options = { entities: [Manifest], poolSize: 5 };
   const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
   const trusted = new ManifestKeys(trustedKeys([createPublicKey(key)]));
   const config = new Config({ PRODUCT });
