@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { CLOCK_TOLERANCE_MS } from '../core/clock.js';
 
 /** The beginning of the input of the HMAC. No other HMAC with the same secret has this beginning. */
 const DOMAIN_SEPARATOR = 'mooring release hint v1\0';
@@ -31,7 +32,9 @@ export function licenseIdOfHint(hint: string): string | null {
 /** Whether `createReleaseHint` created the hint with this secret, for this license and address, less than ten minutes ago. */
 export function isValidReleaseHint(secret: Buffer, hint: string, license: HintedLicense, now: Date): boolean {
   const expiry = Number(SHAPE.exec(hint)?.[2]);
-  if (!(expiry * 1000 > now.getTime())) return false;
+  const remainingMs = expiry * 1000 - now.getTime();
+  // A hint that was created over an hour in the future was created while the clock was ahead (docs/decisions/0015).
+  if (!(remainingMs > 0 && remainingMs <= LIFETIME_SECONDS * 1000 + CLOCK_TOLERANCE_MS)) return false;
   const expected = Buffer.from(sign(secret, license, expiry));
   return expected.length === hint.length && timingSafeEqual(expected, Buffer.from(hint));
 }

@@ -4,6 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { isValidAt } from '../database/lifetime.js';
 import { execute, queryRow } from '../database/sql.js';
 import { invalidMembers } from '../http/problems/problem.js';
 import { tokenHash } from '../http/sessions/token-hash.js';
@@ -109,7 +110,7 @@ export class SignInCodes implements OnModuleInit {
     const row = await queryRow<RequestedCode & { readonly hint_hash: Buffer | null }>(
       manager,
       `update one_time_code set tries = tries + 1
-       where id = $1 and email = coalesce($2, email) and expires_at > $3 and tries < ${MAX_CODE_TRIES}
+       where id = $1 and email = coalesce($2, email) and ${isValidAt('$3')} and tries < ${MAX_CODE_TRIES}
          and nonce is not null
        returning id, nonce, email, hint_hash`,
       [id, email ?? null, this.clock.now()],

@@ -9,6 +9,7 @@ import { Browser, mailedCodes, withoutIds, wrongCode } from './harness.js';
 
 /** How long a code is valid. */
 const CODE_LIFETIME_MS = 10 * 60_000;
+const HOUR_MS = 60 * 60_000;
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
@@ -80,6 +81,14 @@ test('a code works for exactly 10 minutes', async () => {
   const second = await requestCode();
   service.clock.advance(CODE_LIFETIME_MS);
   expect(await signIn(second.browser, second.email, second.code)).toMatchObject(REFUSED);
+});
+
+test('a code that was created while the clock was more than an hour ahead is invalid once the clock is right', async () => {
+  const { email, browser, code } = await requestCode();
+  service.clock.advance(-HOUR_MS - 1);
+  expect(await signIn(browser, email, code)).toMatchObject(REFUSED);
+  service.clock.advance(1);
+  expect(await signIn(browser, email, code)).toMatchObject(SIGNED_IN);
 });
 
 test('a code that has expired is not mailed', async () => {

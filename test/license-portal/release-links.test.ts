@@ -8,6 +8,7 @@ import { Browser, codeAfter, mailedCodes, wrongCode } from './harness.js';
 import { everyRow } from '../support/tables.js';
 
 const JUST_VALID = '2026-11-20T13:09:59Z';
+const MORE_THAN_AN_HOUR_EARLIER = '2026-11-20T11:59:59Z';
 const EXPIRED = '2026-11-20T13:10:00Z';
 const WRONG_HINT = {
   status: 422,
@@ -78,6 +79,9 @@ test('a hint is valid for ten minutes, and only for its license and the address 
   service.clock.set(JUST_VALID);
   expect((await requestCode(browser, hint)).status).toBe(202);
   service.clock.set(EXPIRED);
+  expect(await requestCode(browser, hint)).toMatchObject(WRONG_HINT);
+  // The hint was created while the clock was more than an hour ahead.
+  service.clock.set(MORE_THAN_AN_HOUR_EARLIER);
   expect(await requestCode(browser, hint)).toMatchObject(WRONG_HINT);
 
   service.clock.set(NOW);

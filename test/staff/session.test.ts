@@ -7,6 +7,7 @@ import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../supp
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 let service: Service;
 let staff: StaffService;
@@ -73,6 +74,14 @@ describe('a link', () => {
       status: 403,
       client_action: 'fix',
     });
+  });
+
+  test('that was created while the clock was more than an hour ahead is invalid once the clock is right', async () => {
+    const secret = await createLink();
+    service.clock.advance(-HOUR_MS - 1);
+    expect((await signIn(secret)).json.code).toBe('link_invalid');
+    service.clock.advance(1);
+    expect((await signIn(secret)).status).toBe(204);
   });
 
   test('that is unknown, changed by a character, or of a removed person does not sign in', async () => {

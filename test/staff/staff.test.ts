@@ -17,6 +17,7 @@ import { AUDIT_CONTEXT, NOW } from '../support/harness.js';
 import { until } from '../support/until.js';
 
 const ORIGIN = 'https://licenses.example.org';
+const HOUR_MS = 60 * 60_000;
 const REASON = { reason: 'Joined the team.' };
 
 let harness: MailHarness;
@@ -342,6 +343,17 @@ describe('tokens', () => {
     const authorization = `Bearer ${token}`;
     expect((await service.call('GET', '/support/api/fleet', undefined, { authorization })).status).toBe(401);
     expect((await admin.post(`tokens/${id}/revoke`, REASON)).json.code).toBe('not_found');
+  });
+
+  test('that were created while the clock was more than an hour ahead are invalid once the clock is right', async () => {
+    const { email } = await addStaff();
+    const { token } = await service.app.get(StaffTokensService).create(email, AUDIT_CONTEXT);
+    const authorization = `Bearer ${token}`;
+    const read = () => service.call('GET', '/support/api/fleet', undefined, { authorization });
+    service.clock.advance(-HOUR_MS - 1);
+    expect((await read()).status).toBe(401);
+    service.clock.advance(1);
+    expect((await read()).status).toBe(200);
   });
 
   test('are not created for a person whose removal is in progress', async () => {

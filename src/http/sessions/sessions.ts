@@ -3,9 +3,10 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { Clock, CLOCK_TOLERANCE_MS } from '../../core/clock.js';
+import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { poolOf } from '../../database/data-source.js';
+import { isValidAt } from '../../database/lifetime.js';
 import { execute, queryPrepared } from '../../database/sql.js';
 import { setCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
@@ -32,7 +33,7 @@ type SessionRow = Session & { readonly created_at: Date; readonly expires_at: Da
 
 const FIND_SESSION = `
   select id, license_id, email, staff_id, created_at, expires_at from session
-  where token_hash = $1 and expires_at > $2 and created_at <= $3`;
+  where token_hash = $1 and ${isValidAt('$2')}`;
 
 /** Sessions of the pages. The database stores only the hash of the cookie's value (docs/contract.md#portal). */
 @Injectable()
@@ -69,9 +70,7 @@ export class Sessions {
   async find(token: string | undefined): Promise<Session | null> {
     if (!token) return null;
     const now = this.clock.now();
-    // A session that was created more than CLOCK_TOLERANCE_MS in the future was created with a wrong clock. It is not
-    // valid, because it would last much longer than MAX_DURATION_MS.
-    const values = [tokenHash(token), now, new Date(now.getTime() + CLOCK_TOLERANCE_MS)];
+    const values = [tokenHash(token), now];
     const pool = poolOf(this.dataSource);
     const [row] = await queryPrepared<SessionRow>(pool, { name: 'find session', text: FIND_SESSION, values });
     if (!row) return null;

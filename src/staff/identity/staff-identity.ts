@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { isValidAt } from '../../database/lifetime.js';
 import { queryRow } from '../../database/sql.js';
 import { readCookie } from '../../http/sessions/cookies.js';
 import { Sessions } from '../../http/sessions/sessions.js';
@@ -40,8 +41,8 @@ export class StaffIdentity {
     const [, token] = /^Bearer +([\w-]{1,200})$/i.exec(headers.authorization ?? '') ?? [];
     if (!token) return null;
     return this.findStaff(
-      `select s.id, s.email, s.role, null as session_id from staff_token t join staff s on s.id = t.staff_id
-       where t.token_hash = $1 and t.expires_at > $2`,
+      `select id, email, role, null as session_id from staff
+       where id = (select staff_id from staff_token where token_hash = $1 and ${isValidAt('$2')})`,
       [tokenHash(token), this.clock.now()],
     );
   }

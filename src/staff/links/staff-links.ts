@@ -4,6 +4,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { isValidAt } from '../../database/lifetime.js';
 import { execute, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
@@ -73,8 +74,8 @@ export class StaffLinks {
     // The staff row is locked first, as in each removal of a person and each registration of a passkey.
     const staff = await queryRow<{ id: string }>(
       manager,
-      `select s.id from staff_link l join staff s on s.id = l.staff_id
-       where l.token_hash = $1 and l.expires_at > $2 for no key update of s`,
+      `select id from staff where id = (select staff_id from staff_link where token_hash = $1 and ${isValidAt('$2')})
+       for no key update`,
       [token_hash, this.clock.now()],
     );
     if (!staff) throw problem('link_invalid');
