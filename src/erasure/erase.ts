@@ -24,7 +24,7 @@ export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
 
 /**
- * Locks the purchases and licenses of an e-mail address: purchases before licenses, as a purchase report does. A concurrent
+ * Locks the purchases, licenses and codes of an e-mail address: purchases before licenses, as a purchase report does. A concurrent
  * purchase or activation commits before the erasure or runs after it.
  * @param at the time of the erasure
  */
@@ -49,7 +49,10 @@ export async function lockPersonalData(manager: EntityManager, email: string, at
          and coalesce(email_since, created_at) < $3`,
       [email, purchases, at],
     );
-    if (linked.length === 0) return { licenses, purchases };
+    if (linked.length > 0) continue;
+    // A sign-in with a code locks the code first too, and then the session that it replaces: the opposite order could deadlock.
+    await execute(manager, 'select 1 from one_time_code where email = $1 for update', [email]);
+    return { licenses, purchases };
   }
 }
 

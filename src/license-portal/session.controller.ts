@@ -54,13 +54,15 @@ export class HolderSessionController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
     const { email, license_key, code } = body;
+    const replaced = readCookie(request, this.config, 'holder');
     if (license_key !== undefined) {
-      await this.sessions.setCookie(reply, 'holder', await this.signIn.signInWithKey(email!, license_key));
+      const token = await this.signIn.signInWithKey(email!, license_key, replaced);
+      setCookie(reply, this.config, 'holder', token);
       return;
     }
     const codeId = readCookie(request, this.config, 'code');
-    const token = await this.signIn.signInWithCode(email, code!, codeId);
-    await this.sessions.setCookie(reply, 'holder', token);
+    const token = await this.signIn.signInWithCode(email, code!, codeId, replaced);
+    setCookie(reply, this.config, 'holder', token);
     clearCookie(reply, this.config, 'code');
   }
 

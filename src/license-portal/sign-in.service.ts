@@ -49,12 +49,12 @@ export class SignInService {
   /**
    * Creates a session for one license, in any state. The key that another system issued signs in to an imported license, until its
    * new key is replaced, as a key may have leaked then.
-   * @param typedKey a text that `licenseKeyOrPreviousField` accepts
+   * @param typedKey a text that `licenseKeyOrPreviousField` accepts @param replaced as for `Sessions.begin`
    * @returns the session token
    * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text without the form of a
    *   license key, if no license has a previous key; `unavailable` if a production database has no licenses
    */
-  async signInWithKey(email: string, typedKey: string): Promise<string> {
+  async signInWithKey(email: string, typedKey: string, replaced: string | undefined): Promise<string> {
     const [key_hash, previous_key_hash] = this.keys.hashesOfTyped(typedKey);
     const token = await this.dataSource.transaction(async (manager) => {
       // The share lock orders this before or after a change of the key or address and an erasure, which end sessions.
@@ -62,7 +62,7 @@ export class SignInService {
         and (key_hash = $1 or (previous_key_hash = $3 and key_generation = 1)) for share`;
       const values = [key_hash, email, previous_key_hash];
       const license = await queryRow<{ id: string }>(manager, sql, values);
-      return license ? this.sessions.begin(manager, { license_id: license.id }) : null;
+      return license ? this.sessions.begin(manager, { license_id: license.id }, replaced) : null;
     });
     if (token) return token;
     await this.licenses.assertDatabaseHasLicenses();
@@ -129,12 +129,17 @@ export class SignInService {
   /**
    * Creates a session for all licenses of an address.
    * @param email undefined if the code was requested with a hint @param id the id of the code that this browser requested
-   * @returns the session token @throws Problem `code_invalid`, `too_many_requests`
+   * @param replaced as for `Sessions.begin` @returns the session token @throws Problem `code_invalid`, `too_many_requests`
    */
-  async signInWithCode(email: string | undefined, code: string, id: string | undefined): Promise<string> {
+  async signInWithCode(
+    email: string | undefined,
+    code: string,
+    id: string | undefined,
+    replaced: string | undefined,
+  ): Promise<string> {
     const { attempt, token } = await this.dataSource.transaction(async (manager) => {
       const attempt = await this.codes.consume(manager, { id, email, code });
-      return { attempt, token: attempt?.isRight && (await this.sessions.begin(manager, attempt)) };
+      return { attempt, token: attempt?.isRight && (await this.sessions.begin(manager, attempt, replaced)) };
     });
     if (token) return token;
     const triedAddress = email ?? attempt?.email;

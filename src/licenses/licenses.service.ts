@@ -165,8 +165,9 @@ export class LicensesService {
       };
       await recordAudit(manager, audit, { action: 'license.set', license_id: id, change: auditChange, at });
       if (!hasNewEmail) return;
-      await endSessions(manager, id);
+      // A sign-in with a code locks the code first too, and then the session that it replaces: the opposite order could deadlock.
       if (before.email !== null) await deleteCodesOfFormerAddress(manager, before.email);
+      await endSessions(manager, id);
       await clearDataOfFormerHolder(manager, id);
       for (const to of [before.email, change.email!]) {
         if (to !== null) await enqueueMail(manager, 'email_changed', id, at, { to });

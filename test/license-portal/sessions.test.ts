@@ -4,6 +4,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser } from './harness.js';
+import { withRowLocks } from '../support/tables.js';
 import { freePort } from '../support/processes/server-process.js';
 
 const MINUTE_MS = 60_000;
@@ -14,6 +15,8 @@ beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(NOW));
 afterAll(() => service.close());
 
+const WAITS_FOR_LOCK = `
+  select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const newBrowser = () => new Browser(service);
 const isSignedIn = async (from: Browser) => {
   const { status } = await from.call('GET', '/session');
@@ -140,6 +143,31 @@ test('signing in again ends the earlier session of the browser, and no other ses
   expect(await isSignedIn(holder)).toBe(true);
   expect(await isSignedIn(elsewhere)).toBe(true);
 });
+
+test.each(['key', 'code'] as const)(
+  'a sign-in with a %s ends the earlier session of the browser in the transaction that begins the new one',
+  async (kind) => {
+    const license = await service.issue({ email: `by-${kind}@example.com` });
+    const browser = newBrowser();
+    const signIn = () =>
+      kind === 'key' ? browser.signInByKey(license) : browser.signInByCode(license.email);
+    await signIn();
+    const sessions = () =>
+      service.sql('select 1 from session where license_id = $1 or email = $2', [
+        license.license_id,
+        license.email,
+      ]);
+    const again = await withRowLocks(service, 'session', async () => {
+      const signedIn = signIn();
+      await until(async () => (await service.sql(WAITS_FOR_LOCK)).length > 0);
+      // If the service were killed now, the earlier session would be valid, and there would be no other.
+      expect(await sessions()).toHaveLength(1);
+      return { signedIn };
+    });
+    await again.signedIn;
+    expect(await sessions()).toHaveLength(1);
+  },
+);
 
 describe('a request that may come from another origin', () => {
   const cases: [string, Record<string, string>][] = [

@@ -266,6 +266,20 @@ describe('signing in', () => {
     expect((await browser.get('session')).json).toMatchObject({ email, role: 'support', has_passkey: true });
   });
 
+  test('with a passkey or a link ends the earlier session of the browser, and no other session', async () => {
+    const { authenticator, browser, id, email } = await createEnrolledPerson();
+    const elsewhere = new Browser(service);
+    expect((await signInWith(authenticator, {}, elsewhere)).status).toBe(204);
+    for (const signIn of [
+      () => signInWith(authenticator, {}, browser),
+      async () => browser.post('session/link', { link: await createPrintedLink(service, email) }),
+    ]) {
+      expect((await signIn()).status).toBe(204);
+      expect(await service.sql('select 1 from session where staff_id = $1', [id])).toHaveLength(2);
+    }
+    for (const each of [browser, elsewhere]) expect((await each.get('session')).status).toBe(200);
+  });
+
   const forgeries: Record<string, (other: string) => Forgery> = {
     'another challenge': () => ({ challenge: randomBytes(32).toString('base64url') }),
     'another origin': () => ({ origin: 'https://evil.example' }),

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../../core/clock.js';
-import { Config } from '../../core/config.js';
 import { poolOf } from '../../database/data-source.js';
 import { isValidAt } from '../../database/lifetime.js';
 import { execute, queryPrepared } from '../../database/sql.js';
-import { setCookie, readCookie } from './cookies.js';
 import { tokenHash } from './token-hash.js';
 
 const IDLE_TIMEOUT_MS = 30 * 60_000;
@@ -41,11 +38,13 @@ export class Sessions {
   constructor(
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
-    private readonly config: Config,
   ) {}
 
-  /** Begins a session in the caller's transaction. @returns the value of its cookie */
-  async begin(manager: EntityManager, owner: SessionOwner): Promise<string> {
+  /**
+   * Begins a session in the caller's transaction.
+   * @param replaced the cookie of the browser before: the session that it names ends @returns the value of the new cookie
+   */
+  async begin(manager: EntityManager, owner: SessionOwner, replaced?: string): Promise<string> {
     const token = randomBytes(32).toString('base64url');
     const now = this.clock.now();
     const { license_id = null, email = null, staff_id = null } = owner as Partial<Session>;
@@ -63,6 +62,7 @@ export class Sessions {
         new Date(now.getTime() + IDLE_TIMEOUT_MS),
       ],
     );
+    if (replaced) await execute(manager, 'delete from session where token_hash = $1', [tokenHash(replaced)]);
     return token;
   }
 
@@ -81,14 +81,6 @@ export class Sessions {
       await execute(this.dataSource, sql, [session.id, new Date(newExpiry)]);
     }
     return session;
-  }
-
-  /** Sets the cookie of a new session, and ends the session of the cookie that it replaces. */
-  async setCookie(reply: FastifyReply, name: 'holder' | 'staff', token: string): Promise<void> {
-    const former = readCookie(reply.request, this.config, name);
-    if (former)
-      await execute(this.dataSource, 'delete from session where token_hash = $1', [tokenHash(former)]);
-    setCookie(reply, this.config, name, token);
   }
 
   async end(id: string): Promise<void> {

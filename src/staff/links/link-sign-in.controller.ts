@@ -1,6 +1,8 @@
-import { Body, Controller, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
+import { Config } from '../../core/config.js';
+import { readCookie, setCookie } from '../../http/sessions/cookies.js';
 import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { LinkRequest } from './link-sign-in.dto.js';
@@ -15,16 +17,22 @@ export class LinkSignInController {
     private readonly dataSource: DataSource,
     private readonly links: StaffLinks,
     private readonly sessions: Sessions,
+    private readonly config: Config,
   ) {}
 
   @Post()
   @AllowedWithoutSession()
   @HttpCode(204)
-  async signIn(@Body() { link }: LinkRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+  async signIn(
+    @Body() { link }: LinkRequest,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const replaced = readCookie(request, this.config, 'staff');
     const token = await this.dataSource.transaction(async (manager) => {
       const staff_id = await this.links.consume(manager, link);
-      return this.sessions.begin(manager, { staff_id });
+      return this.sessions.begin(manager, { staff_id }, replaced);
     });
-    await this.sessions.setCookie(reply, 'staff', token);
+    setCookie(reply, this.config, 'staff', token);
   }
 }

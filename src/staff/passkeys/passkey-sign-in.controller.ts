@@ -6,7 +6,6 @@ import { RawMember } from '../../http/parsing/member.js';
 import { FieldPipe } from '../../http/parsing/members.pipe.js';
 import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.js';
 import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
-import { Sessions } from '../../http/sessions/sessions.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
 import { passkeyAnswerField, type PasskeyAnswer } from './passkeys.dto.js';
@@ -18,7 +17,6 @@ import { StaffGuard } from '../identity/staff.guard.js';
 export class PasskeySignInController {
   constructor(
     private readonly passkeys: PasskeySignIn,
-    private readonly sessions: Sessions,
     private readonly config: Config,
   ) {}
 
@@ -40,8 +38,10 @@ export class PasskeySignInController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     const challengeId = readCookie(request, this.config, 'challenge');
-    const token = await this.passkeys.signIn(response as unknown as AuthenticationResponseJSON, challengeId);
+    const replaced = readCookie(request, this.config, 'staff');
+    const answer = response as unknown as AuthenticationResponseJSON;
+    const token = await this.passkeys.signIn(answer, challengeId, replaced);
     clearCookie(reply, this.config, 'challenge');
-    await this.sessions.setCookie(reply, 'staff', token);
+    setCookie(reply, this.config, 'staff', token);
   }
 }

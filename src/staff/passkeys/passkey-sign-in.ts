@@ -44,11 +44,15 @@ export class PasskeySignIn {
   /**
    * Signs the owner of a passkey in. The rate limit counts and refuses only wrong answers, so that an attacker who knows the
    * id of a passkey cannot lock its owner out.
-   * @param challengeId from the cookie of the browser
+   * @param challengeId from the cookie of the browser @param replaced as for `Sessions.begin`
    * @returns the session token
    * @throws Problem `passkey_invalid`, `too_many_requests`
    */
-  async signIn(response: AuthenticationResponseJSON, challengeId: string | undefined): Promise<string> {
+  async signIn(
+    response: AuthenticationResponseJSON,
+    challengeId: string | undefined,
+    replaced: string | undefined,
+  ): Promise<string> {
     const challenge = await this.challenges.consume(challengeId, NO_STAFF_MEMBER);
     if (!challenge) throw problem('passkey_invalid');
     const passkey = await queryRow<StoredPasskey>(
@@ -59,7 +63,7 @@ export class PasskeySignIn {
     if (!passkey) throw problem('passkey_invalid');
     const count = await this.relyingParty.verifySignIn(response, challenge, toCredential(response, passkey));
     if (count !== null && hasUserHandle(response, passkey.staff_id)) {
-      const token = await this.beginSession(passkey, count);
+      const token = await this.beginSession(passkey, count, replaced);
       if (token) return token;
     }
     // Throws `too_many_requests` if ten wrong answers are counted already.
@@ -72,7 +76,11 @@ export class PasskeySignIn {
    * @returns the session token; null if an authenticator that counts sent no higher count than the stored one, or if
    *   the passkey was removed meanwhile
    */
-  private async beginSession({ id, staff_id }: StoredPasskey, count: number): Promise<string | null> {
+  private async beginSession(
+    { id, staff_id }: StoredPasskey,
+    count: number,
+    replaced: string | undefined,
+  ): Promise<string | null> {
     return this.dataSource.transaction(async (manager) => {
       // The staff row is locked first, as in each removal of a person.
       await execute(manager, 'select 1 from staff where id = $1 for key share', [staff_id]);
@@ -89,7 +97,7 @@ export class PasskeySignIn {
          select 1 from accepted`,
         [id, count, utcDay(this.clock.now())],
       );
-      return accepted ? this.sessions.begin(manager, { staff_id }) : null;
+      return accepted ? this.sessions.begin(manager, { staff_id }, replaced) : null;
     });
   }
 }
