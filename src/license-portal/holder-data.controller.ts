@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Post, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { problem } from '../http/problems/problem.js';
@@ -40,13 +40,16 @@ export class HolderDataController {
     return { erasure: toWaitingErasure(request) };
   }
 
-  /** Answers `not_found` if no erasure request waits, for example because it is already carried out. */
+  /**
+   * Answers `not_found` if no erasure request waits, for example because it is already carried out, or if another one waits than the
+   * page showed (`id`): all tabs of a browser share one session, so another holder may have signed in since then.
+   */
   @Delete('erasure')
   @RequiresMailedCode()
   @HttpCode(204)
-  async cancelErasure(@CurrentHolder() holder: Holder): Promise<void> {
+  async cancelErasure(@CurrentHolder() holder: Holder, @Query('id') id: string | undefined): Promise<void> {
     const waiting = await findWaitingErasure(this.dataSource, holder.email!);
-    if (!waiting) throw problem('not_found');
+    if (!waiting || waiting.id !== (id ?? waiting.id)) throw problem('not_found');
     await this.erasures.cancel(waiting.id);
   }
 }

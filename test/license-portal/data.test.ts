@@ -452,6 +452,21 @@ describe('POST and DELETE erasure', () => {
     expect((await cancelErasure(holder)).json.code).toBe('not_found');
   });
 
+  test('cancelling with the id of the request that the page showed cancels no other request', async () => {
+    const [own, other] = [
+      await service.issue({ email: newEmail() }),
+      await service.issue({ email: newEmail() }),
+    ];
+    const [holder, otherHolder] = [await signInByCode(own.email), await signInByCode(other.email)];
+    const waiting = (await requestErasure(holder)).json.erasure;
+    const { id } = (await requestErasure(otherHolder)).json.erasure;
+    const cancel = (requestId: string) => holder.call('DELETE', `/erasure?id=${requestId}`);
+    expect((await cancel(id)).json.code).toBe('not_found');
+    expect(await erasureOf(holder)).toEqual(waiting);
+    expect((await cancel(waiting.id)).status).toBe(204);
+    expect(await erasureOf(otherHolder)).not.toBeNull();
+  });
+
   test('a holder who signed in with a key, which an office may share, is answered with 403', async () => {
     const license = await service.issue({ email: newEmail() });
     const byKey = await new Browser(service).signInByKey(license);

@@ -17,7 +17,7 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const canTakeBack = holder.signed_in_by === 'code';
   const takeBack = () =>
     run(async () => {
-      await takeErasureBack();
+      await takeErasureBack(erasure.id);
       update({ ...holder, erasure: null }, 'headline');
       toast(messages.data.takenBack);
     });
