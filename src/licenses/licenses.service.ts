@@ -267,12 +267,15 @@ async function endSessions(manager: EntityManager, id: string): Promise<void> {
 }
 
 /**
- * Returns the time to store for a change under the lock of the license: `at`, or the time of the newest activation if that is
- * later because the clocks of two instances differ.
+ * Returns the time to store for a change under the lock of the license: `at`, or the time of the newest event of the license if
+ * that is later because the clocks of two instances differ. Otherwise that event of the former holder would be shown to the next one.
  */
 async function changeTime(manager: EntityManager, id: string, at: Date): Promise<Date> {
-  const sql =
-    'select greatest($2::timestamptz, max(activated_at)) as at from activation where license_id = $1';
+  const sql = `
+    select greatest($2::timestamptz, max(a.activated_at), max(a.ended_at), max(r.asked_at),
+      (select max(e.at) from audit_event e where e.license_id = $1),
+      (select max(o.occurred_at) from outgoing_event o where o.license_id = $1)) as at
+    from activation a left join release_request r on r.activation_id = a.id where a.license_id = $1`;
   const row = await queryOne<{ at: Date }>(manager, sql, [id, at]);
   return row.at;
 }

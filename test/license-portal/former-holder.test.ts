@@ -40,6 +40,7 @@ beforeAll(async () => {
   };
   ended = [(await activate(LABELS[0]!)).id, (await activate(LABELS[1]!)).id];
   active = await activate('The machine at the till');
+  service.clock.advance(HOUR_MS);
   const requests = service.app.get(ReleaseRequests);
   await requests.create(ended[0]!, REQUEST_REASONS[0]!);
   await service.app.get(ReleaseService).release(ended[0]!, { actor: 'grace', reason: STAFF_REASON });
@@ -50,7 +51,8 @@ beforeAll(async () => {
   );
   await service.app.get(ReleaseDecisions).decide(waiting!.id, 'decline', AUDIT_CONTEXT);
   await requests.create(active.id, REQUEST_REASONS[2]!);
-  service.clock.advance(HOUR_MS);
+  // The clock of the instance that changes the address is a second behind that of the others.
+  service.clock.advance(-1_000);
   await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: STAFF_REASON });
   service.clock.advance(HOUR_MS);
 }, 60_000);
