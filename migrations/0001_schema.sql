@@ -587,12 +587,13 @@ begin
 end $$;
 comment on function record_event is 'Records an outgoing event.';
 
--- A client at the limit repeats its request, so a license has at most one event a day. The caller holds the lock of the license.
+-- A client at the limit repeats its request, so a license has at most one event a day. An event over an hour in the future was
+-- recorded by a clock that was ahead. The caller holds the lock of the license.
 create function record_limit_reached(of_license uuid, at timestamptz) returns void language plpgsql volatile as $$
 begin
   if exists (select from event_recording) and not exists (
     select from outgoing_event where license_id = of_license and type = 'license.limit_reached'
-      and occurred_at > at - interval '1 day'
+      and occurred_at > at - interval '1 day' and occurred_at <= at + interval '1 hour'
   ) then
     perform record_event('license.limit_reached', of_license, jsonb_build_object('license_id', of_license), at);
   end if;

@@ -146,6 +146,18 @@ test('a refusal at the machine limit is license.limit_reached, once a day', asyn
   service.clock.set(NOW);
 });
 
+test('an event of a clock that was ahead does not delay the next license.limit_reached', async () => {
+  const license = await activated(1);
+  const refuse = async () => expect((await service.activate(license, 'another')).status).toBe(409);
+  service.clock.advance(DAY_MS);
+  await refuse();
+  service.clock.set(NOW);
+  await refuse();
+  await refuse();
+  const limit = ['license.limit_reached', {}];
+  expect(await eventsOf(license.license_id)).toEqual([...license.begin, limit, limit]);
+});
+
 test('a release by the holder, by staff and by retention is activation.released with that reason', async () => {
   const { ids, ...license } = await activated(3);
   const releases = service.app.get(ReleaseService);
