@@ -375,7 +375,7 @@ create table crash_group_state (
 create index crash_group_state_staff on crash_group_state (changed_by);
 create index crash_group_state_week on crash_group_state (last_week_end);
 comment on table crash_group_state is 'Crash groups that staff marked as resolved or muted. A group without a row is open.';
-comment on column crash_group_state.crash_sig is '16 hex digits that group like crashes.';
+comment on column crash_group_state.crash_sig is '16 hex digits, equal for similar crashes.';
 comment on column crash_group_state.state is 'resolved (until it crashes in resolved_in or a later version) or muted.';
 comment on column crash_group_state.resolved_in is 'The version that resolves the crash; null for a muted group.';
 comment on column crash_group_state.changed_by is 'Id of the staff member who set the state; null once that person is removed.';
