@@ -158,7 +158,7 @@ const countLicenses = async (database) =>
 
 /** Checks that the database has each license once, with its status, its purchase and its mail. */
 async function check(database, licenses) {
-  // A killed command leaves its last transaction to PostgreSQL, which ends it.
+  // PostgreSQL may still be ending the last transaction of a killed command.
   await pause(100);
   const rows = await query(
     database,

@@ -16,7 +16,7 @@ const PAST_TIMES = {
   staff: ['created_at'],
   staff_token: ['created_at', 'expires_at'],
 };
-/** What was published keeps its time, which belongs to the counts of the weeks (`publishVersions`). */
+/** The action of audit events that keep their time: publications must stay in the weeks of the counts (`publishVersions`). */
 const PUBLICATION = 'manifest.publish';
 
 /**

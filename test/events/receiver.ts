@@ -24,7 +24,7 @@ export class EventReceiver {
   readonly secret = `whsec_${randomBytes(32).toString('base64')}`;
   /** Every attempt, in the order of arrival. */
   readonly received: ReceivedEvent[] = [];
-  /** The requests that are no correctly signed event. */
+  /** The requests that were not a correctly signed event. */
   readonly refused: string[] = [];
   answering: Answering = () => 204;
   readonly #arrivals = new EventEmitter().setMaxListeners(0);

@@ -100,7 +100,7 @@ test('what was typed before an update of the service is kept while the page load
   // The page does not load itself again and again.
   await lostKey.click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
-  // It is not shown again after a sign-out.
+  // What was typed is not shown again after a sign-out.
   await key.fill(license.license_key);
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign out' }).click();
@@ -113,7 +113,7 @@ test('what was typed before an update of the service is kept while the page load
   await lostKey.click();
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByText(`If a license belongs to ${license.email}`).waitFor();
-  // It is kept for this reload only.
+  // The page keeps what was typed only when it loads itself again, not when the user reloads it.
   await page.reload();
   expect(await email.inputValue()).toBe('');
   expect(browser.faults.splice(0)).toEqual(Array(2).fill(expect.stringContaining('status of 404')));

@@ -40,7 +40,7 @@ test('no connection has waited longer than the waiting time says, whatever arriv
   const random = new Random(SEED);
   const { state, queue, turn } = createQueue();
   const waiting: number[] = [];
-  // The first turn after an idle time may have been long itself, so it counts from its start.
+  // After an idle time, `waitingMs` counts only from the end of the first turn, which takes at most 50 ms: hence the allowance.
   for (let step = 0; step < 20_000; step += 1) {
     const milliseconds = random.span(0.1, 50);
     if (random.chance(0.02)) for (let n = random.below(200); n > 0; n -= 1) waiting.push(state.now);

@@ -113,7 +113,7 @@ test('however many requests arrive, most of the time is left for answers', () =>
       admission.answered();
     }
   }
-  // The first refusals use what a calm service has saved.
+  // A service without load has a budget of 500 refusals. Each answer then adds two.
   expect(refusals).toBeLessThanOrEqual(500 + 2 * answers);
   expect(refusals).toBeGreaterThan(1.9 * answers);
 });

@@ -29,7 +29,7 @@ export function Privacy() {
     moveFocus(document.getElementById('report'));
     void load();
   };
-  // The report is replaced when that in the other language has arrived, so that the page keeps its place.
+  // The old report stays until the one in the other language has arrived, so that the page does not scroll.
   useEffect(() => void load(), [language]);
   useEffect(() => setTitle(messages.name), [messages.name]);
   return (

@@ -640,7 +640,7 @@ export const messages = {
   },
   staff: {
     title: 'Staff',
-    waiting: 'Asking who is here …',
+    waiting: 'Asking for the staff …',
     caption: { one: '# person', other: '# people' },
     email: 'E-mail',
     role: 'Role',

@@ -38,7 +38,7 @@ export async function checkDatabase(config: Config, clock: Clock, report: Report
   checkHosts(url, report);
 }
 
-/** Says what each host of a DATABASE_URL with several hosts is. The connection to the database has asked them. */
+/** Reports the role of each host of a DATABASE_URL with several hosts. The roles were read when the connection was opened. */
 function checkHosts(url: string, report: Report): void {
   for (const { host, role, error } of DatabaseHosts.of(url)?.roles ?? []) {
     const reason = error === undefined ? '' : ` (${connectionErrorCode(error)})`;
@@ -127,7 +127,7 @@ async function checkContent(checked: CommandContext, report: Report): Promise<vo
   const manifests = await loadManifestService(checked);
   const warnings = await createWarningsService(checked, manifests, { lastError: null });
   const texts = warnings.derive(await warnings.readState());
-  // These warnings are failures here, because a setting must be corrected. That of the secret was reported before.
+  // A contradiction is a failure here, because a setting must be corrected. A wrong secret was reported before, as a failure too.
   const contradictions = findManifestContradictions(manifests.live, checked.config);
   for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
   for (const text of contradictions) report.fail('manifest', new ConfigError(text));

@@ -105,7 +105,7 @@ function csvRow(
     const index = names.get(column);
     return index === undefined ? undefined : (cells[index] ?? '').replace(FORMULA_QUOTE, '');
   };
-  // Spreadsheets may leave out empty cells at the end of a row. One cell too many means that cells are in columns of others.
+  // Spreadsheets may leave out empty cells at the end of a row. In a row with too many cells, some are in a wrong column.
   const fault =
     cells.length > columns
       ? `the row has ${cells.length} cells, but the header has ${columns}: write the cell that contains the separator in quotation marks`

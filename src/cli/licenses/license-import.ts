@@ -95,7 +95,7 @@ async function importRows(rows: AsyncGenerator<ImportRow, undefined>, command: C
     const header = await rows.next();
     const columns = importColumns(header.value?.cells ?? []);
     return await withDatabase(async (context) => {
-      // An empty database stores the check value of its secret now: later, it could not be seen from the imported keys.
+      // An empty database stores the check value of its secret here, because imported keys are not derived from the secret.
       await openLicenseKeys(context);
       return importLicenses(context, columns, rows, auditContextOf(command));
     });
