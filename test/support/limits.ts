@@ -1,4 +1,5 @@
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
+import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
 import { SHARED_RESULT_LIMITS } from '../../src/monitoring/warnings/shared-result.js';
 import { extendLimits } from './request-limits.js';
 
@@ -28,4 +29,5 @@ export async function withLimits<Result>(
 export const sharedLimits = (): Record<string, number> => ({
   ...REQUEST_TIMEOUTS_MS,
   ...SHARED_RESULT_LIMITS,
+  ...EVENT_TIMES,
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { expect, jest, test } from '@jest/globals';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
+import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
 import { afterThisFile } from '../support/of-this-file.js';
 import { leftovers, sharedState } from '../support/runner/leftovers.mjs';
 
@@ -75,6 +76,15 @@ const CASES: [name: string, leave: Leftover, found: string][] = [
       return () => (REQUEST_TIMEOUTS_MS.answer = answer);
     },
     'limits: answer',
+  ],
+  [
+    'a time of the delivery of events',
+    () => {
+      const { pollMs } = EVENT_TIMES;
+      EVENT_TIMES.pollMs = 1;
+      return () => (EVENT_TIMES.pollMs = pollMs);
+    },
+    'limits: pollMs',
   ],
   [
     'an open server',
