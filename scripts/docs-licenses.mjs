@@ -32,12 +32,11 @@ export const ALLOWED_FOR_TOOLS = [
 const INTRODUCTION = `# Licenses
 
 Written by \`npm run docs:licenses\`; a test keeps it current. This page lists the third-party packages in a
-release with their licenses: what the image installs for the service, and what the pages bundle. A test fails
+release with their licenses: what the bundle of the service contains, and what the pages bundle. A test fails
 for a license that is not allowed in \`scripts/docs-licenses.mjs\`; copyleft and source-available licenses are not allowed.
 
-A release includes the texts of the licenses. In the image each package is complete in \`node_modules\`, with the text of its
-license if its authors published it. The build writes the texts for the bundled packages beside the pages, as
-\`licenses.md\`. \`npm run sbom\` writes the same list in a machine-readable form ([CONTRIBUTING](../CONTRIBUTING.md#dependencies)).
+A release includes the texts of the licenses, as far as the authors of the packages published them: \`dist/licenses.md\` for the
+bundle of the service, and \`web/dist/licenses.md\`, which the service serves as \`/licenses.md\`, for the pages. \`npm run sbom\` writes the same list in a machine-readable form ([CONTRIBUTING](../CONTRIBUTING.md#dependencies)).
 `;
 
 const PROGRAMS = `## Programs

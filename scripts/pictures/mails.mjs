@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const POLL_MS = 100;
 const SECTION = 'Mails';
-/** The 13 kinds of mail, in the order of the pictures: the beginning of the subject, and the recipient. */
+/** The kinds of mail except that of an import, in the order of the pictures: the beginning of the subject, and the recipient. */
 const SHEETS = [
   {
     name: 'mails-license',
