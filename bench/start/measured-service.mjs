@@ -5,7 +5,7 @@ import { sum } from '../measure.mjs';
 import { ask, endProcess, readProcessorTime } from '../load/processes.mjs';
 import { memoryParts } from './memory.mjs';
 
-/** The requests a second of `bench/soak` that the service answers: 240 in total. */
+/** The requests a second of each kind, 240 in total. */
 const RATES = {
   heartbeat: 80,
   telemetry: 70,
