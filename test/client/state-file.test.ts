@@ -4,14 +4,17 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import {
   chmod,
+  lstat,
   mkdir,
   open,
   readdir,
   readFile,
   readlink,
   realpath,
+  rm,
   rmdir,
   stat,
+  symlink,
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -376,6 +379,30 @@ describe('two processes of one application', () => {
       crash: { crash_kind: 'native' },
       sequences: { a: seen(9, 'x'), b: seen(2, 'y') },
     });
+  });
+
+  test('a file that cannot be read for a moment keeps what the other one wrote, unless there is a new license', async () => {
+    const file = join(await temporaryFolder(), 'license.json');
+    const log: string[] = [];
+    const store = new Store(fileStorage(file, noLog), (line) => log.push(line));
+    await store.load();
+    // A link to itself cannot be read, also by root, but it can be replaced, like a file that another program has opened.
+    await symlink(file, file);
+    await store.save({ sequences: { a: { sequence: 9, digest: 'x' } } });
+    expect((await lstat(file)).isSymbolicLink()).toBe(true);
+    expect(log).toEqual(['the license state could not be written']);
+    await rm(file);
+    await writeState(file, stateWith('one'));
+    await store.save({ crash: { crash_kind: 'native' } });
+    expect(await readState(file, noLog)).toEqual({
+      ...stateWith('one'),
+      crash: { crash_kind: 'native' },
+      sequences: { a: { sequence: 9, digest: 'x' } },
+    });
+    await rm(file);
+    await symlink(file, file);
+    await store.save({ license: stateWith('two').license });
+    expect((await readState(file, noLog))?.license?.token).toBe('two');
   });
 
   test('a license that was lost because both wrote in the same moment is written again', async () => {

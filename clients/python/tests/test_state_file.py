@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import AbstractSet, List, Optional
 from unittest.mock import patch
@@ -246,6 +247,19 @@ class TwoProcesses(FileTest):
         self.assertEqual(second.state.license, LICENSE)
         second.save(license=LICENSE, stopped=None)
         self.assertIsNone(self.stored().stopped)
+
+    def test_a_file_that_cannot_be_read_for_a_moment(self) -> None:
+        """It keeps what the other process wrote, unless there is a new license."""
+        store, other = self.store(), self.store()
+        other.save(license=LICENSE)
+        with patch.object(Path, "read_bytes", side_effect=PermissionError):
+            store.save(sequences=FULL.sequences)
+        self.assertEqual((self.stored(), self.log), (State(license=LICENSE), ["the license state could not be written"]))
+        store.save(crash=FULL.crash)
+        self.assertEqual(self.stored(), State(license=LICENSE, crash=FULL.crash, sequences=FULL.sequences))
+        with patch.object(Path, "read_bytes", side_effect=PermissionError):
+            store.save(license=replace(LICENSE, token="n.e.w"))
+        self.assertEqual(self.stored().license, replace(LICENSE, token="n.e.w"))
 
     def test_a_license_that_was_lost(self) -> None:
         """A process that has a license writes it again if another one, without the lock, has replaced it by none."""

@@ -92,10 +92,15 @@ class FileStorage:
                 _remove(path)
 
     def _merged(self, state: State, changed: AbstractSet[str]) -> State:
-        """The stored state with the changed members of this one, if another process has written since."""
+        """The stored state with the changed members of this one, if another process has written since.
+
+        Raises OSError if it cannot be read: it may contain a license of that process, so only a new license may replace it.
+        """
         try:
-            text: Optional[str] = self._file.read_text(encoding="utf-8")
-        except (OSError, ValueError):
+            text = self._read_text()
+        except OSError:
+            if "license" not in changed:
+                raise
             text = None
         stored = None if text is None or text == self._last_text else parse_state(text)
         if stored is None:
