@@ -9,15 +9,17 @@ const EMAIL_PATTERN = /^([^\s\p{Cc}\p{Cf}<>@]+)@([^\s\p{Cc}\p{Cf}\p{Default_Igno
 const MAX_EMAIL_LENGTH = 254;
 
 /**
- * Returns the form in which an e-mail address is stored and compared: trimmed, in lower case and in NFC, the domain in NFKC and in
- * Unicode.
+ * Returns the form in which an e-mail address is stored and compared: trimmed, in lower case and in NFC, the domain in NFKC, in
+ * Unicode and with ASCII dots.
  * @returns null if the text is no e-mail address or has more than 254 characters
  */
 export function canonicalEmail(text: string): string | null {
   const [, local, domain] = EMAIL_PATTERN.exec(text.trim().toLowerCase()) ?? [];
   if (!local || !domain || !text.isWellFormed()) return null;
   // NFKC can turn full-width letters into capitals.
-  const email = `${local.normalize('NFC')}@${inUnicode(domain.normalize('NFKC').toLowerCase())}`;
+  // Browsers convert the full stop that Japanese input methods type, too; NFKC leaves it.
+  const normalized = domain.normalize('NFKC').toLowerCase().replaceAll('。', '.');
+  const email = `${local.normalize('NFC')}@${inUnicode(normalized)}`;
   return email.length <= MAX_EMAIL_LENGTH && EMAIL_PATTERN.test(email) ? email : null;
 }
 

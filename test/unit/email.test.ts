@@ -8,6 +8,8 @@ test.each([
   ['its domain is in full width', 'ada@ｅｘａｍｐｌｅ．ｃｏｍ'],
   ['its domain is in full width and capitals', 'ada@ＥＸＡＭＰＬＥ．ｃｏｍ'],
   ['one letter of its domain has full width', 'ada@exａmple.com'],
+  ['its domain has a Japanese full stop', 'ada@example。com'],
+  ['its domain has a Japanese full stop of half width', 'ada@example｡com'],
   ['it is in capitals', 'ADA@EXAMPLE.COM'],
   ['there is space around it', ' ada@example.com\n'],
 ])('an address has the same canonical form if %s', (_what, text) => {
