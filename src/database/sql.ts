@@ -40,6 +40,16 @@ export async function queryOne<Row>(
   return row;
 }
 
+/** Runs a statement with a column `id` and returns the ids. */
+export async function queryIds(
+  connection: SqlConnection,
+  sql: string,
+  parameters?: unknown[],
+): Promise<string[]> {
+  const rows = await queryRows<{ id: string }>(connection, sql, parameters);
+  return rows.map(({ id }) => id);
+}
+
 /** Runs a statement of which the caller needs no result. */
 export async function execute(connection: SqlConnection, sql: string, parameters?: unknown[]): Promise<void> {
   await connection.query(sql, parameters);

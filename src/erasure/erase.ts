@@ -1,6 +1,6 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { poolOf } from '../database/data-source.js';
-import { execute, queryOne, queryPrepared, queryRows } from '../database/sql.js';
+import { execute, queryIds, queryOne, queryPrepared, queryRows } from '../database/sql.js';
 import { setEventTime } from '../licenses/event-time.js';
 import { LICENSE_END } from '../licenses/license-end.js';
 
@@ -173,10 +173,3 @@ export async function readRetentionEndByEmail(
   });
   return row!.until;
 }
-
-/** Runs a statement with a column `id` and returns the ids. */
-export async function queryIds(manager: EntityManager, sql: string, values: unknown[]): Promise<string[]> {
-  return (await queryRows<{ id: string }>(manager, sql, values)).map(toId);
-}
-
-export const toId = ({ id }: { id: string }) => id;

@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
-import { execute, affectedRows, queryRows } from '../database/sql.js';
+import { execute, affectedRows, queryIds, queryRows } from '../database/sql.js';
 import { deleteAddressData } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
 import { removeLicenseAddresses } from './restored-data.js';
@@ -40,13 +40,13 @@ export async function findErasedAddresses(
   hash: (email: string) => string,
   now: Date,
 ): Promise<ErasedAddress[]> {
-  const rows = await queryRows<{ id: string }>(
+  const carriedOut = await queryIds(
     manager,
     `select id from erasure_request where id = any($1) and honoured_at is not null
      union select erasure_request_id from repeated_erasure where erasure_request_id = any($1)`,
     [toRequestIds(erased)],
   );
-  const knownIds = new Set(rows.map(({ id }) => id));
+  const knownIds = new Set(carriedOut);
   const searchedSince = new Date(now.getTime() - MAX_SEARCHED_AGE_DAYS * DAY_MS);
   const unknownErasures = erased.filter(
     ({ address, at, erasure_request }) =>
@@ -86,16 +86,12 @@ export async function clearErasedAddress(
   now: Date,
 ): Promise<number> {
   // A license that got the address later belongs to a customer who returned after the erasure.
-  const licenses = await queryRows<{ id: string }>(
+  const licenses = await queryIds(
     manager,
     'select id from license where email = $1 and coalesce(email_since, created_at) < $2 for update',
     [email, at],
   );
-  await removeLicenseAddresses(
-    manager,
-    licenses.map(({ id }) => id),
-    now,
-  );
+  await removeLicenseAddresses(manager, licenses, now);
   const purchases = await affectedRows(
     manager,
     'update purchase set email = null where email = $1 and recorded_on < $2::timestamptz::date',

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { queryRows } from '../database/sql.js';
+import { queryIds } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
 import {
@@ -66,12 +66,12 @@ export class ErasureRecords {
       // database may be restored from a backup that is older than the id of the database that wrote the block.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
-    const cancelledHere = await queryRows<{ id: string }>(
+    const cancelledHere = await queryIds(
       database,
       'select id from erasure_request where id = any($1) and cancelled_at is not null',
       [erased.flatMap(({ erasure_request }) => erasure_request)],
     );
-    const cancelledIds = new Set(cancelledHere.map(({ id }) => id));
+    const cancelledIds = new Set(cancelledHere);
     return {
       erased: erased.filter(({ erasure_request }) => !erasure_request.some((id) => cancelledIds.has(id))),
       cancelled,

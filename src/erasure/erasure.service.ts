@@ -6,7 +6,7 @@ import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { isTimeCertain, TimeUncertain, databaseTime } from '../database/database-clock.js';
-import { execute, queryOne, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryIds, queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
@@ -117,13 +117,13 @@ export class ErasureService {
 
   /** Cancels the requests with these ids that wait. @returns the number of cancelled requests */
   private async cancelWaiting(manager: EntityManager, ids: readonly string[]): Promise<number> {
-    const cancelled = await queryRows<{ id: string }>(
+    const cancelled = await queryIds(
       manager,
       `update erasure_request set email = null, cancelled_at = $2 where id = any($1) and ${IS_WAITING} returning id`,
       [ids, this.clock.now()],
     );
-    const keys = cancelled.map(({ id }) => toJobKey(id));
-    await execute(manager, 'select graphile_worker.remove_job(key) from unnest($1::text[]) key', [keys]);
+    const sql = 'select graphile_worker.remove_job(key) from unnest($1::text[]) key';
+    await execute(manager, sql, [cancelled.map(toJobKey)]);
     return cancelled.length;
   }
 
@@ -188,10 +188,9 @@ export class ErasureService {
     const now = this.clock.now();
     if (!(await isTimeCertain(this.clock, this.dataSource, now))) throw new TimeUncertain();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
-    const dueRequests = await queryRows<{ id: string }>(this.dataSource, sql, [now]);
     const completed: ErasureView[] = [];
     const errors: unknown[] = [];
-    for (const { id } of dueRequests)
+    for (const id of await queryIds(this.dataSource, sql, [now]))
       await this.run(id, audit).then(
         (erasure) => completed.push(erasure),
         (error) => errors.push(error),

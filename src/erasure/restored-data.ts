@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm';
-import { execute, queryRows } from '../database/sql.js';
-import { deleteAddressData, erasePersonalData, queryIds, toId, type RowIds } from './erase.js';
+import { execute, queryIds, queryRows } from '../database/sql.js';
+import { deleteAddressData, erasePersonalData, type RowIds } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
 
 /**
@@ -53,6 +53,8 @@ export async function excludeReassignedLicenses(
   const sql = 'select id from license where id = any($1) and email is null and address_lost_at is null';
   return { licenses: await queryIds(manager, sql, [licenses]), purchases };
 }
+
+const toId = ({ id }: { id: string }) => id;
 
 /** A license or purchase of a restored backup that contains personal data which was erased. */
 interface RestoredRow {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { isStatementTimeout } from '../database/connection-errors.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
-import { execute, queryOne, queryRows } from '../database/sql.js';
+import { execute, queryIds, queryOne } from '../database/sql.js';
 import { endRefundedLicense } from '../releases/release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, utcDay } from '../core/clock.js';
@@ -152,7 +152,6 @@ async function lockPurchase(
  * Finds the licenses of a purchase, in the order in which they are locked. `lockPurchase` cannot read them: a statement that waits
  * for a lock reads all other rows as they were before the wait.
  */
-async function findLicenseIds(manager: EntityManager, purchaseId: string): Promise<string[]> {
-  const sql = 'select id from license where purchase_id = $1 order by id';
-  return (await queryRows<{ id: string }>(manager, sql, [purchaseId])).map(({ id }) => id);
+function findLicenseIds(manager: EntityManager, purchaseId: string): Promise<string[]> {
+  return queryIds(manager, 'select id from license where purchase_id = $1 order by id', [purchaseId]);
 }

@@ -1,6 +1,6 @@
 import { EntityManager, QueryRunner } from 'typeorm';
 import { recordAudit } from '../audit/audit.js';
-import { execute, queryOne, queryRows } from '../database/sql.js';
+import { execute, queryIds, queryOne, queryRows } from '../database/sql.js';
 import { firstDayKept } from './cutoff.js';
 import { LICENSE_RETENTION_START } from '../licenses/license-end.js';
 import { KEPT_MONTHS } from './kept-months.js';
@@ -55,10 +55,7 @@ export async function endActivations(runner: QueryRunner, asOf: Date, now: Date)
 }
 
 async function endBatch(manager: EntityManager, asOf: Date, now: Date): Promise<number> {
-  const dueActivations = await queryRows<{ id: string }>(manager, SELECT_DUE_ACTIVATIONS, [
-    computeCutoff(asOf),
-  ]);
-  const ids = dueActivations.map(({ id }) => id);
+  const ids = await queryIds(manager, SELECT_DUE_ACTIVATIONS, [computeCutoff(asOf)]);
   await execute(manager, SET_RELEASE_REASON);
   const endedActivations = await queryRows<{ id: string; license_id: string }>(manager, END_ACTIVATIONS, [
     ids,

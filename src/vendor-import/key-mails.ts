@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { queryOne, queryRows } from '../database/sql.js';
+import { queryIds, queryOne } from '../database/sql.js';
 import { IMPORTED_KEY_MAIL } from '../licenses/license-mails.js';
 import { LICENSE_STATUS } from '../licenses/license-status.js';
 import { enqueueMails, MAIL_TASK_PREFIX } from '../mail/mail.service.js';
@@ -69,11 +69,8 @@ export async function mailImportedKeys(
 ): Promise<number> {
   for (let mails = 0; ;) {
     const added = await dataSource.transaction(async (manager) => {
-      const licenses = await queryRows<{ id: string }>(manager, MARK_MAILED, [now]);
-      await schedule.enqueue(
-        manager,
-        licenses.map(({ id }) => id),
-      );
+      const licenses = await queryIds(manager, MARK_MAILED, [now]);
+      await schedule.enqueue(manager, licenses);
       return licenses.length;
     });
     if (added === 0) return mails;

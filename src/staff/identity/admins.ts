@@ -1,5 +1,5 @@
 import { EntityManager } from 'typeorm';
-import { queryRows } from '../../database/sql.js';
+import { queryIds } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 
 /**
@@ -11,7 +11,7 @@ import { problem } from '../../http/problems/problem.js';
  */
 export async function lockAdmins(manager: EntityManager, actingAdminId?: string): Promise<string[]> {
   const sql = "select id from staff where role = 'admin' order by id for update";
-  const admins = (await queryRows<{ id: string }>(manager, sql)).map(({ id }) => id);
+  const admins = await queryIds(manager, sql);
   if (actingAdminId !== undefined && !admins.includes(actingAdminId)) throw problem('forbidden');
   return admins;
 }
