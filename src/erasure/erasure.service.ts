@@ -72,8 +72,7 @@ export class ErasureService {
       const request = await this.createRequest(manager, email, undefined, language);
       // The session is checked last: a concurrent erasure deletes it, and the address must not be stored again after that.
       const sql = 'select 1 from session where id = $1';
-      const sessions = await queryRows<unknown>(manager, sql, [session_id]);
-      if (sessions.length === 0) throw problem('sign_in_required');
+      if (!(await queryRow(manager, sql, [session_id]))) throw problem('sign_in_required');
       return request;
     });
   }
@@ -137,16 +136,12 @@ export class ErasureService {
     return this.inMaintenanceTransaction(async (manager) => {
       // The lock timeout is short, because the job or the caller tries again.
       await execute(manager, "set local lock_timeout = '800ms'");
-      const locked = await queryRows<{ email: string | null }>(
-        manager,
-        'select email from erasure_request where id = $1 for update',
-        [id],
-      );
-      if (locked.length === 0) throw problem('not_found');
-      const { email } = locked[0]!;
+      const sql = 'select email from erasure_request where id = $1 for update';
+      const locked = await queryRow<{ email: string | null }>(manager, sql, [id]);
+      if (!locked) throw problem('not_found');
       const { cancelled } = await this.records.read(manager);
       if (cancelled.includes(id)) await this.cancelWaiting(manager, [id]);
-      else if (email !== null) await this.carryOut(manager, id, email, audit);
+      else if (locked.email !== null) await this.carryOut(manager, id, locked.email, audit);
       return this.read(manager, id);
     });
   }

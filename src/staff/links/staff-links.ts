@@ -5,7 +5,7 @@ import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { isValidAt } from '../../database/lifetime.js';
-import { execute, queryRow, queryRows } from '../../database/sql.js';
+import { execute, queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 
@@ -96,10 +96,8 @@ export class StaffLinks {
 
 /** Returns whether a staff member has a passkey. In a transaction, call `lockStaff` first: registrations take that lock. */
 export async function hasPasskey(manager: EntityManager, staffId: string): Promise<boolean> {
-  const rows = await queryRows<unknown>(manager, 'select 1 from passkey where staff_id = $1 limit 1', [
-    staffId,
-  ]);
-  return rows.length > 0;
+  const sql = 'select 1 from passkey where staff_id = $1 limit 1';
+  return (await queryRow(manager, sql, [staffId])) !== undefined;
 }
 
 /** Locks the row of a staff member until the end of the transaction. @throws Problem `not_found` */

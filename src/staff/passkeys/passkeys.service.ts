@@ -137,8 +137,8 @@ async function lockStaffAndSession(
   await execute(manager, 'select 1 from staff where id = $1 for no key update', [id]);
   // This is a separate statement, so that it sees the changes of the transaction that the lock waited for.
   const sql = 'select 1 from session where id = $1 for key share';
-  const sessions = await queryRows<unknown>(manager, sql, [session_id]);
-  if (sessions.length === 0) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
+  const session = await queryRow(manager, sql, [session_id]);
+  if (!session) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
 }
 
 /** Keeps the known transports. The library does not validate the value, which may not be a list. */
