@@ -1,7 +1,6 @@
-import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import type { OnExpiry } from '../core/config.js';
-import { queryRows } from '../database/sql.js';
+import { queryRows, type SqlConnection } from '../database/sql.js';
 import type { TypedKeyHashes } from '../keys/license-keys.js';
 import { licenseStatus, type LicenseState, type LicenseStatus } from '../licenses/license.rules.js';
 import type { Activation, EndedReason } from './activation.entity.js';
@@ -95,7 +94,7 @@ export interface LicenseRow extends LicenseState {
  * @param limit how many licenses to return at most
  */
 export async function findLicenses(
-  dataSource: Pick<DataSource, 'query'>,
+  database: SqlConnection,
   query: LicenseQuery,
   { isForHolder = false, limit }: { isForHolder?: boolean; limit?: number } = {},
 ): Promise<LicenseView[]> {
@@ -103,12 +102,12 @@ export async function findLicenses(
     [keyof LicenseQuery, string | TypedKeyHashes | readonly string[]],
   ];
   const licenses = await queryRows<LicenseRow>(
-    dataSource,
+    database,
     `select ${LICENSE_COLUMNS} from license l where ${CONDITIONS[criterion]} order by ${LICENSE_ORDER} limit $2`,
     [value, limit ?? null],
   );
   const activations = await queryRows<Activation>(
-    dataSource,
+    database,
     `select ${ACTIVATION_COLUMNS} from activation a join license l on l.id = a.license_id
      where a.license_id = any($1) and (not $2 or ${sinceCurrentHolder('a.ended_at')}) order by ${ACTIVATION_ORDER}`,
     [licenses.map(({ id }) => id), isForHolder],

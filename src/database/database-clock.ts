@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import { queryOne } from './sql.js';
+import { queryOne, type SqlConnection } from './sql.js';
 
 /**
  * The error of an operation that would delete data while the time is uncertain, because a deletion cannot be undone. The time is
@@ -13,11 +13,6 @@ export class TimeUncertain extends Error {
         'deleted before the time is certain.',
     );
   }
-}
-
-/** A data source, entity manager or query runner. */
-interface SqlConnection {
-  query(sql: string): Promise<unknown>;
 }
 
 /**

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { QueryRunner } from 'typeorm';
 
 /** A data source, entity manager or query runner: statements run in its transaction, if it has one. */
-interface SqlConnection {
+export interface SqlConnection {
   query(sql: string, parameters?: unknown[]): Promise<unknown>;
 }
 

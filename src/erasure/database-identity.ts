@@ -1,6 +1,5 @@
-import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { execute, queryOne, queryRows } from '../database/sql.js';
+import { execute, queryOne, queryRows, type SqlConnection } from '../database/sql.js';
 
 /**
  * The identity of this database. A block of TOMBSTONE_FILE contains the `id` of the database whose erasure or
@@ -31,10 +30,7 @@ const SELECT_INCARNATION = `
  * Returns the identity of this database. A restored copy is recognised by PostgreSQL's own identifiers and gets an id of its
  * own, in addition to the ids that it was copied with (docs/decisions/0024).
  */
-export async function identifyDatabase(
-  database: Pick<DataSource, 'query'>,
-  now: Date,
-): Promise<DatabaseIdentity> {
+export async function identifyDatabase(database: SqlConnection, now: Date): Promise<DatabaseIdentity> {
   const { incarnation } = await queryOne<{ incarnation: string }>(database, SELECT_INCARNATION);
   const readRows = async () =>
     await queryRows<IdentityRow>(

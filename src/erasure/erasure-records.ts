@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
-import { queryIds } from '../database/sql.js';
+import { queryIds, type SqlConnection } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
 import {
@@ -11,9 +10,6 @@ import {
   recordErased as appendErased,
   type RecordedErasures,
 } from './erased-ids.js';
-
-/** A data source, entity manager or query runner. */
-type Database = Pick<DataSource, 'query'>;
 
 /**
  * Appends the erasures and cancellations of this database to TOMBSTONE_FILE, one block for each request, and reads the blocks that
@@ -37,7 +33,7 @@ export class ErasureRecords {
    * @throws JobFailure if the file cannot be written
    */
   async recordErased(
-    database: Database,
+    database: SqlConnection,
     { id, email, at }: { id: string; email: string; at: Date },
     { license, purchase }: { license: readonly string[]; purchase: readonly string[] },
   ): Promise<void> {
@@ -47,7 +43,7 @@ export class ErasureRecords {
   }
 
   /** Records that a request was cancelled. @throws JobFailure if the file cannot be written */
-  async recordCancelled(database: Database, id: string): Promise<void> {
+  async recordCancelled(database: SqlConnection, id: string): Promise<void> {
     const at = this.clock.now();
     const identity = await identifyDatabase(database, at);
     await appendCancelled(this.config.tombstoneFile, id, { at, database: identity.id });
@@ -58,7 +54,7 @@ export class ErasureRecords {
    * other copies, such as the copy of a restore drill, and the erasures whose request was cancelled in this database.
    * @throws ConfigError if the file exists and cannot be read
    */
-  async read(database: Database): Promise<RecordedErasures> {
+  async read(database: SqlConnection): Promise<RecordedErasures> {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,

@@ -1,6 +1,5 @@
-import { DataSource } from 'typeorm';
 import { DAY_MS, rfc3339, rfc3339OrNull, utcDay } from '../core/clock.js';
-import { queryRow } from '../database/sql.js';
+import { queryRow, type SqlConnection } from '../database/sql.js';
 import type { ErasureResult } from './erase.js';
 
 /** The time within which an erasure request must be carried out (docs/privacy.md#erasure). */
@@ -73,10 +72,10 @@ export const toWaitingErasure = ({ id, received_on, runs_at }: ErasureView): Wai
 
 /** Finds the waiting request of an address. A request that is carried out or cancelled has no address. */
 export async function findWaitingErasure(
-  dataSource: Pick<DataSource, 'query'>,
+  database: SqlConnection,
   email: string,
 ): Promise<WaitingErasure | null> {
   const sql = 'select id, received_on::text, runs_at from erasure_request where email = $1';
-  const row = await queryRow<Pick<ErasureRow, 'id' | 'received_on' | 'runs_at'>>(dataSource, sql, [email]);
+  const row = await queryRow<Pick<ErasureRow, 'id' | 'received_on' | 'runs_at'>>(database, sql, [email]);
   return row ? { ...row, runs_at: rfc3339(row.runs_at) } : null;
 }

@@ -1,12 +1,9 @@
 import { Config, ConfigError } from '../core/config.js';
-import { execute, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import type { LicenseKeys } from '../keys/license-keys.js';
 import type { License } from './license.entity.js';
 import type { DataSource } from 'typeorm';
-
-/** A data source, entity manager or query runner. */
-type Database = Pick<DataSource, 'query'>;
 
 /** The number of licenses whose keys are derived to recognise the secret of a database without a check value. */
 const COMPARED_LICENSES = 100;
@@ -18,7 +15,7 @@ export const otherSecretText = (config: Config) =>
 
 /** Whether the database was made with this secret; null if the database has no check value yet. */
 export async function isSecretOfDatabase(
-  database: Database,
+  database: SqlConnection,
   { secretCheck }: Pick<LicenseKeys, 'secretCheck'>,
 ): Promise<boolean | null> {
   const row = await queryRow<{ value: Buffer }>(database, 'select value from license_key_secret_check');
@@ -32,7 +29,7 @@ export async function isSecretOfDatabase(
  * @throws ConfigError
  */
 export async function requireSecretOfDatabase(
-  database: Database,
+  database: SqlConnection,
   keys: LicenseKeys,
   config: Config,
   now: Date,
@@ -64,7 +61,7 @@ export async function acceptSecret(
 
 // A database of an earlier version has licenses and no check value. Then a key of the licenses with the highest ids must be
 // derivable. If all of them are from a CSV file of license keys, they cannot be distinguished from keys of another secret.
-async function mayBeSecretOfDatabase(database: Database, keys: LicenseKeys): Promise<boolean> {
+async function mayBeSecretOfDatabase(database: SqlConnection, keys: LicenseKeys): Promise<boolean> {
   const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
     database,
     `select id, key_generation, key_hash from license order by id desc limit ${COMPARED_LICENSES}`,

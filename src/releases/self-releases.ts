@@ -1,6 +1,5 @@
-import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
-import { queryOne } from '../database/sql.js';
+import { queryOne, type SqlConnection } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 
 /**
@@ -23,7 +22,7 @@ export const countSelfReleasesSql = (since: string): string => `
 
 /** Counts the activations of a license that its current holder released within the last 365 days. */
 export async function countSelfReleases(
-  database: Pick<DataSource, 'query'>,
+  database: SqlConnection,
   licenseId: string,
   now: Date,
 ): Promise<number> {

@@ -3,7 +3,7 @@ import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
-import { execute, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import { lockAdmins, refuseLastAdmin } from './identity/admins.js';
 import type { Role, Staff } from './identity/staff.entity.js';
@@ -55,7 +55,7 @@ export class StaffService {
   }
 
   /** Finds the id of the staff member with an address. @throws Problem `not_found` */
-  async findId(email: string, database: Pick<DataSource, 'query'> = this.dataSource): Promise<string> {
+  async findId(email: string, database: SqlConnection = this.dataSource): Promise<string> {
     const sql = 'select id from staff where email = $1';
     const row = await queryRow<{ id: string }>(database, sql, [email]);
     if (!row) throw problem('not_found');

@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { queryIds, queryOne } from '../database/sql.js';
+import { queryIds, queryOne, type SqlConnection } from '../database/sql.js';
 import { IMPORTED_KEY_MAIL } from '../licenses/license-mails.js';
 import { LICENSE_STATUS } from '../licenses/license-status.js';
 import { enqueueMails, MAIL_TASK_PREFIX } from '../mail/mail.service.js';
@@ -20,13 +20,9 @@ export class KeyMailSchedule {
   }
 
   /** Continues behind the mails with new keys that are queued already, so that a second import does not double the pace. */
-  static async after(
-    queued: Pick<DataSource, 'query'>,
-    now: Date,
-    perMinute: number,
-  ): Promise<KeyMailSchedule> {
+  static async after(database: SqlConnection, now: Date, perMinute: number): Promise<KeyMailSchedule> {
     const sql = 'select max(run_at) as last from graphile_worker.jobs where task_identifier = $1';
-    const { last } = await queryOne<{ last: Date | null }>(queued, sql, [
+    const { last } = await queryOne<{ last: Date | null }>(database, sql, [
       MAIL_TASK_PREFIX + IMPORTED_KEY_MAIL,
     ]);
     return new KeyMailSchedule(last && last > now ? last : now, perMinute);
