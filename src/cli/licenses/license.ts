@@ -27,9 +27,9 @@ import { argumentOrInput } from '../terminal/argument-or-input.js';
 import {
   choiceOption,
   emailAddress,
+  expiry,
   machines,
   moment,
-  momentOrNever,
   ON_EXPIRY_TEXT,
   reason,
 } from '../terminal/options.js';
@@ -88,7 +88,7 @@ export function licenseCommands(license: Command): void {
     .argument('<id>', "the license's id")
     .description('change a license')
     .option('--machines <n>', 'on how many machines it can be active; active machines stay active', machines)
-    .option('--expires <when>', 'when it expires, or never', momentOrNever('--expires'))
+    .option('--expires <when>', 'when it expires, or never', expiry)
     .addOption(choiceOption('--on-expiry <what>', ON_EXPIRY_TEXT, ON_EXPIRY))
     .option(
       '--email <address>',

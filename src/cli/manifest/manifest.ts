@@ -9,11 +9,11 @@ import { manifestText } from './manifest-text.js';
 import { verify } from './verify.js';
 import {
   appVersion,
-  fileDescriptor,
   collectFiles,
-  httpsUrl,
+  collectPublicKeys,
+  fileDescriptor,
+  imageUrl,
   moment,
-  publicKeys,
   wholeNumber,
 } from '../terminal/options.js';
 import { newPassphrase } from '../terminal/passphrase.js';
@@ -26,7 +26,7 @@ const SERVED_WITHIN_SECONDS = 6;
 const PASSPHRASE_OPTION = [
   '--passphrase-fd <n>',
   'read the passphrase from this file descriptor',
-  fileDescriptor('--passphrase-fd'),
+  fileDescriptor,
 ] as const;
 
 interface KeygenOptions {
@@ -63,7 +63,7 @@ export function manifestCommands(manifest: Command): void {
     .command('verify')
     .argument(...DOCUMENT_ARGUMENT)
     .description('verify the signatures and the expiry of a manifest')
-    .option('--public-key <x>', 'a key to trust; may be repeated', publicKeys('--public-key'))
+    .option('--public-key <x>', 'a key to trust; may be repeated', collectPublicKeys)
     .action(verify);
   manifest
     .command('publish')
@@ -92,8 +92,8 @@ function signCommand(manifest: Command): void {
     .command('sign')
     .description('sign a new version on top of the live manifest')
     .option('--dmg <file>', 'the disk image file')
-    .option('--version <v>', 'the version of the application', appVersion('--version'))
-    .option('--url <url>', 'the download address of the disk image', httpsUrl('--url'))
+    .option('--version <v>', 'the version of the application', appVersion)
+    .option('--url <url>', 'the download address of the disk image', imageUrl)
     .option(
       '--minimum-license-expiry <when>',
       'a license needs at least this expiry to get the version (default: all licenses get it)',
@@ -128,7 +128,7 @@ function addSigningOptions(command: Command): Command {
     .option(
       '--public-key <x>',
       'also trust manifests signed with this key, and sign with it; may be repeated',
-      publicKeys('--public-key'),
+      collectPublicKeys,
     )
     .option('--prepare <file>', 'sign nothing: write the bytes to be signed elsewhere')
     .option('--dry-run', 'sign nothing: print what would change')
