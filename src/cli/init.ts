@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
-import { writeNewFile } from '../core/new-file.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
 import { renderSettingsFile } from './settings-file.js';
-import { fromWorkingDirectory, writeError, print, CommandError, printMessage } from './terminal/output.js';
+import { fromWorkingDirectory, refuseExisting, writeError, writeNew } from './terminal/files.js';
+import { print, printMessage } from './terminal/output.js';
 
 /** Every setting with its comment. The relative path is the same from `src` and from `dist`. */
 const EXAMPLE = new URL('../../.env.example', import.meta.url);
@@ -50,8 +49,7 @@ export function initCommand(mooring: Command): void {
 async function makeDeployment(dir: string, dataDir: string): Promise<Deployment> {
   const settingsFile = join(dir, 'mooring.env');
   const tokenKeysDir = join(dir, 'tokens');
-  const existing = [settingsFile, tokenKeysDir].find((path) => existsSync(path));
-  if (existing) throw new CommandError(`${existing} exists already, and is never overwritten.`);
+  for (const path of [settingsFile, tokenKeysDir]) refuseExisting(path);
   const { text, namesToFillIn } = renderSettingsFile(await readFile(EXAMPLE, 'utf8'), {
     NODE_ENV: 'production',
     LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
@@ -62,12 +60,8 @@ async function makeDeployment(dir: string, dataDir: string): Promise<Deployment>
   await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw writeError(dir, error);
   });
-  try {
-    // This file is written first, so that if two commands run at the same time, the second one fails here.
-    await writeNewFile(settingsFile, text, 0o600);
-  } catch (error) {
-    throw writeError(settingsFile, error);
-  }
+  // This file is written first, so that if two commands run at the same time, the second one fails here.
+  await writeNew(settingsFile, text, 0o600);
   try {
     // Without `recursive` this fails if another program has created the folder meanwhile, so only an own folder is removed below.
     await mkdir(tokenKeysDir, { mode: 0o700 });

@@ -4,7 +4,8 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import type { ImportRow } from '../../licenses/license-import.js';
-import { CommandError, fileError } from '../terminal/output.js';
+import { fileError } from '../terminal/files.js';
+import { CommandError } from '../terminal/output.js';
 import { progressBar } from '../terminal/progress-bar.js';
 
 /** How the rows of a CSV file are read. */

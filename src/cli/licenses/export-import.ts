@@ -8,11 +8,11 @@ import { countKeysToMail, KeyMailSchedule, mailImportedKeys } from '../../vendor
 import { columnName } from '../../vendor-import/source-row.js';
 import { exportFormat, type ExportFormat, type VendorName } from '../../vendor-import/vendors.js';
 import { createErasureService, openLicenseKeys, withDatabase } from '../context/command-context.js';
+import { fromWorkingDirectory } from '../terminal/files.js';
 import {
   aligned,
   auditContextOf,
   CommandError,
-  fromWorkingDirectory,
   print,
   printMessage,
   UsageError,

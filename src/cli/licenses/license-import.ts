@@ -4,7 +4,8 @@ import { importColumns, importLicenses, ImportError, type ImportRow } from '../.
 import { IMPORT_FIELDS, VENDORS } from '../../vendor-import/vendors.js';
 import { openLicenseKeys, withDatabase } from '../context/command-context.js';
 import { choiceOption, machines, ON_EXPIRY_TEXT, wholeNumber } from '../terminal/options.js';
-import { auditContextOf, fromWorkingDirectory, print, printMessage, UsageError } from '../terminal/output.js';
+import { fromWorkingDirectory } from '../terminal/files.js';
+import { auditContextOf, print, printMessage, UsageError } from '../terminal/output.js';
 import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
 import { importExportFile, isOfAnotherVendor, sendKeys, type ExportImportOptions } from './export-import.js';

@@ -1,7 +1,8 @@
 import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
 import { rename, rm } from 'node:fs/promises';
-import { CommandError, writeError } from '../terminal/output.js';
+import { writeError } from '../terminal/files.js';
+import { CommandError } from '../terminal/output.js';
 import type { ExportRow } from './export-rows.js';
 
 /** Returns the first free name of FILE.refused.csv, FILE.refused.2.csv and so on: the file of an earlier import may have been mended. */

@@ -4,8 +4,9 @@ import type { Command } from 'commander';
 import { isSignature, thumbprint, verifyText } from '../../keys/ed25519/ed25519.js';
 import { assembleManifest, type ManifestSignature } from '../../keys/manifests/signed-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
-import { refuseExisting, writeManifest } from './signing.js';
-import { fromWorkingDirectory, fileError, CommandError, UsageError } from '../terminal/output.js';
+import { writeManifest } from './signing.js';
+import { fileError, fromWorkingDirectory, refuseExisting } from '../terminal/files.js';
+import { CommandError, UsageError } from '../terminal/output.js';
 
 const SIGNATURE_BYTES = 64;
 /** The options that every command has. They do not change the content of the manifest. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { fileError, CommandError } from '../terminal/output.js';
+import { fileError } from '../terminal/files.js';
+import { CommandError } from '../terminal/output.js';
 
 const CHUNK_BYTES = 1 << 20;
 /** A disk image (UDIF) ends with a block of this size, which begins with `koly`. */

@@ -17,7 +17,8 @@ import {
   wholeNumber,
 } from '../terminal/options.js';
 import { newPassphrase } from '../terminal/passphrase.js';
-import { aligned, fromWorkingDirectory, print, CommandError, UsageError } from '../terminal/output.js';
+import { fromWorkingDirectory } from '../terminal/files.js';
+import { aligned, print, CommandError, UsageError } from '../terminal/output.js';
 
 const FILE_ARGUMENT = ['<file>', 'the manifest; - is standard input'] as const;
 const DOCUMENT_ARGUMENT = ['<file|url>', 'the manifest, or its address; - is standard input'] as const;

@@ -13,7 +13,8 @@ import {
   type SigningOptions,
 } from './signing.js';
 import { progressBar } from '../terminal/progress-bar.js';
-import { fromWorkingDirectory, UsageError } from '../terminal/output.js';
+import { fromWorkingDirectory } from '../terminal/files.js';
+import { UsageError } from '../terminal/output.js';
 
 export interface SignOptions extends SigningOptions, AttachOptions {
   readonly dmg?: string;

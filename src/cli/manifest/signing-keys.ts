@@ -2,19 +2,12 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Config } from '../../core/config.js';
-import { writeNewFile } from '../../core/new-file.js';
 import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519/ed25519.js';
 import { encryptedPrivateKey } from '../../keys/ed25519/encrypted-private-key.js';
 import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
-import {
-  fromWorkingDirectory,
-  fileError,
-  CommandError,
-  printMessage,
-  UsageError,
-  writeError,
-} from '../terminal/output.js';
+import { fileError, fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
+import { CommandError, printMessage, UsageError } from '../terminal/output.js';
 
 /**
  * Reads the settings of a publisher's machine, always in development mode, because production, or a public HOST, would require the
@@ -36,16 +29,14 @@ export async function makeKeyFile(
   ask: AskPassphrase | null,
 ): Promise<{ key_id: string; public_key: string }> {
   // The file is checked before the passphrase is asked for.
-  if (existsSync(file)) throw writeError(file, { code: 'EEXIST' });
+  refuseExisting(file);
   const { privateKey } = generateKeyPairSync('ed25519');
   const passphrase = ask && (await ask('Passphrase of the new key: '));
   const pem =
     passphrase === null
       ? privateKey.export({ format: 'pem', type: 'pkcs8' })
       : encryptedPrivateKey(privateKey, passphrase);
-  await writeNewFile(file, pem, 0o600).catch((error: unknown) => {
-    throw writeError(file, error);
-  });
+  await writeNew(file, pem, 0o600);
   return { key_id: thumbprint(privateKey), public_key: publicJwk(privateKey).x };
 }
 

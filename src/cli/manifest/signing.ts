@@ -1,9 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Clock, DAY_MS } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
-import { writeNewFile } from '../../core/new-file.js';
 import {
   ManifestError,
   manifestBytes,
@@ -28,15 +26,8 @@ import { findLive, type FoundManifest } from './live-manifest.js';
 import { knownManifestKeys, toPublicKeys, publisherConfig, signingKeys } from './signing-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
-import {
-  fromWorkingDirectory,
-  writeError,
-  print,
-  CommandError,
-  printMessage,
-  UsageError,
-  wantsJson,
-} from '../terminal/output.js';
+import { fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
+import { print, CommandError, printMessage, UsageError, wantsJson } from '../terminal/output.js';
 
 /** The options of the commands that make a manifest: `sign`, `refresh`, `withdraw`. */
 export interface SigningOptions extends Confirmations {
@@ -70,11 +61,6 @@ export function checkSigningOptions({ expires, out, prepare, dryRun, key }: Sign
     throw new UsageError('--prepare, --dry-run and --out exclude each other.');
   for (const file of [out, prepare]) if (file !== undefined) refuseExisting(fromWorkingDirectory(file));
   if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
-}
-
-/** Refuses to overwrite a file. @throws CommandError if the file exists */
-export function refuseExisting(file: string): void {
-  if (existsSync(file)) throw writeError(file, { code: 'EEXIST' });
 }
 
 /** Reads the settings, the time and the keys, and asks for the passphrases of encrypted keys. */
@@ -186,10 +172,4 @@ export async function writeManifest(
   const file = fromWorkingDirectory(out);
   await writeNew(file, `${JSON.stringify(document)}\n`);
   print(command, document, `${summary}\nWritten to  ${file}`);
-}
-
-async function writeNew(file: string, text: string): Promise<void> {
-  await writeNewFile(file, text).catch((error: unknown) => {
-    throw writeError(file, error);
-  });
 }

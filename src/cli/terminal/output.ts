@@ -1,5 +1,3 @@
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { AuditContext } from '../../audit/audit.js';
 import { Problem } from '../../http/problems/problem.js';
@@ -9,9 +7,6 @@ export class CommandError extends Error {}
 
 /** The error of a command that was called with wrong arguments. Its message is one sentence; the exit code is 2. */
 export class UsageError extends Error {}
-
-/** The folder of package.json. */
-const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /** Prints a sentence to standard error, because standard output contains only the result of the command. */
 export function printMessage(sentence: string): void {
@@ -59,26 +54,4 @@ export function aligned(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n');
-}
-
-/** Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's folder. */
-export function fromWorkingDirectory(file: string): string {
-  const base = process.cwd() === PACKAGE ? process.env['INIT_CWD'] : undefined;
-  return resolve(base ?? '.', file);
-}
-
-/** Converts an error on writing a file, or creating a folder, to `CommandError`. */
-export function writeError(file: string, error: unknown): CommandError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EEXIST') return new CommandError(`${file} exists already, and is never overwritten.`);
-  if (code === 'ENOENT')
-    return new CommandError(`${file} cannot be written, because its folder does not exist.`);
-  return fileError(file, error);
-}
-
-/** Converts an error on reading a file to `CommandError`. */
-export function fileError(file: string, error: unknown): CommandError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return new CommandError(`${file} does not exist.`);
-  return new CommandError(`${file} cannot be used (${code ?? 'unknown'}).`);
 }

@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeNewFile } from '../../core/new-file.js';
+import { CommandError } from './output.js';
+
+/** The folder of package.json. */
+const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
+
+/** Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's folder. */
+export function fromWorkingDirectory(file: string): string {
+  const base = process.cwd() === PACKAGE ? process.env['INIT_CWD'] : undefined;
+  return resolve(base ?? '.', file);
+}
+
+/** Refuses to overwrite a file. @throws CommandError if the file exists */
+export function refuseExisting(file: string): void {
+  if (existsSync(file)) throw writeError(file, { code: 'EEXIST' });
+}
+
+/** Writes a new file completely, or leaves none. @throws CommandError if the file exists or cannot be written */
+export async function writeNew(file: string, data: string | Buffer, mode?: number): Promise<void> {
+  await writeNewFile(file, data, mode).catch((error: unknown) => {
+    throw writeError(file, error);
+  });
+}
+
+/** Converts an error on writing a file, or creating a folder, to `CommandError`. */
+export function writeError(file: string, error: unknown): CommandError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EEXIST') return new CommandError(`${file} exists already, and is never overwritten.`);
+  if (code === 'ENOENT')
+    return new CommandError(`${file} cannot be written, because its folder does not exist.`);
+  return fileError(file, error);
+}
+
+/** Converts an error on reading a file to `CommandError`. */
+export function fileError(file: string, error: unknown): CommandError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return new CommandError(`${file} does not exist.`);
+  return new CommandError(`${file} cannot be used (${code ?? 'unknown'}).`);
+}
