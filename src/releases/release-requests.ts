@@ -1,37 +1,20 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../core/clock.js';
-import { Config } from '../core/config.js';
 import { execute, queryRow } from '../database/sql.js';
-import type { Language } from '../languages/language.js';
-import { t } from '../languages/text.js';
-import { sinceCurrentHolder } from '../licenses/former-holder.js';
-import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
-import type { MailMessage } from '../mail/mail-message.js';
-import { enqueueMail, MailService } from '../mail/mail.service.js';
+import { enqueueMail } from '../mail/mail.service.js';
 
 export const DECISIONS = ['release', 'decline'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-interface ReleaseRequestRow extends MailedMachine {
-  readonly email: string | null;
-  readonly asked_at: Date;
-}
-
 /** Requests of holders that staff release a machine. */
 @Injectable()
-export class ReleaseRequests implements OnModuleInit {
+export class ReleaseRequests {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly mail: MailService,
     private readonly clock: Clock,
-    private readonly config: Config,
   ) {}
-
-  onModuleInit(): void {
-    this.mail.register('release_requested', (id, language) => this.compose(id, language));
-  }
 
   /**
    * Creates a request to release an activation, and mails a confirmation to the holder. If an open request exists, if the
@@ -64,30 +47,6 @@ export class ReleaseRequests implements OnModuleInit {
       );
       if (created) await enqueueMail(manager, 'release_requested', id, now, { language });
     });
-  }
-
-  // The mail says that the machine stays active until the decision, so it is not sent once the activation has ended.
-  private async compose(id: string, language: Language): Promise<MailMessage | null> {
-    const request = await queryRow<ReleaseRequestRow>(
-      this.dataSource,
-      `select l.email, r.asked_at, ${MACHINE_COLUMNS} from release_request r
-       join activation a on a.id = r.activation_id join license l on l.id = a.license_id
-       where r.id = $1 and a.ended_at is null and ${sinceCurrentHolder('r.asked_at')}`,
-      [id],
-    );
-    if (!request) return null;
-    const product = this.config.brand.productName;
-    const { releaseAsked: texts, facts: names } = language.messages.mail;
-    const asked = [names.asked, language.formatMoment(request.asked_at)] as const;
-    return {
-      to: request.email,
-      subject: t(texts.subject, { product }),
-      body: [
-        t(texts.lead, { product }),
-        { facts: [...machineFacts(request, language), asked] },
-        texts.notYou,
-      ],
-    };
   }
 }
 

@@ -3,7 +3,7 @@ import { LanguagesModule } from '../languages/languages.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { StaffModule } from '../staff/staff.module.js';
-import { ReleaseDecisionMails } from './release-decision-mails.js';
+import { ReleaseRequestMails } from './release-request-mails.js';
 import { ReleaseDecisions } from './release-decisions.js';
 import { ReleaseRequests } from './release-requests.js';
 import { ReleaseRequestsController } from './release-requests.controller.js';
@@ -13,7 +13,7 @@ import { ReleaseService } from './release.service.js';
 @Module({
   imports: [LanguagesModule, LicensesModule, MailModule, StaffModule],
   controllers: [ReleaseRequestsController],
-  providers: [ReleaseService, ReleaseRequests, ReleaseDecisions, ReleaseDecisionMails],
+  providers: [ReleaseService, ReleaseRequests, ReleaseDecisions, ReleaseRequestMails],
   exports: [ReleaseService, ReleaseRequests],
 })
 export class ReleasesModule {}
