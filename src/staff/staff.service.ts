@@ -6,7 +6,7 @@ import { Clock, rfc3339 } from '../core/clock.js';
 import { execute, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import { lockAdmins, refuseLastAdmin } from './identity/admins.js';
-import type { Role, Staff } from './identity/staff.entity.js';
+import type { Role } from './identity/staff.entity.js';
 
 /** A staff member in responses to admins. */
 export interface StaffView {
@@ -17,6 +17,8 @@ export interface StaffView {
   /** The number of passkeys. */
   readonly passkeys: number;
 }
+
+type StaffRow = Omit<StaffView, 'created_at'> & { readonly created_at: Date };
 
 const SELECT_STAFF = `
   select id, email, role, created_at, (select count(*)::int from passkey where staff_id = s.id) as passkeys
@@ -35,23 +37,15 @@ export class StaffService {
 
   /** Lists the staff members by e-mail address. */
   async list(): Promise<StaffView[]> {
-    const rows = await queryRows<
-      Staff & {
-        passkeys: number;
-      }
-    >(this.dataSource, `${SELECT_STAFF} order by email`);
-    return rows.map((row) => ({ ...row, created_at: rfc3339(row.created_at) }));
+    const rows = await queryRows<StaffRow>(this.dataSource, `${SELECT_STAFF} order by email`);
+    return rows.map(staffView);
   }
 
   /** Reads one staff member. @throws Problem `not_found` */
   async getView(id: string): Promise<StaffView> {
-    const row = await queryRow<
-      Staff & {
-        passkeys: number;
-      }
-    >(this.dataSource, `${SELECT_STAFF} where id = $1`, [id]);
+    const row = await queryRow<StaffRow>(this.dataSource, `${SELECT_STAFF} where id = $1`, [id]);
     if (!row) throw problem('not_found');
-    return { ...row, created_at: rfc3339(row.created_at) };
+    return staffView(row);
   }
 
   /** Finds the id of the staff member with an address. @throws Problem `not_found` */
@@ -146,9 +140,8 @@ export class StaffService {
   ): Promise<void> {
     const admins = await lockAdmins(manager, actingAdminId);
     if (role !== 'admin') refuseLastAdmin(admins, id);
-    const staff = await queryRow<{
-      role: Role;
-    }>(manager, 'select role from staff where id = $1 for update', [id]);
+    const sql = 'select role from staff where id = $1 for update';
+    const staff = await queryRow<{ role: Role }>(manager, sql, [id]);
     if (!staff) throw problem('not_found');
     if (staff.role === role) return;
     await execute(manager, 'update staff set role = $2 where id = $1', [id, role]);
@@ -156,3 +149,8 @@ export class StaffService {
     await recordAudit(manager, audit, { action: 'staff.role', change, at: this.clock.now() });
   }
 }
+
+const staffView = ({ created_at, ...row }: StaffRow): StaffView => ({
+  ...row,
+  created_at: rfc3339(created_at),
+});

@@ -23,6 +23,9 @@ export interface StaffTokenView {
   readonly expires_at: string;
 }
 
+type TokenRow = Omit<StaffTokenView, 'created_at' | 'expires_at'> &
+  Pick<StaffToken, 'created_at' | 'expires_at'>;
+
 /** Access tokens for scripts of staff (docs/contract.md#staff). */
 @Injectable()
 export class StaffTokensService {
@@ -59,16 +62,14 @@ export class StaffTokensService {
 
   /** Lists the unexpired tokens, oldest first. */
   async list(): Promise<StaffTokenView[]> {
-    const rows = await queryRows<Pick<Staff, 'email' | 'role'> & StaffToken>(
+    const rows = await queryRows<TokenRow>(
       this.dataSource,
       `select t.id, s.email, s.role, t.created_at, t.expires_at
        from staff_token t join staff s on s.id = t.staff_id where t.expires_at > $1 order by t.created_at`,
       [this.clock.now()],
     );
-    return rows.map(({ id, email, role, created_at, expires_at }) => ({
-      id,
-      email,
-      role,
+    return rows.map(({ created_at, expires_at, ...row }) => ({
+      ...row,
       created_at: rfc3339(created_at),
       expires_at: rfc3339(expires_at),
     }));
