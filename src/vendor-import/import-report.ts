@@ -1,4 +1,5 @@
 import type { LicenseStatus } from '../licenses/license.rules.js';
+import type { ExportedLicense } from './read-license.js';
 
 /** How many refused rows a report lists. All of them are passed to `onRefused`. */
 const MAX_LISTED_REFUSALS = 1_000;
@@ -44,22 +45,13 @@ export interface ImportReport {
   readonly refused_rows: readonly RefusedRow[];
 }
 
-type Total =
-  | 'rows'
-  | 'imported'
-  | 'linked'
-  | 'already_imported'
-  | 'repeated'
-  | 'skipped'
-  | 'refused'
-  | 'refund_unknown'
-  | 'mails';
+const NO_TOTALS = {
+  rows: 0, imported: 0, linked: 0, already_imported: 0, repeated: 0, skipped: 0, refused: 0, refund_unknown: 0, mails: 0,
+}; // prettier-ignore
 
 /** Counts the rows of an import. */
 export class ReportCounter {
-  readonly #totals: Record<Total, number> = {
-    rows: 0, imported: 0, linked: 0, already_imported: 0, repeated: 0, skipped: 0, refused: 0, refund_unknown: 0, mails: 0,
-  }; // prettier-ignore
+  readonly #totals = { ...NO_TOTALS };
   readonly #skipped = new Map<string, number>();
   readonly #statuses = new Map<string, number>();
   readonly #dateFormats = new Map<string, number>();
@@ -67,7 +59,7 @@ export class ReportCounter {
   #withoutLimit = 0;
   #raisedPurchases = 0;
 
-  count(total: Total): void {
+  count(total: keyof typeof NO_TOTALS): void {
     this.#totals[total] += 1;
   }
 
@@ -81,14 +73,7 @@ export class ReportCounter {
     if (this.#refused.length < MAX_LISTED_REFUSALS) this.#refused.push(row);
   }
 
-  import(
-    becomes: LicenseStatus,
-    {
-      words,
-      dateFormats,
-      isUnlimited,
-    }: { words: readonly string[]; dateFormats: readonly string[]; isUnlimited: boolean },
-  ): void {
+  import(becomes: LicenseStatus, { words, dateFormats, isUnlimited }: ExportedLicense['read']): void {
     this.count('imported');
     add(this.#statuses, JSON.stringify([words.join(' + '), becomes]));
     for (const format of dateFormats) add(this.#dateFormats, format);

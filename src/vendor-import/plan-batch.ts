@@ -1,4 +1,4 @@
-import { licenseStatus, type PurchaseState, type StaffStatus } from '../licenses/license.rules.js';
+import { licenseStatus, type LicenseState, type PurchaseState } from '../licenses/license.rules.js';
 import { higherState } from '../purchases/purchase.rules.js';
 import type { BatchState, DerivedLicense, PurchaseBefore } from './batch-state.js';
 import type { ExportedLicense } from './read-license.js';
@@ -68,10 +68,11 @@ function isNewKeyMailed(license: ExportedLicense, now: Date): boolean {
 }
 
 /** The states of a license. Without a transaction there is no purchase that could have a state, so staff's status takes it over. */
-export function withoutTransaction({ transaction_id, staff_status, purchase_state }: ExportedLicense): {
-  staff_status: StaffStatus;
-  purchase_state: PurchaseState | null;
-} {
+export function withoutTransaction({
+  transaction_id,
+  staff_status,
+  purchase_state,
+}: ExportedLicense): Pick<LicenseState, 'staff_status' | 'purchase_state'> {
   if (transaction_id !== null) return { staff_status, purchase_state };
   if (purchase_state === 'refunded') return { staff_status: 'revoked', purchase_state: null };
   const isSuspended = purchase_state === 'disputed' && staff_status === 'active';

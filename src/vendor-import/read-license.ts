@@ -1,5 +1,5 @@
-import { MACHINES_ALLOWED, type OnExpiry } from '../core/config.js';
-import { Invalid, wholeNumber } from '../core/field.js';
+import type { OnExpiry } from '../core/config.js';
+import { Invalid } from '../core/field.js';
 import { emailField } from '../fields/email.js';
 import { machinesAllowedField } from '../fields/license-terms.js';
 import { transactionIdField } from '../fields/transaction-id.js';
@@ -61,7 +61,6 @@ const NEVER = /^(?:|never|lifetime|perpetual|none|null|n\/a|-|–)$/i;
 const UNLIMITED = /^(?:unlimited|null|none|∞)$/i;
 const YES = /^(?:1|true|yes|y)$/i;
 const NO = /^(?:0|false|no|n)$/i;
-const quantityField = wholeNumber(MACHINES_ALLOWED.min, MACHINES_ALLOWED.max);
 
 /** Reads a row of an export. All faults of the row are in its refusal. */
 export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
@@ -165,7 +164,7 @@ function readMachines(
     const allowed = fields.use('machines_allowed', machinesAllowedField.parseText(limit));
     return allowed === undefined ? undefined : { allowed, isUnlimited: false };
   }
-  const quantity = fields.use('quantity', quantityField.parseText(fields.textOf('quantity') || '1'));
+  const quantity = fields.use('quantity', machinesAllowedField.parseText(fields.textOf('quantity') || '1'));
   const allowed = quantity && fields.use('quantity', machinesAllowedField.parse(quantity * defaultMachines));
   return allowed ? { allowed, isUnlimited: false } : undefined;
 }
