@@ -3,6 +3,7 @@ import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
 import { PURCHASE_IDS_BY_EMAIL } from '../erasure/erase.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
+import type { Decision } from '../releases/release-requests.js';
 
 /** The fields of an activation that the export contains in addition to the overview (`findLicenses`). */
 export interface ExportedActivationFields {
@@ -17,7 +18,7 @@ interface ReleaseRequestRow {
   readonly reason: string | null;
   readonly language: string | null;
   readonly decided_at: Date | null;
-  readonly decision: 'release' | 'decline' | null;
+  readonly decision: Decision | null;
 }
 
 /**

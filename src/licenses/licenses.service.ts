@@ -25,12 +25,7 @@ export interface NewLicense {
   readonly on_expiry?: OnExpiry;
 }
 
-export interface LicenseChange {
-  /** In the form of `canonicalEmail`. */
-  readonly email?: string;
-  readonly machines_allowed?: number;
-  readonly expires_at?: Date | null;
-  readonly on_expiry?: OnExpiry;
+export interface LicenseChange extends Partial<NewLicense> {
   readonly staff_status?: StaffStatus;
 }
 

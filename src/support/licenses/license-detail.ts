@@ -9,6 +9,7 @@ import type { License } from '../../licenses/license.entity.js';
 import { isKeyMailable } from '../../licenses/mailable-key.js';
 import { licenseRevision } from '../../licenses/license-revision.js';
 import type { PurchaseState, StaffStatus } from '../../licenses/license.rules.js';
+import type { Decision } from '../../releases/release-requests.js';
 import { readAuditTrail, type AuditEvent } from '../audit/audit-trail.js';
 
 /** A license in responses to staff. */
@@ -29,7 +30,7 @@ export interface LicenseDetail extends LicenseView {
     readonly reason: string | null;
     readonly language: string | null;
     readonly asked_at: string;
-    readonly decision: 'release' | 'decline' | null;
+    readonly decision: Decision | null;
     readonly decided_at: string | null;
   }[];
   readonly history: AuditEvent[];
