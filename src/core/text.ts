@@ -27,3 +27,6 @@ export const visibleLines = (text: string) =>
 
 /** Whether a text has a character that a reader can see. */
 export const hasVisibleCharacter = (text: string) => /[^\p{Cf}\s]/u.test(text);
+
+/** Returns the texts of a list, which holds `false` in the place of each text that does not apply. */
+export const applicableTexts = (texts: readonly (string | false)[]) => texts.filter((text) => text !== false);

@@ -1,3 +1,4 @@
+import { applicableTexts } from '../core/text.js';
 import type { HostRole } from './host-choice.js';
 
 /** What a host is, in words. */
@@ -17,17 +18,11 @@ export function hostWarnings(hosts: readonly { readonly role: HostRole }[]): str
     roles.reduce((sum, role) => sum + (counts.get(role)?.length ?? 0), 0);
   const unreachable = count('unreachable');
   const refused = count('read_only', 'outdated', 'other_cluster');
-  return [
-    ...(unreachable > 0
-      ? [`Hosts of DATABASE_URL that do not answer: ${unreachable}. mooring doctor names them.`]
-      : []),
-    ...(refused > 0
-      ? [
-          `Hosts of DATABASE_URL that are neither primary nor standby: ${refused}. mooring doctor says what they are.`,
-        ]
-      : []),
-    ...(count('primary') > 1
-      ? ['Several hosts of DATABASE_URL are primaries: only one of them is used. mooring doctor names them.']
-      : []),
-  ];
+  return applicableTexts([
+    unreachable > 0 && `Hosts of DATABASE_URL that do not answer: ${unreachable}. mooring doctor names them.`,
+    refused > 0 &&
+      `Hosts of DATABASE_URL that are neither primary nor standby: ${refused}. mooring doctor says what they are.`,
+    count('primary') > 1 &&
+      'Several hosts of DATABASE_URL are primaries: only one of them is used. mooring doctor names them.',
+  ]);
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DAY_MS, rfc3339, utcDay } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { applicableTexts } from '../../core/text.js';
 import { DatabaseHosts } from '../../database/database-hosts.js';
 import { hostWarnings } from '../../database/host-warnings.js';
 import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
@@ -111,18 +112,12 @@ export class WarningsService implements OnModuleInit {
   }
 
   private clockWarnings({ now }: DataAges): string[] {
-    return [
-      ...(this.clock.agreesWith(now)
-        ? []
-        : [
-            'The clocks of this machine and of the database differ by more than an hour: nothing is deleted meanwhile.',
-          ]),
-      ...(this.clock.hasJumpedAhead()
-        ? [
-            'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.',
-          ]
-        : []),
-    ];
+    return applicableTexts([
+      !this.clock.agreesWith(now) &&
+        'The clocks of this machine and of the database differ by more than an hour: nothing is deleted meanwhile.',
+      this.clock.hasJumpedAhead() &&
+        'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.',
+    ]);
   }
 
   // Data counts as overdue a day after it is due, because an outage can last for hours. Otherwise it is deleted within an hour.
@@ -134,31 +129,22 @@ export class WarningsService implements OnModuleInit {
     const isErasureLate =
       !isErasureOverdue && erasure_scheduled_for !== null && erasure_scheduled_for < yesterday;
     const isMoveLate = telemetry_inbox !== null && telemetry_inbox < yesterday;
-    return [
+    return applicableTexts([
       ...this.retentionRunWarnings(ages),
-      ...(isMoveLate
-        ? [`The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`]
-        : []),
-      ...this.#policy.flatMap(({ table, period, months }) =>
-        overdue[table]
-          ? [
-              `Rows of ${overdue[table]} in ${table} should have been deleted (kept ${formatPeriod(period, months, 'en')}).`,
-            ]
-          : [],
-      ),
-      ...(isErasureLate
-        ? [
-            `An erasure request has been waiting since ${erasure_scheduled_for}: run mooring erasure run to see why.`,
-          ]
-        : []),
-      ...(isErasureOverdue ? [`An erasure request was due on ${erasure_due} and is overdue.`] : []),
-      ...(file_rewrite !== null
-        ? [`A table was last rewritten on ${file_rewrite}: its file may still hold what was erased since.`]
-        : []),
-      ...(failed.length > 0
-        ? [`The last retention run failed at ${failed.join(', ')}; the log says why.`]
-        : []),
-    ];
+      isMoveLate && `The telemetry inbox holds rows of ${telemetry_inbox}, which should have moved.`,
+      ...this.#policy
+        .filter(({ table }) => overdue[table])
+        .map(
+          ({ table, period, months }) =>
+            `Rows of ${overdue[table]} in ${table} should have been deleted (kept ${formatPeriod(period, months, 'en')}).`,
+        ),
+      isErasureLate &&
+        `An erasure request has been waiting since ${erasure_scheduled_for}: run mooring erasure run to see why.`,
+      isErasureOverdue && `An erasure request was due on ${erasure_due} and is overdue.`,
+      file_rewrite !== null &&
+        `A table was last rewritten on ${file_rewrite}: its file may still hold what was erased since.`,
+      failed.length > 0 && `The last retention run failed at ${failed.join(', ')}; the log says why.`,
+    ]);
   }
 
   // A run starts every hour. If runs hang, are interrupted or never start, no other warning would show this for months.
@@ -173,18 +159,13 @@ export class WarningsService implements OnModuleInit {
   }
 
   private erasureWarnings({ unrecorded, licenses_without_address }: ErasureState): string[] {
-    const unreadableFile = unrecorded === null ? ['TOMBSTONE_FILE cannot be read.'] : [];
-    const missingRecords = unrecorded
-      ? [
-          `TOMBSTONE_FILE lacks erasure requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
-        ]
-      : [];
-    const lostAddresses = licenses_without_address
-      ? [
-          `Licenses without an e-mail address since a restore: ${licenses_without_address}. mooring status names them; set it with mooring license set --email.`,
-        ]
-      : [];
-    return [...unreadableFile, ...missingRecords, ...lostAddresses];
+    return applicableTexts([
+      unrecorded === null && 'TOMBSTONE_FILE cannot be read.',
+      (unrecorded ?? 0) > 0 &&
+        `TOMBSTONE_FILE lacks erasure requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
+      licenses_without_address > 0 &&
+        `Licenses without an e-mail address since a restore: ${licenses_without_address}. mooring status names them; set it with mooring license set --email.`,
+    ]);
   }
 
   private mailWarnings({ failing, late }: WaitingMail): string[] {
@@ -197,15 +178,15 @@ export class WarningsService implements OnModuleInit {
       ({ kind, attempts }) => attempts >= MIN_REPORTED_ATTEMPTS && kind !== CODE_MAIL,
     );
     const reasons = Map.groupBy(undeliveredMails, ({ reason }) => reason);
-    const lateMailWarnings =
-      late > 0 ? [`Mails that no instance sends: ${late}, due for over 5 minutes.`] : [];
     // `failing` contains at most 100 mails, codes last. So it contains all other mails if it has a code.
     const isCut = failing.length === 100 && failing.every(({ kind }) => kind !== CODE_MAIL);
-    const undeliveredMailWarnings = [...reasons].map(
-      ([reason, mails]) =>
-        `Undelivered mails: ${isCut ? `at least ${mails.length}` : mails.length}, because ${reason}. They are listed by mooring status and on the support page.`,
-    );
-    return [...lateMailWarnings, ...undeliveredMailWarnings];
+    return applicableTexts([
+      late > 0 && `Mails that no instance sends: ${late}, due for over 5 minutes.`,
+      ...[...reasons].map(
+        ([reason, mails]) =>
+          `Undelivered mails: ${isCut ? `at least ${mails.length}` : mails.length}, because ${reason}. They are listed by mooring status and on the support page.`,
+      ),
+    ]);
   }
 
   private eventWarnings({
@@ -216,22 +197,15 @@ export class WarningsService implements OnModuleInit {
     given_up,
     reason,
   }: EventBacklog): string[] {
-    const isNotSent = is_recording && !this.config.eventEndpoint;
-    return [
-      ...(isNotSent
-        ? [
-            `Events are recorded and not sent (${waiting} are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.`,
-          ]
-        : []),
-      ...(attempts >= MIN_REPORTED_ATTEMPTS
-        ? [
-            `Undelivered events: ${failing}, and ${waiting - failing} behind them or new, because of ${reason}.`,
-          ]
-        : []),
-      ...(given_up > 0
-        ? [`Events given up after four days: ${given_up}. mooring events resend --given-up sends them again.`]
-        : []),
-    ];
+    return applicableTexts([
+      is_recording &&
+        !this.config.eventEndpoint &&
+        `Events are recorded and not sent (${waiting} are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.`,
+      attempts >= MIN_REPORTED_ATTEMPTS &&
+        `Undelivered events: ${failing}, and ${waiting - failing} behind them or new, because of ${reason}.`,
+      given_up > 0 &&
+        `Events given up after four days: ${given_up}. mooring events resend --given-up sends them again.`,
+    ]);
   }
 
   private hostWarnings(): string[] {
