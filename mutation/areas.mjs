@@ -190,7 +190,7 @@ export const AREAS = {
         'retention/policy',
         'docs/privacy',
       ),
-      ...tests('retention/retention', 'retention/run'),
+      ...tests('retention/retention', 'retention/rewrite', 'retention/run'),
       ...unitTests('retention-job'),
       ...tests('retention/{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
     ],
@@ -198,7 +198,9 @@ export const AREAS = {
   },
   erasure: {
     minimum: 85,
-    mutate: ['src/erasure/{database-identity,erase,erased-*,erasure-mails,erasure-records,erasure.*}.ts'],
+    mutate: [
+      'src/erasure/{database-identity,erase,erased-*,erasure-mails,erasure-records,erasure.*,restored-data}.ts',
+    ],
     tests: [
       ...tests(
         'erasure/erasure',

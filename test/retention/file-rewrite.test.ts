@@ -8,19 +8,10 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../src/database/embedded/embedded-postgres.js';
-import { withMaintenanceConnection } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/migrations.js';
-import { queryOne } from '../../src/database/sql.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
-import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import {
-  DeletedRowsRemain,
-  LARGE_TABLE_BYTES,
-  REWRITTEN_TABLES,
-  rewriteTable,
-  tablesToRewrite,
-} from '../../src/retention/rewrite.js';
+import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../src/retention/rewrite.js';
 import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
 import { retryWhileUnavailable, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
@@ -169,21 +160,6 @@ test('a run waits for a transaction that can read deleted rows and ends soon, an
   expect(await run).toMatchObject({ failed: [], tables_rewritten: REWRITTEN_TABLES.length });
 });
 
-test('a rewrite restores the lock timeout of the run, also if it fails, and a table of an earlier version is not rewritten', async () => {
-  await service.sql(`insert into file_rewrite values ('no_such_table', false, '2000-01-01')`);
-  await withMaintenanceConnection(server.url, async (dataSource) => {
-    const runner = dataSource.createQueryRunner();
-    const lockTimeout = () => queryOne(runner, 'show lock_timeout');
-    const now = service.clock.now();
-    await rewriteTable(runner, 'session', now);
-    expect(await lockTimeout()).toEqual({ lock_timeout: '5s' });
-    await expect(rewriteTable(runner, 'no_such_table', now)).rejects.toThrow('does not exist');
-    expect(await lockTimeout()).toEqual({ lock_timeout: '5s' });
-    expect(await tablesToRewrite(runner, now, now.getUTCHours())).not.toContain('no_such_table');
-  });
-  await service.sql(`delete from file_rewrite where table_name = 'no_such_table'`);
-});
-
 test('a run gives up on a table that is being read, so that heartbeats are answered, and the next run rewrites it', async () => {
   service.clock.advance(21 * HOUR_MS);
   const license = await service.issue();
@@ -237,42 +213,4 @@ test('a table that only an earlier version rewrote causes no warning', async () 
   await service.sql(`insert into file_rewrite values ('no_such_table', false, '2000-01-01')`);
   expect((await service.call('GET', '/health/ready')).json.warnings).toEqual(before);
   await service.sql(`delete from file_rewrite where table_name = 'no_such_table'`);
-});
-
-/** Tables without personal data: anonymous telemetry, counts, names of jobs and random bytes. */
-const TABLES_WITHOUT_PERSONAL_DATA = [
-  'event_recording',
-  // Ids of licenses and activations, which lead to no person once their rows are erased.
-  'outgoing_event',
-  'telemetry',
-  'telemetry_inbox',
-  'telemetry_inbox_draining',
-  'fleet_week',
-  'fleet_cell',
-  'fleet_latency',
-  'crash_week',
-  'crash_group_state',
-  'staff_link',
-  'staff_token',
-  'passkey_challenge',
-  'retention_run',
-  'manifest',
-  'database_identity',
-  'license_key_secret_check',
-  'repeated_erasure',
-  'replaced_key',
-  'schema_migration',
-  'file_rewrite',
-  'graphile_worker.migrations',
-  'graphile_worker._private_tasks',
-  'graphile_worker._private_job_queues',
-  'graphile_worker._private_known_crontabs',
-];
-
-test('every table is rewritten or has no personal data', () => {
-  const tables = [
-    ...createRetentionPolicy({ taxRetentionYears: 10 }).map(({ table }) => table),
-    ...Object.keys(EXEMPT_TABLES),
-  ];
-  expect([...REWRITTEN_TABLES, ...TABLES_WITHOUT_PERSONAL_DATA].toSorted()).toEqual(tables.toSorted());
 });
