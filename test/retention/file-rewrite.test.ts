@@ -152,8 +152,10 @@ test('a run waits for a transaction that can read deleted rows and ends soon, an
   await reader.query('begin isolation level repeatable read; select 1');
   await service.sql('select txid_current()');
   const run = retention.run();
-  // The run repeats this statement while it waits, so PostgreSQL shows it as the last statement of the connection.
-  const waiting = `select from pg_stat_activity where query like '%pg_prepared_xacts%' and pid <> pg_backend_pid()`;
+  // The run repeats this statement while it waits, so PostgreSQL shows it as the last statement of the connection. Once it is idle,
+  // it has found the transaction.
+  const waiting = `select from pg_stat_activity
+    where query like '%pg_prepared_xacts%' and state = 'idle' and pid <> pg_backend_pid()`;
   while ((await service.sql(waiting)).length === 0) await nextTurn();
   await reader.query('commit');
   await reader.end();
