@@ -48,6 +48,15 @@ test('a holder signs in by e-mail address and license key, by keyboard alone, an
   expect(await page.title()).toBe('1 of 1 machines in use · com.example.app');
 });
 
+test('the field for the address has the same width for a holder who has lost the key', async () => {
+  const page = await open();
+  const box = async () => (await email(page).boundingBox())!;
+  const { x, width } = await box();
+  await press(page, 'I lost my key');
+  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
+  expect(await box()).toMatchObject({ x, width });
+});
+
 test('a missing or wrong value is reported at its field, which gets the focus', async () => {
   const page = await open();
   await press(page, 'Show my machines');

@@ -177,11 +177,17 @@ test('the service view shows warnings, mails that were not delivered and why, an
     );
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
   await page.getByText('1 more mail waits for its first attempt.').waitFor();
-  await page
+  const job = page
     .getByRole('table', { name: 'Other jobs that are not done' })
-    .getByRole('rowheader', { name: 'erasure', exact: true })
-    .waitFor();
+    .getByRole('row', { name: /^erasure/ });
+  await job.waitFor();
   await browser.expectAccessibleLayout(page);
+  const alignments = () => job.getByRole('cell').evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  expect(await alignments()).toEqual(['end', 'end', 'end']);
+  // The cells are stacked, each behind the name of its column.
+  await page.setViewportSize({ width: 320, height: 800 });
+  expect(await alignments()).toEqual(['start', 'start', 'start']);
   await service.sql('delete from graphile_worker._private_jobs');
 });
 

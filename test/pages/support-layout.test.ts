@@ -82,6 +82,30 @@ test('the label of a machine is on one line with the other cells of its row', as
   expect(Math.abs(label.y + label.height / 2 - checkbox.y - checkbox.height / 2)).toBeLessThan(2);
 });
 
+test.each([320, 760, 1280])(
+  'at a width of %d pixels the heading of each view is in the same place, also beside a field',
+  async (width) => {
+    const page = await browser.openPage(origin, { viewport: { width, height: 800 } });
+    await openAs(page, origin, service, 'admin');
+    const headings: Record<string, number> = {};
+    for (const [hash, name] of Object.entries({ staff: 'Staff', fleet: 'Fleet' })) {
+      await page.goto(`/support/#${hash}`);
+      headings[name] = (await boxOf(page.getByRole('heading', { level: 1, name }))).y;
+    }
+    expect(headings['Fleet']).toBeCloseTo(headings['Staff']!, 0);
+  },
+);
+
+test('the buttons of the search stay on the line of the field when an error is shown under it', async () => {
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'support');
+  await button(page, 'Find').click();
+  await page.getByText('Type what the person gave you.').waitFor();
+  const field = await boxOf(page.getByRole('search').getByRole('textbox'));
+  const find = await boxOf(button(page, 'Find'));
+  expect([find.y, find.height]).toEqual([field.y, field.height]);
+});
+
 test.each([760, 1280])(
   'at a width of %d pixels the download of the audit trail is on one line with the caption of the entries',
   async (width) => {
