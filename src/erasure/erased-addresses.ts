@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
-import { execute, affectedRows, queryIds, queryRows } from '../database/sql.js';
+import { execute, queryIds, queryRows } from '../database/sql.js';
 import { deleteAddressData } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
 import { removeLicenseAddresses } from './restored-data.js';
@@ -78,13 +78,12 @@ export async function findErasedAddresses(
  * those in the file), and deletes the codes, sessions and mail recipients of the address. A license whose id is not in the file
  * already had another holder when the erasure ran, and the backup contains its former holder. The license stays valid, and loses
  * only the address and the other data of the former holder.
- * @returns the number of licenses and purchases that contained the address
  */
 export async function clearErasedAddress(
   manager: EntityManager,
   { email, at }: ErasedAddress,
   now: Date,
-): Promise<number> {
+): Promise<void> {
   // A license that got the address later belongs to a customer who returned after the erasure.
   const licenses = await queryIds(
     manager,
@@ -92,13 +91,12 @@ export async function clearErasedAddress(
     [email, at],
   );
   await removeLicenseAddresses(manager, licenses, now);
-  const purchases = await affectedRows(
+  await execute(
     manager,
     'update purchase set email = null where email = $1 and recorded_on < $2::timestamptz::date',
     [email, at],
   );
   await deleteAddressData(manager, [email], at);
-  return licenses.length + purchases;
 }
 
 /** Yields each address of a table once. The addresses are read in batches. */

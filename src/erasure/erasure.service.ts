@@ -207,19 +207,18 @@ export class ErasureService {
    * Repeats after a restore the erasures that TOMBSTONE_FILE records, by the erased ids and by the hash of each address. A
    * recorded request that still waits, after a crash or a restore, is completed too, and its receipt may be sent twice. A request
    * that was cancelled after the backup is cancelled again.
-   * @returns the number of licenses, purchases and requests that were changed
    */
-  async replay(): Promise<number> {
+  async replay(): Promise<void> {
     const { erased, cancelled } = await this.loadRecords();
-    if (erased.length + cancelled.length === 0) return 0;
+    if (erased.length + cancelled.length === 0) return;
     const now = this.clock.now();
     const { taxRetentionYears } = this.config;
-    return this.inMaintenanceTransaction(async (manager) => {
-      let rows = await this.cancelWaiting(manager, cancelled);
-      rows += await reapplyErasures(manager, erased, now, taxRetentionYears);
+    await this.inMaintenanceTransaction(async (manager) => {
+      await this.cancelWaiting(manager, cancelled);
+      await reapplyErasures(manager, erased, now, taxRetentionYears);
       const hash = (email: string) => this.records.hashAddress(email);
       const addresses = await findErasedAddresses(manager, erased, hash, now);
-      for (const address of addresses) rows += await clearErasedAddress(manager, address, now);
+      for (const address of addresses) await clearErasedAddress(manager, address, now);
       const openRequests = await queryRows<{ id: string; email: string }>(
         manager,
         `select id, email from erasure_request r where email is not null and (id = any($1) or exists
@@ -238,7 +237,6 @@ export class ErasureService {
         const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
         await this.complete(manager, id, email, result, now);
       }
-      return rows + openRequests.length;
     });
   }
 

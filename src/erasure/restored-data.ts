@@ -7,14 +7,13 @@ import type { ErasedIds } from './erased-ids.js';
  * Removes erased personal data that a restored backup contains again. A license that got its present address after the erasure is
  * not changed. If the tombstone file names a purchase but not its license, the license belonged to another holder when the
  * erasure ran: its restored address is removed, and the license stays valid.
- * @returns the number of licenses and purchases that contained restored data
  */
 export async function reapplyErasures(
   manager: EntityManager,
   erased: readonly ErasedIds[],
   at: Date,
   taxRetentionYears: number,
-): Promise<number> {
+): Promise<void> {
   const purchases = await queryRows<RestoredRow>(
     manager,
     'select id, email from purchase where id = any($1) and email is not null for update',
@@ -42,7 +41,6 @@ export async function reapplyErasures(
     manager,
     [...purchases, ...licenses].flatMap(({ email }) => email ?? []),
   );
-  return restored.licenses.length + restored.purchases.length + reassigned.length;
 }
 
 /** Leaves out the licenses that `reapplyErasures` did not erase, because they belong to another holder now. */

