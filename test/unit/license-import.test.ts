@@ -60,6 +60,10 @@ describe('a header', () => {
     expect(() => importColumns(header)).toThrow(new ImportError(sentence));
   });
 
+  test('that is refused has no fault of a line', () => {
+    expect(() => importColumns([])).toThrow(expect.objectContaining({ faults: [] }));
+  });
+
   test('that is in fact a data row is refused, and the message repeats neither its key nor its address', () => {
     const rows = [
       [KEY, 'ada@example.com'],

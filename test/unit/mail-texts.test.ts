@@ -3,7 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { DataSource, EntityManager } from 'typeorm';
 import { Config } from '../../src/core/config.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
-import { enqueueReleaseMail, LicenseMails } from '../../src/licenses/license-mails.js';
+import { enqueueActivationMail, enqueueReleaseMail, LicenseMails } from '../../src/licenses/license-mails.js';
+import { isKeyMailable, mailableKey } from '../../src/licenses/mailable-key.js';
 import type { Language } from '../../src/languages/language.js';
 import type { JobWorker } from '../../src/mail/job-worker.js';
 import { JobFailure } from '../../src/mail/jobs.js';
@@ -121,6 +122,24 @@ describe('the mails about a license', () => {
     expect(await mailsOf({ ...license, purchase_state: 'disputed' }).compose('license_key')).not.toBeNull();
   });
 
+  test('a key that cannot be mailed has a reason', async () => {
+    const isActive = { ...license, staff_status: 'active' as const };
+    const cases = [
+      ['erased', { ...isActive, email: null }],
+      ['refunded', { ...isActive, purchase_state: 'refunded' as const }],
+      ['revoked', { ...isActive, staff_status: 'revoked' as const }],
+      ['not_made_here', { ...isActive, key_generation: 3 }],
+    ] as const;
+    const reasonOf = (...rows: object[]) => mailableKey(mailsOf(...rows).dataSource.manager, keys, ID);
+    for (const [reason, facts] of cases)
+      expect([await reasonOf(facts), isKeyMailable(keys, facts)]).toEqual([reason, false]);
+    expect(await reasonOf()).toBe('erased');
+    expect([await reasonOf(isActive), isKeyMailable(keys, isActive)]).toEqual([
+      expect.objectContaining({ license_key }),
+      true,
+    ]);
+  });
+
   test('the mail fails if the derived key is not the key of the license', async () => {
     const unknown = mailsOf({ ...license, key_generation: 3 });
     await expect(unknown.compose('license_key')).rejects.toThrow(JobFailure);
@@ -198,11 +217,17 @@ describe('the mails about a license', () => {
     expect(await mailsOf().compose('activation_created')).toBeNull();
   });
 
-  test('the mail about a release is queued under the id of the activation, so that it is queued only once', async () => {
-    const queryValues: unknown[] = [];
-    const query = async (_sql: string, values: unknown[]) => void queryValues.push(...values);
-    await enqueueReleaseMail({ query } as unknown as EntityManager, ID, new Date());
+  test('the mail about a release or an activation is queued under the id of the activation, so that it is queued only once', async () => {
+    let queryValues: unknown[] = [];
+    const query = async (_sql: string, values: unknown[]) => void (queryValues = values);
+    const manager = { query } as unknown as EntityManager;
+    await enqueueReleaseMail(manager, ID, new Date(), 'de');
     expect(queryValues).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
+    expect(JSON.parse(queryValues[1] as string)).toMatchObject({ about: ID, language: 'de' });
+    await enqueueActivationMail(manager, ID, new Date());
+    expect(queryValues).toEqual(
+      expect.arrayContaining(['mail_activation_created', `activation_created ${ID}`]),
+    );
   });
 
   test.each(['license_key_imported', 'license_key_again'])(
@@ -214,6 +239,17 @@ describe('the mails about a license', () => {
       );
     },
   );
+
+  test.each(['license_key', 'license_key_replaced'])('%s names no key of another system', async (kind) => {
+    const mail = await mailsOf({ ...license, previous_key_hint: '4F2A' }).compose(kind);
+    expect(mail).toEqual(await mailsOf(license).compose(kind));
+  });
+
+  test('license_key_imported only repeats the key if the license has no key of another system any more', async () => {
+    const imported = await mailsOf(license).compose('license_key_imported');
+    const again = await mailsOf(license).compose('license_key_again');
+    expect(imported).toEqual({ ...again, subject: 'Your new license key for Example App' });
+  });
 
   test('are these, and no other', () => {
     expect(mailsOf().kinds).toEqual([
