@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { plural } from '../shared/dates/dates.js';
 import { Field } from '../shared/forms/field.js';
+import { StackedTable } from '../shared/tables/stacked-table.js';
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
 import { isEnded, isUsable } from './holder.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
@@ -47,10 +47,12 @@ export function Machines({ license }: { license: HolderLicense }) {
         <p>{ended.length > 0 ? messages.machines.noneNow : messages.machines.none}</p>
       )}
       {found.length > 0 && (
-        <MachineTable
+        <StackedTable
+          class="machines"
           caption={messages.machines.caption}
-          columns={[messages.machines.machine, messages.machines.state]}
-          rows={found.map((activation) => (
+          columns={[{ name: messages.machines.machine }, { name: messages.machines.state }]}
+        >
+          {found.map((activation) => (
             <ActiveRow
               key={activation.id}
               activation={activation}
@@ -58,7 +60,7 @@ export function Machines({ license }: { license: HolderLicense }) {
               isReleasable={!isEnded(license)}
             />
           ))}
-        />
+        </StackedTable>
       )}
       {ended.length > 0 && <Ended activations={ended} />}
     </>
@@ -72,14 +74,15 @@ const matches = ({ hostname_hint, app_version, id }: HolderActivation, filter: s
 
 function Ended({ activations }: { activations: readonly HolderActivation[] }) {
   const table = (
-    <MachineTable
-      ended
+    <StackedTable
+      class="machines ended"
       caption={messages.machines.captionEnded}
-      columns={[messages.machines.machine, messages.machines.endedColumn]}
-      rows={activations.map((activation) => (
+      columns={[{ name: messages.machines.machine }, { name: messages.machines.endedColumn }]}
+    >
+      {activations.map((activation) => (
         <EndedRow key={activation.id} activation={activation} />
       ))}
-    />
+    </StackedTable>
   );
   if (activations.length <= MAX_ENDED_SHOWN) return table;
   return (
@@ -87,31 +90,5 @@ function Ended({ activations }: { activations: readonly HolderActivation[] }) {
       <summary>{plural(activations.length, messages.machines.ended)}</summary>
       {table}
     </details>
-  );
-}
-
-interface TableProps {
-  readonly ended?: boolean;
-  readonly caption: string;
-  readonly columns: readonly string[];
-  readonly rows: ComponentChildren;
-}
-
-// The roles are explicit, because a table that is laid out as blocks (on a narrow screen) loses them.
-function MachineTable({ ended = false, caption, columns, rows }: TableProps) {
-  return (
-    <table class={`machines stacked ${ended ? 'ended' : ''}`} role="table">
-      <caption>{caption}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map((column) => (
-            <th key={column} scope="col" role="columnheader">
-              {column}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">{rows}</tbody>
-    </table>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { formatTime, plural, formatUtcDay } from '../shared/dates/dates.js';
+import { StackedTable } from '../shared/tables/stacked-table.js';
 import { t } from '../shared/texts/text.js';
 import { Columns } from './columns.js';
 import type { PrivacyData } from '../shared/api/api-types.js';
@@ -58,32 +59,16 @@ function TableGroup({ group, tables }: { group: Group; tables: readonly Table[] 
     .toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
   return (
     <>
-      <Tables caption={messages.groups[group]} tables={tablesOfGroup} />
-      <Columns tables={tablesOfGroup} />
-    </>
-  );
-}
-
-// The roles are explicit, because a table that is laid out as blocks (on a narrow screen) loses them.
-function Tables({ caption, tables }: { caption: string; tables: readonly Table[] }) {
-  return (
-    <table class="stacked" role="table">
-      <caption>{caption}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {Object.values(messages.columns).map((column) => (
-            <th key={column} scope="col" role="columnheader">
-              {column}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {tables.map((table) => (
+      <StackedTable
+        caption={messages.groups[group]}
+        columns={Object.values(messages.columns).map((name) => ({ name }))}
+      >
+        {tablesOfGroup.map((table) => (
           <TableRow key={table.name} table={table} />
         ))}
-      </tbody>
-    </table>
+      </StackedTable>
+      <Columns tables={tablesOfGroup} />
+    </>
   );
 }
 

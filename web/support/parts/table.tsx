@@ -1,4 +1,5 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
+import { StackedTable } from '../../shared/tables/stacked-table.js';
 
 export interface Column<Row> {
   readonly name: string;
@@ -28,35 +29,29 @@ interface Props<Row> {
 /** The `id` attribute of a row, by which the focus can be moved to it. */
 export const rowId = (id: string) => `row-${id}`;
 
-/** A table whose cells are stacked on a narrow screen. The ARIA roles keep it a table for screen readers. */
+/** A table of rows that can get the focus. On a narrow screen each cell has the name of its column. */
 export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowShortcuts }: Props<Row>) {
   return (
-    <table role="table" class="stacked">
-      <caption>{caption}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map(({ name, isNumber, headerClass = '' }) => (
-            <th key={name} role="columnheader" scope="col" class={isNumber ? 'number' : headerClass}>
-              {name}
-            </th>
-          ))}
+    <StackedTable
+      caption={caption}
+      columns={columns.map(({ name, isNumber, headerClass }) => ({
+        name,
+        class: isNumber ? 'number' : headerClass,
+      }))}
+    >
+      {rows.map((row) => (
+        <tr
+          key={idOf(row)}
+          id={rowId(idOf(row))}
+          role="row"
+          tabIndex={-1}
+          data-shortcuts={hasRowShortcuts}
+          class={changed.includes(idOf(row)) ? 'changed' : ''}
+        >
+          {columns.map((column) => cellOf(column, row))}
         </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr
-            key={idOf(row)}
-            id={rowId(idOf(row))}
-            role="row"
-            tabIndex={-1}
-            data-shortcuts={hasRowShortcuts}
-            class={changed.includes(idOf(row)) ? 'changed' : ''}
-          >
-            {columns.map((column) => cellOf(column, row))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </StackedTable>
   );
 }
 
